@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * arena.c: blocks that double up to 1 MiB, cut from the front. */
+#include "base/arena.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FIRST_BLOCK = 4096, LARGEST_BLOCK = 1 << 20, ALIGNMENT = 16 };
+
+struct arena_block {
+  struct arena_block *before;
+  size_t bytes;
+};
+
+static bool add_block(struct arena *arena, size_t bytes) {
+  const size_t header = round_up(sizeof(struct arena_block), ALIGNMENT);
+  size_t size = arena->blocks ? arena->blocks->bytes * 2 : FIRST_BLOCK;
+  if (size > LARGEST_BLOCK) size = LARGEST_BLOCK;
+  if (size < bytes + header) size = bytes + header;
+  struct arena_block *block = size < bytes ? NULL : malloc(size);
+  if (!block) return false;
+  block->before = arena->blocks;
+  block->bytes = size;
+  arena->blocks = block;
+  arena->next = (char *)block + header;
+  arena->end = (char *)block + size;
+  arena->total += size;
+  return true;
+}
+
+void *arena_alloc(struct arena *arena, size_t bytes) {
+  const size_t size = round_up(bytes, ALIGNMENT);
+  if (size < bytes || (size > (size_t)(arena->end - arena->next) && !add_block(arena, size))) {
+    arena->failed = true;
+    return NULL;
+  }
+  void *result = arena->next;
+  arena->next += size;
+  return result;
+}
+
+void *arena_zero(struct arena *arena, size_t bytes) {
+  void *result = arena_alloc(arena, bytes);
+  if (result) memset(result, 0, bytes);
+  return result;
+}
+
+char *arena_text(struct arena *arena, const char *text, size_t length) {
+  char *copy = arena_alloc(arena, length + 1);
+  if (!copy) return NULL;
+  memcpy(copy, text, length);
+  copy[length] = 0;
+  return copy;
+}
+
+char *arena_format(struct arena *arena, const char *format, ...) {
+  va_list list;
+  va_start(list, format);
+  va_list again;
+  va_copy(again, list);
+  const int length = vsnprintf(NULL, 0, format, again);
+  va_end(again);
+  char *text = length < 0 ? NULL : arena_alloc(arena, (size_t)length + 1);
+  if (text) vsnprintf(text, (size_t)length + 1, format, list);
+  va_end(list);
+  return text;
+}
+
+void arena_free(struct arena *arena) {
+  while (arena->blocks) {
+    struct arena_block *before = arena->blocks->before;
+    free(arena->blocks);
+    arena->blocks = before;
+  }
+  *arena = (struct arena){0};
+}
