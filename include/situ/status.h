@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * status.h: how calls report failure.
  *
- * A situ_status is a pointer; NULL is success. A status that is not NULL carries a code with TensorFlow's number and a
- * text, belongs to whoever received it, and is freed by situ_status_release or situ_status_report. It may travel
- * between threads.
+ * A situ_status is a pointer; NULL is success. A status that is not NULL carries a code with
+ * TensorFlow's number and a text, belongs to whoever received it, and is freed by
+ * situ_status_release or situ_status_report. It may travel between threads.
  */
 #ifndef SITU_STATUS_H
 #define SITU_STATUS_H
@@ -25,23 +25,23 @@ extern "C" {
 #endif
 
 /* Every code once: name, number, the class that Python raises. */
-#define SITU_CODES(X)                                     \
-  X(OK, 0, "OK")                                          \
-  X(CANCELLED, 1, "CancelledError")                       \
-  X(UNKNOWN, 2, "UnknownError")                           \
-  X(INVALID_ARGUMENT, 3, "InvalidArgumentError")          \
-  X(DEADLINE_EXCEEDED, 4, "DeadlineExceededError")        \
-  X(NOT_FOUND, 5, "NotFoundError")                        \
-  X(ALREADY_EXISTS, 6, "AlreadyExistsError")              \
-  X(PERMISSION_DENIED, 7, "PermissionDeniedError")        \
-  X(RESOURCE_EXHAUSTED, 8, "ResourceExhaustedError")      \
-  X(FAILED_PRECONDITION, 9, "FailedPreconditionError")    \
-  X(ABORTED, 10, "AbortedError")                          \
-  X(OUT_OF_RANGE, 11, "OutOfRangeError")                  \
-  X(UNIMPLEMENTED, 12, "UnimplementedError")              \
-  X(INTERNAL, 13, "InternalError")                        \
-  X(UNAVAILABLE, 14, "UnavailableError")                  \
-  X(DATA_LOSS, 15, "DataLossError")                       \
+#define SITU_CODES(X)                                  \
+  X(OK, 0, "OK")                                       \
+  X(CANCELLED, 1, "CancelledError")                    \
+  X(UNKNOWN, 2, "UnknownError")                        \
+  X(INVALID_ARGUMENT, 3, "InvalidArgumentError")       \
+  X(DEADLINE_EXCEEDED, 4, "DeadlineExceededError")     \
+  X(NOT_FOUND, 5, "NotFoundError")                     \
+  X(ALREADY_EXISTS, 6, "AlreadyExistsError")           \
+  X(PERMISSION_DENIED, 7, "PermissionDeniedError")     \
+  X(RESOURCE_EXHAUSTED, 8, "ResourceExhaustedError")   \
+  X(FAILED_PRECONDITION, 9, "FailedPreconditionError") \
+  X(ABORTED, 10, "AbortedError")                       \
+  X(OUT_OF_RANGE, 11, "OutOfRangeError")               \
+  X(UNIMPLEMENTED, 12, "UnimplementedError")           \
+  X(INTERNAL, 13, "InternalError")                     \
+  X(UNAVAILABLE, 14, "UnavailableError")               \
+  X(DATA_LOSS, 15, "DataLossError")                    \
   X(UNAUTHENTICATED, 16, "UnauthenticatedError")
 
 typedef enum situ_code {
@@ -74,8 +74,8 @@ SITU_API const char *situ_code_python(situ_code code);
 /* Frees a status; NULL may be released. */
 SITU_API void situ_status_release(situ_status status);
 
-/* Prints a status ("InvalidArgumentError: text") to the stream and frees it; returns the exit code of the program: 0 of
- * NULL, 1 otherwise. The last line of main(). */
+/* Prints a status ("InvalidArgumentError: text") to the stream and frees it; returns the exit code
+ * of the program: 0 of NULL, 1 otherwise. The last line of main(). */
 SITU_API int situ_status_report(situ_status status, FILE *stream);
 
 #ifdef __cplusplus

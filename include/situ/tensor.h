@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * tensor.h: element types, shapes and tensors.
  *
- * A tensor is an immutable block of elements of one type, in row-major order, in host memory or on a device. It is
- * counted: see "Ownership" in situ.h.
+ * A tensor is an immutable block of elements of one type, in row-major order, in host memory or on
+ * a device. It is counted: see "Ownership" in situ.h.
  */
 #ifndef SITU_TENSOR_H
 #define SITU_TENSOR_H
@@ -18,17 +18,17 @@
 extern "C" {
 #endif
 
-/* Every element type once: name, TensorFlow's number, bytes, TensorFlow's word, NumPy's word. A string element is a
- * pointer to text that the tensor owns; strings live in host memory only. */
-#define SITU_TYPES(X)                        \
-  X(FLOAT, 1, 4, "float", "float32")         \
-  X(DOUBLE, 2, 8, "double", "float64")       \
-  X(INT32, 3, 4, "int32", "int32")           \
-  X(UINT8, 4, 1, "uint8", "uint8")           \
-  X(INT8, 6, 1, "int8", "int8")              \
-  X(STRING, 7, 8, "string", "object")        \
-  X(INT64, 9, 8, "int64", "int64")           \
-  X(BOOL, 10, 1, "bool", "bool")             \
+/* Every element type once: name, TensorFlow's number, bytes, TensorFlow's word, NumPy's word. A
+ * string element is a pointer to text that the tensor owns; strings live in host memory only. */
+#define SITU_TYPES(X)                  \
+  X(FLOAT, 1, 4, "float", "float32")   \
+  X(DOUBLE, 2, 8, "double", "float64") \
+  X(INT32, 3, 4, "int32", "int32")     \
+  X(UINT8, 4, 1, "uint8", "uint8")     \
+  X(INT8, 6, 1, "int8", "int8")        \
+  X(STRING, 7, 8, "string", "object")  \
+  X(INT64, 9, 8, "int64", "int64")     \
+  X(BOOL, 10, 1, "bool", "bool")       \
   X(HALF, 19, 2, "half", "float16")
 
 typedef enum situ_type {
@@ -40,8 +40,8 @@ typedef enum situ_type {
 
 enum { SITU_MAX_RANK = 8, SITU_UNKNOWN = -1 };
 
-/* A shape is a plain value. A rank of SITU_UNKNOWN is a shape of which nothing is known; a dimension of SITU_UNKNOWN is
- * not known yet (placeholders). */
+/* A shape is a plain value. A rank of SITU_UNKNOWN is a shape of which nothing is known; a
+ * dimension of SITU_UNKNOWN is not known yet (placeholders). */
 typedef struct situ_shape {
   int rank;
   int64_t dim[SITU_MAX_RANK];
@@ -54,9 +54,8 @@ typedef struct situ_shape {
 #define SITU_SCALAR (situ_shape{0, {0}})
 #define SITU_ANY_SHAPE (situ_shape{SITU_UNKNOWN, {0}})
 #else
-#define SITU_SHAPE(...)                                                          \
-  ((situ_shape){(int)(sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), \
-                {__VA_ARGS__}})
+#define SITU_SHAPE(...) \
+  ((situ_shape){(int)(sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), {__VA_ARGS__}})
 #define SITU_SCALAR ((situ_shape){0, {0}})
 #define SITU_ANY_SHAPE ((situ_shape){SITU_UNKNOWN, {0}})
 #endif
@@ -78,13 +77,13 @@ SITU_API int64_t situ_shape_count(situ_shape shape);
 
 typedef struct situ_tensor situ_tensor;
 
-/* Makes a tensor in host memory with a copy of `data` (zeros when NULL). For SITU_STRING `data` is an array of
- * `const char *`, whose texts are copied. */
+/* Makes a tensor in host memory with a copy of `data` (zeros when NULL). For SITU_STRING `data` is
+ * an array of `const char *`, whose texts are copied. */
 SITU_API situ_status situ_tensor_create(situ_type type, situ_shape shape, const void *data,
                                         situ_tensor **out) SITU_MUST_USE;
 
-/* Makes a tensor over memory of the caller without a copy; `release(context)` is called when the last reference is gone
- * (NULL: nothing is called). The memory must stay as it is until then. */
+/* Makes a tensor over memory of the caller without a copy; `release(context)` is called when the
+ * last reference is gone (NULL: nothing is called). The memory must stay as it is until then. */
 SITU_API situ_status situ_tensor_wrap(situ_type type, situ_shape shape, const void *data,
                                       void (*release)(void *context), void *context,
                                       situ_tensor **out) SITU_MUST_USE;
@@ -98,10 +97,12 @@ SITU_API size_t situ_tensor_bytes(const situ_tensor *tensor);
 /* The full name of the device that holds the tensor. Borrowed. */
 SITU_API const char *situ_tensor_device(const situ_tensor *tensor);
 
-/* The elements of a tensor in host memory, or NULL if it is on another device: see situ_tensor_read. Borrowed. */
+/* The elements of a tensor in host memory, or NULL if it is on another device: see
+ * situ_tensor_read. Borrowed. */
 SITU_API const void *situ_tensor_data(const situ_tensor *tensor);
 
-/* Copies the elements to host memory of `bytes` bytes (which must be situ_tensor_bytes), from whichever device. */
+/* Copies the elements to host memory of `bytes` bytes (which must be situ_tensor_bytes), from
+ * whichever device. */
 SITU_API situ_status situ_tensor_read(const situ_tensor *tensor, void *to,
                                       size_t bytes) SITU_MUST_USE;
 

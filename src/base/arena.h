@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * arena.h: memory that dies together: a graph's nodes, a program's commands, the scratch of a call. */
+ * arena.h: memory that dies together: a graph's nodes, a program's commands, the scratch of a call.
+ */
 #ifndef SITU_BASE_ARENA_H
 #define SITU_BASE_ARENA_H
 
@@ -7,7 +8,8 @@
 
 struct arena_block;
 
-/* Zero is an empty arena. `failed` stays set once the host had no memory to give, so that a builder may ask once. */
+/* Zero is an empty arena. `failed` stays set once the host had no memory to give, so that a builder
+ * may ask once. */
 struct arena {
   struct arena_block *blocks;
   char *next, *end;
@@ -31,6 +33,7 @@ char *arena_format(struct arena *arena, const char *format, ...) SITU_FORMAT(2, 
 void arena_free(struct arena *arena);
 
 /* An array of `count` cleared elements of a type. */
-#define ARENA_ARRAY(arena, type, count) ((type *)arena_zero((arena), sizeof(type) * (size_t)(count)))
+#define ARENA_ARRAY(arena, type, count) \
+  ((type *)arena_zero((arena), sizeof(type) * (size_t)(count)))
 
 #endif

@@ -11,12 +11,12 @@
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
-/* Returns a failure to the caller; for functions that own nothing. Functions that own something use the ladder
- * `if (!s) s = next();` with one clean-up at the end. */
-#define TRY(call)                            \
-  do {                                       \
-    const situ_status try_status_ = (call);  \
-    if (try_status_) return try_status_;     \
+/* Returns a failure to the caller; for functions that own nothing. Functions that own something use
+ * the ladder `if (!s) s = next();` with one clean-up at the end. */
+#define TRY(call)                           \
+  do {                                      \
+    const situ_status try_status_ = (call); \
+    if (try_status_) return try_status_;    \
   } while (0)
 
 /* Short forms of situ_status_create for the codes that are used most. */

@@ -23,8 +23,8 @@ int32_t map_get(const struct map *map, const char *key, size_t length);
 /* Puts or replaces; false without memory. The key (ending in 0) is borrowed. */
 bool map_put(struct map *map, const char *key, int32_t value);
 
-/* Looks up a key and, where it is missing, puts it with `value`: one hash, one walk. `*found` gets the old value or -1.
- * False without memory. */
+/* Looks up a key and, where it is missing, puts it with `value`: one hash, one walk. `*found` gets
+ * the old value or -1. False without memory. */
 bool map_find_or_put(struct map *map, const char *key, int32_t value, int32_t *found);
 
 void map_free(struct map *map);

@@ -22,7 +22,8 @@ const char *text_get(const struct text *text);
 
 void text_free(struct text *text);
 
-/* Bytes as people read them: 512B, 1.5KiB, 2.00MiB (TensorFlow's form). Writes at most 32 characters. */
+/* Bytes as people read them: 512B, 1.5KiB, 2.00MiB (TensorFlow's form). Writes at most 32
+ * characters. */
 const char *text_bytes(uint64_t bytes, char out[32]);
 
 #endif

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * backend.h: what a maker of devices has to provide: one struct of functions.
  *
- * Above this line memory is a handle (a region and an offset), never an address: only the back end can turn a handle
- * into something that a kernel reads, and it refuses a handle of another device. A kernel is called in two steps: `bind`
- * prepares a call once, when a program is made (translates handles, looks up or compiles the kernel); `launch` queues
- * the prepared call, in every step. Listing devices (probe, describe) opens nothing and takes no memory.
+ * Above this line memory is a handle (a region and an offset), never an address: only the back end
+ * can turn a handle into something that a kernel reads, and it refuses a handle of another device.
+ * A kernel is called in two steps: `bind` prepares a call once, when a program is made (translates
+ * handles, looks up or compiles the kernel); `launch` queues the prepared call, in every step.
+ * Listing devices (probe, describe) opens nothing and takes no memory.
  */
 #ifndef SITU_DEVICE_BACKEND_H
 #define SITU_DEVICE_BACKEND_H
@@ -39,8 +40,8 @@ struct kernel {
 
 enum arg_kind { ARG_SLOT, ARG_INTEGER, ARG_REAL };
 
-/* An argument of a recorded call. Memory is named by slot: the number of a value in its program, so that a recording
- * serves every run whatever the addresses are. */
+/* An argument of a recorded call. Memory is named by slot: the number of a value in its program, so
+ * that a recording serves every run whatever the addresses are. */
 struct launch_arg {
   enum arg_kind kind;
   int32_t slot;
@@ -56,9 +57,9 @@ struct launch {
   const struct kernel *kernel;
   situ_type type;
   int32_t n_args;
-  int64_t items;   /* work items */
-  int64_t grain;   /* fewest items worth a thread of their own; 0: never split */
-  double flops;    /* cost, for the virtual clock; bytes are what the arguments span */
+  int64_t items; /* work items */
+  int64_t grain; /* fewest items worth a thread of their own; 0: never split */
+  double flops;  /* cost, for the virtual clock; bytes are what the arguments span */
   double bytes;
   const char *node; /* who asked, for errors; borrowed */
   struct launch_arg *args;
@@ -73,10 +74,10 @@ enum queue { QUEUE_COMPUTE, QUEUE_IN, QUEUE_OUT, N_QUEUES };
 
 /* What is known of a device without opening it. */
 struct device_info {
-  char model[64];   /* "Tesla K40c" */
-  char bus_id[32];  /* "0000:05:00.0"; "" where there is none */
-  char unit[64];    /* a UUID, or "" */
-  uint64_t memory;  /* bytes in all */
+  char model[64];  /* "Tesla K40c" */
+  char bus_id[32]; /* "0000:05:00.0"; "" where there is none */
+  char unit[64];   /* a UUID, or "" */
+  uint64_t memory; /* bytes in all */
   int capability_major, capability_minor;
   bool has_half, has_double;
 };
@@ -91,37 +92,41 @@ struct backend {
   const char *name;   /* "sim" */
   const char *kind;   /* "GPU": the word in /device:GPU:0 */
   const char *tested; /* one line for `situ devices`: how far this back end is tested */
-  bool is_host;       /* regions are host memory and bound calls are struct host_call: runs in the caller's thread */
+  bool is_host;       /* regions are host memory and bound calls are struct host_call: runs in the
+                         caller's thread */
 
-  /* How many devices there are. None is a count of 0, not an error; `why` (a static text) then says why. */
+  /* How many devices there are. None is a count of 0, not an error; `why` (a static text) then says
+   * why. */
   situ_status (*probe)(const struct backend_request *request, int *count, const char **why);
   situ_status (*describe)(int index, struct device_info *out);
   situ_status (*open)(int index, void **device);
   void (*close)(void *device);
 
-  /* Large regions, aligned to 256 bytes at least; device/memory.c cuts them up. `free_bytes` may be NULL. */
+  /* Large regions, aligned to 256 bytes at least; device/memory.c cuts them up. `free_bytes` may be
+   * NULL. */
   situ_status (*alloc)(void *device, size_t bytes, void **region);
   void (*free)(void *device, void *region);
   situ_status (*available)(void *device, uint64_t *free_bytes);
 
-  /* Copies, queued. `read` and `write` see host memory; it must stay until the queue has passed. `peer` may be NULL: the
-   * copy then goes through the host. */
+  /* Copies, queued. `read` and `write` see host memory; it must stay until the queue has passed.
+   * `peer` may be NULL: the copy then goes through the host. */
   situ_status (*write)(void *device, int queue, struct span to, const void *from, size_t bytes);
   situ_status (*read)(void *device, int queue, void *to, struct span from, size_t bytes);
   situ_status (*copy)(void *device, int queue, struct span to, struct span from, size_t bytes);
   situ_status (*peer)(void *device, int queue, struct span to, void *from_device, struct span from,
                       size_t bytes);
 
-  /* Prepared calls. `slots[i]` is the memory of slot i; what is prepared lives in the arena. `rebind` gives the slot of
-   * an argument another memory. */
+  /* Prepared calls. `slots[i]` is the memory of slot i; what is prepared lives in the arena.
+   * `rebind` gives the slot of an argument another memory. */
   situ_status (*bind)(void *device, const struct launch *launch, const struct span *slots,
                       struct arena *arena, struct bound **out);
   situ_status (*rebind)(void *device, struct bound *bound, int arg, struct span span);
   void (*unbind)(void *device, struct bound *bound); /* NULL: nothing to give back */
   situ_status (*launch)(void *device, int queue, struct bound *bound);
 
-  /* A mark is a number that a queue reaches when all that was queued before is done. `wait` makes a queue wait for a
-   * mark of another device of the same back end; `sync` blocks the caller, and returns what failed on the queue. */
+  /* A mark is a number that a queue reaches when all that was queued before is done. `wait` makes a
+   * queue wait for a mark of another device of the same back end; `sync` blocks the caller, and
+   * returns what failed on the queue. */
   situ_status (*mark)(void *device, int queue, uint64_t *mark);
   situ_status (*wait)(void *device, int queue, void *on_device, int on_queue, uint64_t mark);
   situ_status (*sync)(void *device, int queue, uint64_t mark);

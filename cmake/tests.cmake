@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+# tests.cmake: every tests/FOLDER/test_NAME.c is a program of its own and a test FOLDER/test_NAME.
+enable_testing()
+
+find_path(CMOCKA_INCLUDE cmocka.h)
+find_library(CMOCKA_LIBRARY cmocka)
+file(GLOB tests CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/*/test_*.c)
+file(GLOB support CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/support/*.c)
+if(NOT CMOCKA_LIBRARY OR NOT CMOCKA_INCLUDE)
+  message(STATUS "cmocka is not installed: no tests in C (make test installs it)")
+  set(tests)
+endif()
+
+foreach(file IN LISTS tests)
+  get_filename_component(name ${file} NAME_WE)
+  get_filename_component(folder ${file} DIRECTORY)
+  get_filename_component(folder ${folder} NAME)
+  set(target ${folder}_${name})
+  add_internal_program(${target} tests/${folder} ${file} ${support})
+  set_target_properties(${target} PROPERTIES OUTPUT_NAME ${name})
+  target_include_directories(${target} PRIVATE ${CMOCKA_INCLUDE})
+  target_link_libraries(${target} PRIVATE ${CMOCKA_LIBRARY})
+  add_test(NAME ${folder}/${name} COMMAND ${target} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+  set_tests_properties(${folder}/${name} PROPERTIES LABELS unit TIMEOUT 300)
+endforeach()
