@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * buffer.h: counted memory on a device or in the host. */
+#ifndef SITU_DEVICE_BUFFER_H
+#define SITU_DEVICE_BUFFER_H
+
+#include "device/device.h"
+
+struct buffer {
+  int references;        /* atomic */
+  struct device *device; /* NULL: host memory */
+  void *host;            /* its address where the host may read it, else NULL */
+  size_t bytes;
+  struct span span;      /* on the device */
+  struct memory_piece piece;
+  void (*release)(void *context); /* of memory that belongs to somebody else */
+  void *context;
+};
+
+/* Host memory, aligned to 64 bytes, not cleared. */
+situ_status buffer_host(size_t bytes, struct buffer **out) SITU_MUST_USE;
+
+/* Memory of somebody else; `release(context)` is called with the last reference. */
+situ_status buffer_wrap(void *host, size_t bytes, void (*release)(void *), void *context,
+                        struct buffer **out) SITU_MUST_USE;
+
+/* Memory of a device (which is opened if need be); the tag says who asks. */
+situ_status buffer_device(struct device *device, size_t bytes, const struct memory_tag *tag,
+                          struct buffer **out) SITU_MUST_USE;
+
+/* Copies bytes from the device to the host, waiting until it is done. */
+situ_status buffer_read(const struct buffer *buffer, size_t offset, void *to,
+                        size_t bytes) SITU_MUST_USE;
+
+/* Copies bytes from the host to the buffer, waiting until it is done. */
+situ_status buffer_write(struct buffer *buffer, size_t offset, const void *from,
+                         size_t bytes) SITU_MUST_USE;
+
+/* Takes or gives back a reference; NULL may be released. */
+struct buffer *buffer_retain(struct buffer *buffer);
+void buffer_release(struct buffer *buffer);
+
+#endif

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * graph.h: a graph from the inside: what placer and planner walk. */
+#ifndef SITU_GRAPH_GRAPH_H
+#define SITU_GRAPH_GRAPH_H
+
+#include "base/arena.h"
+#include "base/map.h"
+#include "device/name.h"
+#include "schema/schema.h"
+
+struct text;
+
+struct edge {
+  int32_t node, output;
+};
+
+struct output {
+  situ_type type;
+  situ_shape shape; /* as far as known while building */
+};
+
+struct node {
+  int32_t id; /* its place in graph->nodes: inputs and controls have smaller ids */
+  int32_t n_inputs, n_outputs, n_controls, n_groups;
+  const struct schema *schema;
+  const char *name;
+  const struct edge *inputs;
+  const int32_t *controls; /* nodes that must run before */
+  struct output *outputs;
+  const struct attr_value *attrs; /* schema->n_attrs, in the order of the signature */
+  int32_t spec;                   /* number of the requested device in graph->specs; 0: none */
+  const char *const *groups;      /* colocation: names of nodes ("loc:@" removed) */
+};
+
+/* A requested device, interned: equal requests share a number. */
+struct spec {
+  struct device_name name;
+  const char *canonical; /* "/device:GPU:2"; "" for number 0 */
+  const char *written;   /* as the user wrote it when one scope gave it, else canonical */
+};
+
+struct situ_graph {
+  int references; /* atomic */
+  struct arena arena;
+  struct node **nodes;
+  int32_t n_nodes, node_capacity;
+  struct map names; /* of nodes: to ids */
+  struct spec *specs;
+  int32_t n_specs, spec_capacity;
+  struct map spec_numbers;
+  situ_status error;       /* the first one */
+  struct scopes *scopes;   /* private to graph/scope.c */
+  situ_tensor **tensors;   /* constants, released with the graph */
+  int32_t n_tensors, tensor_capacity;
+};
+
+/* Nodes in the order in which TensorFlow until 2018 imported a graph: sources on a stack, last in
+ * first out, consumers pushed when complete. The placement log is printed in this order (b, a,
+ * MatMul). `order` has n_nodes elements. */
+situ_status graph_stack_order(const struct situ_graph *graph, int32_t *order) SITU_MUST_USE;
+
+/* One line that shows a node as in the guides' errors: b = Const[dtype=DT_FLOAT, value=Tensor<type:
+ * float shape: [3,2] values: 1 2 3...>, _device="/gpu:2"]() */
+void graph_describe(const struct situ_graph *graph, const struct node *node, struct text *out);
+
+#endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * attr.h: the values of an op's attributes, in the order of its signature. */
+#ifndef SITU_SCHEMA_ATTR_H
+#define SITU_SCHEMA_ATTR_H
+
+#include "base/base.h"
+#include "situ/graph.h"
+#include "situ/tensor.h"
+
+/* Which member of the union holds is said by `kind`; SITU_ATTR_NONE: not given and without a default. */
+struct attr_value {
+  situ_attr_kind kind;
+  union {
+    int64_t integer; /* also bool */
+    double real;
+    situ_type type;
+    const situ_shape *shape;
+    const char *text;
+    situ_tensor *tensor;
+    struct {
+      const int64_t *items;
+      int64_t count;
+    } list;
+  };
+};
+
+#endif

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * call.h: one call of an op, as its row sees it: attributes, operands, and where to record the kernels. */
+#ifndef SITU_SCHEMA_CALL_H
+#define SITU_SCHEMA_CALL_H
+
+#include "device/backend.h"
+#include "schema/attr.h"
+
+/* An input or output of a call. */
+struct operand {
+  situ_type type;
+  int32_t slot; /* its memory, while recording */
+  situ_shape shape;
+  const situ_tensor *value; /* in host memory, where it is known beforehand (constants), else NULL */
+};
+
+/* Memory that a call needs besides its operands. */
+struct scratch {
+  int32_t slot;
+  int32_t launch; /* the number of launches recorded when it was asked for */
+  size_t bytes;
+  const void *initial; /* NULL: free again after the call. Else state of the session that begins as
+                          these bytes and lives on from run to run */
+};
+
+/* Where recorded kernels go. Slots are numbered by whoever records; scratch gets new numbers. */
+struct recorder {
+  struct arena *arena;
+  const struct device_info *device; /* where the kernels will run */
+  struct launch *launches;          /* of all calls recorded so far */
+  int32_t n_launches, launch_capacity;
+  struct scratch *scratch; /* of all calls recorded so far */
+  int32_t n_scratch, scratch_capacity;
+  int32_t next_slot;
+};
+
+struct schema;
+
+struct call {
+  const struct schema *schema;
+  const struct attr_value *attrs;
+  const char *node; /* its name */
+  int n_in, n_out;
+  struct operand *in, *out;
+  struct recorder *to; /* NULL while shapes are inferred */
+};
+
+/* Attributes by name; a wrong name is a bug of the row and gives 0, "" or NULL. */
+bool call_bool(const struct call *call, const char *name);
+int64_t call_integer(const struct call *call, const char *name);
+double call_real(const struct call *call, const char *name);
+const char *call_text(const struct call *call, const char *name);
+situ_type call_type(const struct call *call, const char *name);
+const struct attr_value *call_attr(const struct call *call, const char *name);
+
+/* Reads the known value of an integer input (int32 or int64, at most SITU_MAX_RANK elements); *count
+ * is SITU_UNKNOWN where the value is not known yet (while building). */
+situ_status call_integers(const struct call *call, int input, int64_t items[SITU_MAX_RANK],
+                          int *count) SITU_MUST_USE;
+
+/* Records a call of a kernel; arguments are copied; `bytes` and `node` are filled in. */
+situ_status call_launch(struct call *call, const struct launch *launch) SITU_MUST_USE;
+
+/* A new slot of scratch memory that is free again after this call. */
+situ_status call_scratch(struct call *call, size_t bytes, int32_t *slot) SITU_MUST_USE;
+
+/* A new slot of state that begins as a copy of `initial` and lives as long as the session. */
+situ_status call_state(struct call *call, const void *initial, size_t bytes,
+                       int32_t *slot) SITU_MUST_USE;
+
+/* Arguments for LAUNCH. */
+#define ARG_IN(call, i) ((struct launch_arg){.kind = ARG_SLOT, .slot = (call)->in[i].slot})
+#define ARG_OUT(call, i) ((struct launch_arg){.kind = ARG_SLOT, .slot = (call)->out[i].slot})
+#define ARG_AT(number) ((struct launch_arg){.kind = ARG_SLOT, .slot = (number)})
+#define ARG_INT(value) ((struct launch_arg){.kind = ARG_INTEGER, .integer = (value)})
+#define ARG_NUM(value) ((struct launch_arg){.kind = ARG_REAL, .real = (value)})
+
+/* LAUNCH(call, &add_kernel, SITU_FLOAT, items, grain, flops, ARG_IN(call, 0), ..., ARG_INT(n)) */
+#define LAUNCH(call, kernel_, type_, items_, grain_, flops_, ...)                              \
+  call_launch((call), &(struct launch){                                                        \
+                          .kernel = (kernel_),                                                 \
+                          .type = (type_),                                                     \
+                          .items = (items_),                                                   \
+                          .grain = (grain_),                                                   \
+                          .flops = (flops_),                                                   \
+                          .args = (struct launch_arg[]){__VA_ARGS__},                          \
+                          .n_args = (int32_t)COUNT_OF(((struct launch_arg[]){__VA_ARGS__}))})
+
+#endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * op.h: what an op is: one row. Everything that knows ops (graph, placer, planner, gradients, Python, `situ ops`, the
+ * tests) reads the row; nobody keeps a second list. */
+#ifndef SITU_SCHEMA_OP_H
+#define SITU_SCHEMA_OP_H
+
+#include "base/base.h"
+#include "schema/attr.h"
+#include "schema/call.h"
+
+enum op_flags {
+  OP_STATEFUL = 1,   /* two calls with equal inputs may differ: never folded or merged */
+  OP_INPLACE = 2,    /* output 0 may take the memory of an input of the same size that dies here */
+  OP_ALIAS = 4,      /* output 0 is input 0's memory under another shape: nothing runs (Reshape) */
+  OP_SHAPE_ONLY = 8, /* the output depends on the inputs' shapes alone (Shape, Size, Rank) */
+  OP_CONSTANT = 16,  /* the output is the attribute "value" */
+  OP_FED = 32,       /* has no value of its own: must be fed (Placeholder) */
+  OP_VARIABLE = 64,  /* the output is a reference to state of the session */
+};
+
+struct op {
+  const char *name;    /* "MatMul", as in a GraphDef */
+  const char *inputs;  /* "a:T b:T"; a list "inputs:N*T"; fixed "shape:int32"; a reference "ref:&T" */
+  const char *outputs; /* "product:T" */
+  const char *attrs;   /* "T:{half float double} transpose_a:bool=false"; grammar in schema.h */
+  const char *python;  /* names under tf: "matmul linalg.matmul" */
+  const char *doc;     /* first sentence: what it gives; then what a user should know */
+  const char *samples; /* inputs to test it with: "[4,3] [3,5]; transpose_a=true [3,4] [3,5]" */
+  const char *host;    /* inputs whose values are needed to plan the call (shapes, axes): "shape" */
+  const char *devices; /* where it has kernels, by type: "CPU GPU", "CPU GPU(float double)", "CPU" */
+  unsigned flags;
+  situ_status (*shape)(struct call *call);  /* sets out[i].shape; while building, may meet unknowns */
+  situ_status (*record)(struct call *call); /* says which kernels run; all shapes are known */
+};
+
+/* A family of ops, as a file of ops/ defines it. */
+struct op_family {
+  const char *name;
+  const struct op *rows;
+  int count;
+};
+
+/* All families, ending in a row of zeros; defined by ops/ops.c. */
+extern const struct op_family op_families[];
+
+#endif

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * schema.h: the rows of ops/, parsed once: ports, attributes, types, device kinds.
+ *
+ * Grammar of a row's texts (words separated by blanks):
+ *   inputs, outputs:  name:T | name:float (a fixed type) | name:N*T (a list) | name:&T (a reference)
+ *   attrs:            NAME:KIND[=DEFAULT], KIND one of int float bool type shape string tensor
+ *                     list(int), or a set of types {float double} (the kind is then type), or a set
+ *                     of words {'SAME','VALID'} (then string). A type attribute that an input
+ *                     mentions, and the N of a list, are inferred from the inputs.
+ *   devices:          KIND | KIND(type type ...): the types of the first type attribute that have a
+ *                     kernel there
+ */
+#ifndef SITU_SCHEMA_SCHEMA_H
+#define SITU_SCHEMA_SCHEMA_H
+
+#include "schema/op.h"
+
+struct port {
+  const char *name;
+  situ_type type;  /* fixed, or SITU_NO_TYPE: then attribute `type_attr` says */
+  int type_attr;   /* -1: none */
+  int number_attr; /* of a list: the attribute with the count; -1: one value */
+  bool is_ref;
+  bool is_host; /* its value is needed to plan the call */
+};
+
+struct attr_spec {
+  const char *name;
+  situ_attr_kind kind;
+  uint32_t types;           /* of a type attribute: bit situ_type is set for what it may be */
+  const char *words;        /* of a string attribute with a set: the set as written, else NULL */
+  bool inferred;            /* from the inputs */
+  struct attr_value preset; /* kind NONE: must be given */
+};
+
+enum { MAX_KINDS = 8 };
+
+/* A row, parsed. */
+struct schema {
+  const struct op *op;
+  int id; /* 0, 1, ... over all rows */
+  int n_inputs, n_outputs, n_attrs;
+  struct port *inputs, *outputs;
+  struct attr_spec *attrs;
+  int device_type_attr;           /* the attribute whose type decides where there is a kernel; or -1 */
+  const char *kinds[MAX_KINDS];   /* device kinds in the order of the row, NULL behind the last */
+  uint32_t kind_types[MAX_KINDS]; /* types with a kernel there, as bits; all ones: unrestricted */
+};
+
+/* The schema of an op, or NULL if there is no such op. */
+const struct schema *schema_find(const char *op);
+
+/* Schemas by number, 0 <= id < schema_count(). */
+const struct schema *schema_get(int id);
+int schema_count(void);
+
+/* The name of the op nearest to a wrong one, for errors; NULL if none is near. */
+const char *schema_nearest(const char *op);
+
+/* The number of an attribute, or -1. */
+int schema_attr(const struct schema *schema, const char *name);
+
+/* Whether the op has a kernel on that kind of device with these attributes. */
+bool schema_supports(const struct schema *schema, const struct attr_value *attrs, const char *kind);
+
+/* Completes the attributes of a call: infers types and counts from the inputs, fills defaults,
+ * checks sets. `attrs` has n_attrs elements, those given already set. Sets *n_out, the flat number of
+ * outputs; errors name op, node and attribute. */
+situ_status schema_resolve(const struct schema *schema, const char *node, const situ_type *in_types,
+                           int n_in, struct attr_value *attrs, int *n_out) SITU_MUST_USE;
+
+/* The type of flat output `index` of a resolved call. */
+situ_type schema_output_type(const struct schema *schema, const struct attr_value *attrs,
+                             int index);
+
+/* The port that flat input `index` belongs to. */
+const struct port *schema_input_port(const struct schema *schema, const struct attr_value *attrs,
+                                     int index);
+
+#endif
