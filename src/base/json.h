@@ -41,10 +41,10 @@ struct json {
 };
 
 /* Reads one value that fills the text; everything lives in the arena. A malformed text is
- * InvalidArgument, with line and column (from 1, in bytes). A key that occurs twice in an object is an
- * error. */
-situ_status json_parse(const char *text, size_t length, struct arena *arena, struct json **out)
-    SITU_MUST_USE;
+ * InvalidArgument, with line and column (from 1, in bytes). A key that occurs twice in an object is
+ * an error. */
+situ_status json_parse(const char *text, size_t length, struct arena *arena,
+                       struct json **out) SITU_MUST_USE;
 
 /* The member of an object, or NULL (also where `value` is NULL or no object). */
 const struct json *json_get(const struct json *value, const char *key);
@@ -69,7 +69,8 @@ const char *json_kind_name(enum json_kind kind);
 void json_write_string(struct text *out, const char *text);
 void json_write_string_n(struct text *out, const char *text, size_t length);
 
-/* Appends a number that reads back to the same value; NaN and infinities, which JSON lacks, as null. */
+/* Appends a number that reads back to the same value; NaN and infinities, which JSON lacks, as
+ * null. */
 void json_write_real(struct text *out, double value);
 void json_write_integer(struct text *out, int64_t value);
 

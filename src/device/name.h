@@ -27,13 +27,14 @@ struct device_name {
 enum name_flags {
   NAME_STRICT = 0,
   NAME_LENIENT = 1,   /* what Python takes: `gpu:0`, `cpu`, `/Cpu:0`, `/job:a-b`, `//cpu:0/` */
-  NAME_REFERENCE = 2, /* TensorFlow's slips: the last of two device parts counts, `/device:*:1` has an
-                         index and no kind, a number is cut to 32 bits */
-  NAME_LITERAL = 4    /* what a Python DeviceSpec keeps: `/job:*` as the text `*`, `/GPU:-1` as -1 */
+  NAME_REFERENCE = 2, /* TensorFlow's slips: the last of two device parts counts, `/device:*:1` has
+                         an index and no kind, a number is cut to 32 bits */
+  NAME_LITERAL = 4 /* what a Python DeviceSpec keeps: `/job:*` as the text `*`, `/GPU:-1` as -1 */
 };
 
-/* Reads a name; "" and "/" are the name without any constraint. A malformed text is InvalidArgument;
- * its message gives the place, counted from 0. `out` is written only on success. */
+/* Reads a name; "" and "/" are the name without any constraint. A malformed text is
+ * InvalidArgument; its message gives the place, counted from 0. `out` is written only on success.
+ */
 situ_status name_parse(const char *text, struct device_name *out) SITU_MUST_USE;
 
 /* Reads `KIND:INDEX` without a slash, nothing else. */
@@ -43,11 +44,11 @@ situ_status name_parse_local(const char *text, struct device_name *out) SITU_MUS
 situ_status name_parse_any(const char *text, struct device_name *out) SITU_MUST_USE;
 
 /* The parser behind the others; `flags` of enum name_flags. */
-situ_status name_parse_flags(const char *text, unsigned flags, struct device_name *out)
-    SITU_MUST_USE;
+situ_status name_parse_flags(const char *text, unsigned flags,
+                             struct device_name *out) SITU_MUST_USE;
 
-/* Writes the canonical form `/job:J/replica:R/task:T/device:KIND:INDEX` (`*` for an absent index, no
- * device part without a kind) and returns `out`; NAME_SIZE characters are always enough. */
+/* Writes the canonical form `/job:J/replica:R/task:T/device:KIND:INDEX` (`*` for an absent index,
+ * no device part without a kind) and returns `out`; NAME_SIZE characters are always enough. */
 const char *name_print(const struct device_name *name, char *out, size_t size);
 
 /* The same in the form of TensorFlow 1.2: the device part is `/gpu:0`. */
@@ -96,13 +97,13 @@ bool name_same_address_space(const struct device_name *a, const struct device_na
 /* Job, replica or task is present in both and differs. */
 bool name_different_address_space(const struct device_name *a, const struct device_name *b);
 
-/* Writes the part up to the task ("" where there is none) and `KIND:INDEX`, both NAME_SIZE long; false
- * (nothing written) where kind or index is absent. */
+/* Writes the part up to the task ("" where there is none) and `KIND:INDEX`, both NAME_SIZE long;
+ * false (nothing written) where kind or index is absent. */
 bool name_split(const struct device_name *name, char *task, char *device);
 
 /* Reads a local or full name and fills what it lacks from `base`, which must be complete. */
-situ_status name_canonicalize(const char *name, const char *base, struct device_name *out)
-    SITU_MUST_USE;
+situ_status name_canonicalize(const char *name, const char *base,
+                              struct device_name *out) SITU_MUST_USE;
 
 /* Writes both full forms of a complete name (canonical and legacy, NAME_SIZE each); false (nothing
  * written) where it is not complete. */
