@@ -1,12 +1,80 @@
 # SPDX-License-Identifier: Apache-2.0
-# Makefile: the verbs; CMake does the work underneath.
+# Makefile: the verbs; CMake does the work underneath. `make help` lists them.
 JOBS ?= $(shell nproc)
+PREFIX ?= /usr/local
+FUZZ_SECONDS ?= 60
+WERROR ?= $(if $(CI),ON,OFF)
 MAKEFLAGS += --no-print-directory
 
-all: build/Makefile
-	@cmake --build build -j $(JOBS)
+# $(call build,FOLDER,OPTIONS,TARGETS): configures and builds; CMake's make must not see ours.
+build = cmake -S . -B $(1) -DSITU_WERROR=$(WERROR) $(2) >/dev/null && \
+  env -u MAKEFLAGS -u MFLAGS cmake --build $(1) -j $(JOBS) $(if $(3),--target $(3)) -- -s
 
-build/Makefile: CMakeLists.txt
-	@cmake -S . -B build $(CMAKE_FLAGS)
+## all: install what is missing and build (the default)
+all: setup
+	@$(call build,build,)
 
-.PHONY: all
+## demo: run every example on simulated GPUs and show what it prints
+demo: all
+	@tools/demo.sh
+
+## test: build, run every test, and the C tests again under ASan and UBSan
+test: setup-test
+	@$(call build,build,)
+	@$(call build,build-asan,'-DSITU_SANITIZE=address;undefined')
+	@python3 tools/test.py build build-asan
+
+## asan: the C tests under ASan and UBSan only
+asan: setup-test
+	@$(call build,build-asan,'-DSITU_SANITIZE=address;undefined')
+	@python3 tools/test.py build-asan
+
+## tsan: the C tests under the thread sanitizer
+tsan: setup-test
+	@$(call build,build-tsan,-DSITU_SANITIZE=thread)
+	@python3 tools/test.py build-tsan
+
+## check: layers, sizes, names, format, clang-tidy, cppcheck
+check: setup-check
+	@$(call build,build,)
+	@tools/check.sh
+
+## fuzz: every tests/fuzz/fuzz_*.c for FUZZ_SECONDS (60) each
+fuzz: setup-fuzz
+	@$(call build,build-fuzz,-DCMAKE_C_COMPILER=clang-16 -DSITU_FUZZ=ON,fuzz)
+	@FUZZ_SECONDS=$(FUZZ_SECONDS) tools/fuzz.sh build-fuzz
+
+## bench: measure; prints a table and writes build/bench.json
+bench: setup
+	@$(call build,build,)
+	@$(call build,build,,bench)
+	@if [ -f bench/run.py ]; then python3 bench/run.py; else echo "bench: no benchmarks yet"; fi
+
+## bench-peers: install the systems that make bench compares with, in a folder of their own
+bench-peers: setup-peers
+	@python3 -m venv .venv-bench
+	@if [ -f bench/peers.txt ]; then .venv-bench/bin/pip install -q -r bench/peers.txt; fi
+
+## docs: the manual of the C API and of the ops in build/docs
+docs: all
+	@python3 tools/docs.py build/docs
+
+## install: headers, libraries and the command below PREFIX (/usr/local)
+install: all
+	@cmake --install build --prefix $(PREFIX)
+
+## clean: remove every build folder
+clean:
+	rm -rf build build-asan build-tsan build-fuzz
+
+## help: this list
+help:
+	@sed -n 's/^## /  make /p' Makefile
+
+# Each verb installs only the packages it needs that are missing.
+setup:
+	@tools/setup.sh build
+setup-%:
+	@tools/setup.sh build $*
+
+.PHONY: all demo test asan tsan check fuzz bench bench-peers docs install clean help setup

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""run_example.py: runs one case of an example and compares its whole output.
+
+A case is a file examples/expect/NAME.CASE.txt for the example NAME:
+
+    # about: the operation asks for a GPU that is not there     (a heading, for make demo)
+    # env: SITU_SIM_GPUS=1                                       (any number of these)
+    # args: --growth                                             (arguments of the program)
+    # exit: 1                                                    (exit code; 0 if not said)
+    what the program prints on standard output
+    --- stderr ---
+    what it prints on standard error (nothing if the section is missing)
+
+Usage: run_example.py [--show] [--update] FOLDER_OF_PROGRAMS CASE.txt
+--show prints what is run and what it prints; --update writes the output into the case.
+"""
+import difflib
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+
+KEY = re.compile(r"# (about|env|args|exit): ?(.*)")
+MARK = "--- stderr ---"
+
+
+class Case:
+    """What a case file says."""
+
+    def __init__(self, path):
+        self.path, self.about, self.env, self.args, self.exit = path, "", {}, [], 0
+        self.name = os.path.basename(path).split(".")[0]
+        with open(path, encoding="utf-8") as file:
+            lines = file.read().splitlines()
+        self.head = []
+        while lines and (match := KEY.fullmatch(lines[0])):
+            self.take(*match.groups())
+            self.head.append(lines.pop(0))
+        cut = lines.index(MARK) if MARK in lines else len(lines)
+        self.out, self.err = lines[:cut], lines[cut + 1:]
+
+    def take(self, key, value):
+        if key == "env":
+            name, _, text = value.partition("=")
+            self.env[name] = text
+        elif key == "args":
+            self.args = shlex.split(value)
+        elif key == "exit":
+            self.exit = int(value)
+        else:
+            self.about = value
+
+    def command(self, folder):
+        env = [f"{k}={shlex.quote(v)}" for k, v in self.env.items()]
+        return " ".join([*env, os.path.join(folder, self.name), *map(shlex.quote, self.args)])
+
+    def update(self, done):
+        head = [line for line in self.head if not line.startswith("# exit:")]
+        if done.returncode:
+            head.append(f"# exit: {done.returncode}")
+        with open(self.path, "w", encoding="utf-8") as file:
+            file.write("".join(line + "\n" for line in head) + done.stdout)
+            if done.stderr:
+                file.write(MARK + "\n" + done.stderr)
+
+
+def run(case, folder):
+    env = {k: v for k, v in os.environ.items()
+           if not k.startswith("SITU_") and k != "CUDA_VISIBLE_DEVICES"}
+    program = os.path.abspath(os.path.join(folder, case.name))
+    with tempfile.TemporaryDirectory() as scratch:
+        return subprocess.run([program, *case.args], env={**env, **case.env}, cwd=scratch,
+                              text=True, errors="replace", capture_output=True, timeout=120,
+                              stdin=subprocess.DEVNULL, check=False)
+
+
+def compare(case, done):
+    """Prints the differences; True if there are none."""
+    same = done.returncode == case.exit
+    if not same:
+        print(f"{case.path}: exit code {done.returncode}, expected {case.exit}")
+    for stream, want, got in (("stdout", case.out, done.stdout), ("stderr", case.err, done.stderr)):
+        lines = list(difflib.unified_diff(want, got.splitlines(), f"{stream} expected",
+                                          f"{stream} of {case.name}", lineterm=""))
+        same = same and not lines
+        print("".join(line + "\n" for line in lines), end="")
+    return same
+
+
+def main(arguments):
+    show, update = "--show" in arguments, "--update" in arguments
+    folder, path = [a for a in arguments if not a.startswith("--")]
+    case = Case(path)
+    done = run(case, folder)
+    if update:
+        case.update(done)
+        return 0
+    if show:
+        print(f"\n### {case.name}: {case.about}\n$ {case.command(folder)}")
+        print(done.stdout + done.stderr, end="", flush=True)
+        if done.returncode:
+            print(f"(exit code {done.returncode})")
+    return 0 if compare(case, done) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,20 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# check.sh: every static check; needs a built build/. Fails if one of them does.
+failed=0
+step() {
+  echo "--- $1"
+  shift
+  "$@" || failed=1
+}
+
+step "tools/check.py" python3 tools/check.py
+step "clang-format" sh -c "git ls-files -co --exclude-standard '*.c' '*.h' |
+  xargs -r clang-format --dry-run -Werror"
+step "cppcheck" cppcheck --quiet --std=c11 --language=c -j "$(nproc)" --error-exitcode=1 \
+  --enable=warning,portability --inline-suppr --suppressions-list=.cppcheck \
+  --cppcheck-build-dir="$(mkdir -p build/cppcheck && echo build/cppcheck)" \
+  -D_GNU_SOURCE -Isrc -Iinclude -Ibuild/include src cli
+step "clang-tidy" python3 tools/tidy.py
+[ $failed = 0 ] && echo "check: no problems"
+exit $failed

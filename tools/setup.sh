@@ -1,0 +1,34 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# setup.sh: installs the Debian packages that are missing; a machine that has them all is left alone, also offline.
+# Usage: tools/setup.sh build|test|check|fuzz|peers...
+
+packages() {
+  case $1 in
+    build) echo build-essential cmake pkg-config python3 libdnnl-dev ;;
+    test) echo libcmocka-dev valgrind ;;
+    check) echo clang-format clang-tidy cppcheck universal-ctags libcmocka-dev ;;
+    fuzz) echo clang-16 libclang-rt-16-dev ;;
+    peers) echo python3-venv ;;
+  esac
+}
+
+command -v dpkg-query >/dev/null || exit 0 # not Debian: CMake will say what it misses
+
+missing=
+for group in "$@"; do
+  for package in $(packages "$group"); do
+    state=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null)
+    [ "$state" = installed ] || missing="$missing $package"
+  done
+done
+[ -z "$missing" ] && exit 0
+
+apt="env DEBIAN_FRONTEND=noninteractive apt-get -qq"
+[ "$(id -u)" = 0 ] || apt="sudo $apt"
+echo "Installing:$missing"
+install="$apt install -y --no-install-recommends $missing"
+$install >/dev/null 2>&1 || { $apt update && $install >/dev/null; } || {
+  echo "setup.sh: could not install:$missing" >&2
+  exit 1
+}
