@@ -10,7 +10,7 @@ import sys
 import xml.etree.ElementTree as xml
 
 PASSED = re.compile(r"^\[  PASSED  \] (\d+) test\(s\)", re.M)
-FAILED = re.compile(r"^\[  FAILED  \] \w+: (\d+) test\(s\)", re.M)
+FAILED = re.compile(r"^\[  FAILED  \] (?:\w+: )?(\d+) test\(s\)", re.M)
 
 
 def environment():

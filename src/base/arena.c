@@ -31,7 +31,8 @@ static bool add_block(struct arena *arena, size_t bytes) {
 
 void *arena_alloc(struct arena *arena, size_t bytes) {
   const size_t size = round_up(bytes, ALIGNMENT);
-  if (size < bytes || (size > (size_t)(arena->end - arena->next) && !add_block(arena, size))) {
+  const bool full = !arena->next || size > (size_t)(arena->end - arena->next);
+  if (size < bytes || (full && !add_block(arena, size))) {
     arena->failed = true;
     return NULL;
   }
