@@ -65,9 +65,11 @@ struct launch {
   struct launch_arg *args;
 };
 
-/* A call prepared by a back end; what it holds behind this head is the back end's. */
+/* A call prepared by a back end; what it holds behind this head is the back end's. A kernel that fails while it runs
+ * puts its status into `error` (the first one stays), which belongs to the run. */
 struct bound {
   const struct launch *launch;
+  _Atomic(situ_status) *error;
 };
 
 enum queue { QUEUE_COMPUTE, QUEUE_IN, QUEUE_OUT, N_QUEUES };

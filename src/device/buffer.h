@@ -11,7 +11,7 @@ struct buffer {
   void *host;            /* its address where the host may read it, else NULL */
   size_t bytes;
   struct span span;      /* on the device */
-  struct memory_piece piece;
+  struct memory_block block;
   void (*release)(void *context); /* of memory that belongs to somebody else */
   void *context;
 };

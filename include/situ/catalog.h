@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * catalog.h: what ops there are: for listings, documentation and bindings. */
+#ifndef SITU_CATALOG_H
+#define SITU_CATALOG_H
+
+#include "situ/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* An op as its row says it; the grammar of the texts is that of src/schema/schema.h. Static data. */
+typedef struct situ_op {
+  const char *name, *family;
+  const char *inputs, *outputs, *attrs;
+  const char *python;  /* names under tf */
+  const char *devices; /* where it has kernels */
+  const char *host;    /* inputs that are read on the host */
+  const char *doc;
+  const char *samples;
+} situ_op;
+
+/* The number of ops, and op 0 <= number < count. */
+SITU_API int situ_ops_count(void);
+SITU_API situ_status situ_ops_get(int number, situ_op *out) SITU_MUST_USE;
+
+/* The op of that name, or NotFound with the nearest one. */
+SITU_API situ_status situ_ops_find(const char *name, situ_op *out) SITU_MUST_USE;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * session.h: running a graph.
+ *
+ * The first run places the whole graph and makes a program for what is fetched and fed; later runs with the same
+ * fetches, feeds and shapes only execute it. Several threads may run one session. A run that fails leaves the session
+ * usable.
+ */
+#ifndef SITU_SESSION_H
+#define SITU_SESSION_H
+
+#include "situ/device.h"
+#include "situ/graph.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct situ_session situ_session;
+
+/* Options of a session; zero is the default of everything. */
+typedef struct situ_config {
+  bool log_device_placement; /* prints the devices, and where each node goes, on standard output */
+  bool allow_soft_placement; /* a request that cannot be met becomes a wish */
+  bool strict;               /* conflicts with earlier options are errors; also SITU_STRICT=1 */
+  int threads;               /* of the process, for large ops; 0: SITU_THREADS, then all cores */
+  situ_device_config devices;
+} situ_config;
+
+/* A value given to a run. */
+typedef struct situ_feed {
+  situ_value value;
+  situ_tensor *tensor; /* borrowed */
+} situ_feed;
+
+/* Makes a session for a graph, which may go on growing between runs. `config` may be NULL. */
+SITU_API situ_status situ_session_create(situ_graph *graph, const situ_config *config,
+                                         situ_session **out) SITU_MUST_USE;
+
+/* Takes one more reference; returns the session. */
+SITU_API situ_session *situ_session_retain(situ_session *session);
+
+/* Gives one reference back; NULL may be released. */
+SITU_API void situ_session_release(situ_session *session);
+
+/* Frees what the session holds on its devices; running it afterwards is an error. */
+SITU_API situ_status situ_session_close(situ_session *session) SITU_MUST_USE;
+
+/* Computes values. `results` has n_fetches elements; each gets a tensor in host memory that the caller releases. On
+ * failure all of them are NULL. A fetch of a node without outputs runs the node and gives NULL. */
+SITU_API situ_status situ_session_run(situ_session *session, const situ_feed *feeds, int n_feeds,
+                                      const situ_value *fetches, int n_fetches,
+                                      situ_tensor **results) SITU_MUST_USE;
+
+/* The common case: one value, nothing fed. */
+SITU_API situ_status situ_session_eval(situ_session *session, situ_value value,
+                                       situ_tensor **result) SITU_MUST_USE;
+
+/* Where a node goes, and why. Texts are borrowed until the session or the placement goes. */
+typedef struct situ_placed {
+  const char *node, *op;
+  const char *requested; /* as it was asked for; "" for nothing */
+  const char *assigned;  /* the full name of the device */
+  const char *cause;     /* the reason, as a sentence */
+} situ_placed;
+
+/* A copy between devices that a run makes. */
+typedef struct situ_copy {
+  const char *value; /* name of the node that made it */
+  const char *from, *to;
+  uint64_t bytes;
+  bool once; /* of a constant: only in the first run */
+} situ_copy;
+
+/* What a run will need of a device. */
+typedef struct situ_need {
+  const char *device;
+  uint64_t peak_bytes; /* memory of a step: values, copies, scratch and constants together */
+  uint64_t limit_bytes;
+  int kernels; /* calls in a step */
+} situ_need;
+
+/* The plan of a run, made without running anything. */
+typedef struct situ_plan situ_plan;
+
+/* Places the graph and plans a run of these fetches. The shapes of fed values come from `feeds`, whose tensors may be NULL
+ * where the graph knows the shape; no fetches: all nodes that nobody reads. */
+SITU_API situ_status situ_plan_create(situ_session *session, const situ_feed *feeds, int n_feeds,
+                                      const situ_value *fetches, int n_fetches,
+                                      situ_plan **out) SITU_MUST_USE;
+
+/* The parts of a plan: pointers to *count elements, borrowed from it. */
+SITU_API const situ_placed *situ_plan_placed(const situ_plan *plan, int *count);
+SITU_API const situ_copy *situ_plan_copies(const situ_plan *plan, int *count);
+SITU_API const situ_need *situ_plan_needs(const situ_plan *plan, int *count);
+
+/* Frees a plan; NULL may be released. */
+SITU_API void situ_plan_release(situ_plan *plan);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

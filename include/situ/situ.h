@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * situ.h: everything, in reading order.
+ *
+ *   status.h   how calls report failure
+ *   tensor.h   element types, shapes, tensors
+ *   graph.h    building a graph
+ *   device.h   devices and their memory
+ *   session.h  running a graph; where things go and what they will need
+ *   catalog.h  what ops there are
+ *   ops.h      a function for each op, made from the catalogue
+ *
+ * Ownership. Functions called create, and every `**out` or `results`, give a reference that the caller gives back with the
+ * matching release. Arguments are borrowed: a callee that keeps one retains it. Everything else that is returned is
+ * borrowed from what it was asked of. NULL may be released.
+ *
+ * Threads. Statuses, tensors, devices and sessions may be used from every thread; a graph from one at a time while it is
+ * being built.
+ */
+#ifndef SITU_SITU_H
+#define SITU_SITU_H
+
+#include "situ/status.h"
+#include "situ/tensor.h"
+#include "situ/graph.h"
+#include "situ/device.h"
+#include "situ/session.h"
+#include "situ/catalog.h"
+#include "situ/ops.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The version of the library: "0.1.0". */
+SITU_API const char *situ_version(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
