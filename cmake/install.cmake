@@ -1,9 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-# install.cmake: headers, libraries, the command, situ.pc and the CMake package.
-install(TARGETS situ LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+# install.cmake: headers, libraries, the command, situ.pc and the CMake package. The installed tree may be moved.
+include(CMakePackageConfigHelpers)
+
+target_include_directories(situ INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+install(TARGETS situ EXPORT situTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(FILES ${SITU_ARCHIVE} DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(DIRECTORY include/situ ${SITU_GENERATED}/situ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-        FILES_MATCHING PATTERN "*.h")
+install(DIRECTORY include/situ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN *.h)
+if(SITU_OPS_HEADER)
+  install(FILES ${SITU_OPS_HEADER} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/situ)
+endif()
 if(TARGET situ_command)
   install(TARGETS situ_command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
+
+set(package ${CMAKE_INSTALL_LIBDIR}/cmake/situ)
+file(RELATIVE_PATH SITU_PC_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+configure_file(cmake/situ.pc.in situ.pc @ONLY)
+install(FILES ${CMAKE_BINARY_DIR}/situ.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+configure_package_config_file(cmake/situConfig.cmake.in situConfig.cmake
+                              INSTALL_DESTINATION ${package})
+write_basic_package_version_file(situConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_BINARY_DIR}/situConfig.cmake ${CMAKE_BINARY_DIR}/situConfigVersion.cmake
+        DESTINATION ${package})
+install(EXPORT situTargets NAMESPACE situ:: DESTINATION ${package})

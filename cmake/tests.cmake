@@ -23,3 +23,44 @@ foreach(file IN LISTS tests)
   add_test(NAME ${folder}/${name} COMMAND ${target} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
   set_tests_properties(${folder}/${name} PROPERTIES LABELS unit TIMEOUT 300)
 endforeach()
+
+# Every case of every example: the whole output is compared.
+find_package(Python3 COMPONENTS Interpreter)
+file(GLOB cases CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/examples/expect/*.txt)
+foreach(file IN LISTS cases)
+  get_filename_component(name ${file} NAME_WLE)
+  add_test(NAME example/${name}
+           COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/tests/run_example.py
+                   ${CMAKE_BINARY_DIR}/examples ${file})
+  set_tests_properties(example/${name} PROPERTIES LABELS example TIMEOUT 300)
+endforeach()
+
+# What follows says nothing more in an instrumented build.
+if(SITU_SANITIZE OR SITU_FUZZ)
+  return()
+endif()
+
+# Values that were never set are found by valgrind only.
+find_program(VALGRIND valgrind)
+foreach(file IN LISTS tests)
+  if(VALGRIND AND file MATCHES "/tests/((base|device|graph)/test_[a-z_]*)\\.c$")
+    set(name ${CMAKE_MATCH_1})
+    string(REPLACE "/" "_" target ${name})
+    add_test(NAME valgrind/${name}
+             COMMAND ${VALGRIND} -q --error-exitcode=9 --leak-check=no $<TARGET_FILE:${target}>
+             WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+    set_tests_properties(valgrind/${name} PROPERTIES LABELS valgrind TIMEOUT 600)
+  endif()
+endforeach()
+
+# The headers alone, the symbols, and a program outside against an installed tree.
+set(installed ${CMAKE_SOURCE_DIR}/tests/install)
+set(compilers CC=${CMAKE_C_COMPILER})
+add_test(NAME install/headers COMMAND ${installed}/headers.sh ${CMAKE_SOURCE_DIR}/include
+                                      ${SITU_GENERATED})
+add_test(NAME install/symbols COMMAND ${installed}/symbols.sh ${CMAKE_BINARY_DIR})
+add_test(NAME install/pkg_config COMMAND ${installed}/outside.sh pkg_config ${CMAKE_BINARY_DIR})
+add_test(NAME install/find_package COMMAND ${installed}/outside.sh find_package
+                                           ${CMAKE_BINARY_DIR})
+set_tests_properties(install/headers install/symbols install/pkg_config install/find_package
+                     PROPERTIES LABELS install TIMEOUT 300 ENVIRONMENT "${compilers}")
