@@ -107,7 +107,7 @@ SITU_API situ_value situ_constant(situ_graph *graph, const char *name, situ_type
 /* A constant that shares a tensor. */
 SITU_API situ_value situ_constant_tensor(situ_graph *graph, const char *name, situ_tensor *tensor);
 
-/* A value that is given to every run; dimensions may be SITU_UNKNOWN. */
+/* A value that is given to every run; dimensions may be SITU_ANY. */
 SITU_API situ_value situ_placeholder(situ_graph *graph, const char *name, situ_type type,
                                      situ_shape shape);
 

@@ -15,6 +15,7 @@
 #include "situ/status.h"
 
 #ifdef __cplusplus
+#include <initializer_list>
 extern "C" {
 #endif
 
@@ -38,10 +39,10 @@ typedef enum situ_type {
 #undef SITU_TYPE_ENUM
 } situ_type;
 
-enum { SITU_MAX_RANK = 8, SITU_UNKNOWN = -1 };
+enum { SITU_MAX_RANK = 8, SITU_ANY = -1 };
 
-/* A shape is a plain value. A rank of SITU_UNKNOWN is a shape of which nothing is known; a
- * dimension of SITU_UNKNOWN is not known yet (placeholders). */
+/* A shape is a plain value. A rank of SITU_ANY is a shape of which nothing is known; a
+ * dimension of SITU_ANY is not known yet (placeholders). */
 typedef struct situ_shape {
   int rank;
   int64_t dim[SITU_MAX_RANK];
@@ -50,14 +51,14 @@ typedef struct situ_shape {
 /* SITU_SHAPE(2, 3); use SITU_SCALAR for a shape without dimensions. */
 #ifdef __cplusplus
 #define SITU_SHAPE(...) \
-  (situ_shape{(int)(sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), {__VA_ARGS__}})
+  (situ_shape{(int)std::initializer_list<int64_t>{__VA_ARGS__}.size(), {__VA_ARGS__}})
 #define SITU_SCALAR (situ_shape{0, {0}})
-#define SITU_ANY_SHAPE (situ_shape{SITU_UNKNOWN, {0}})
+#define SITU_ANY_SHAPE (situ_shape{SITU_ANY, {0}})
 #else
 #define SITU_SHAPE(...) \
   ((situ_shape){(int)(sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), {__VA_ARGS__}})
 #define SITU_SCALAR ((situ_shape){0, {0}})
-#define SITU_ANY_SHAPE ((situ_shape){SITU_UNKNOWN, {0}})
+#define SITU_ANY_SHAPE ((situ_shape){SITU_ANY, {0}})
 #endif
 
 /* "float" for SITU_FLOAT; "invalid" for a number that is no type. */
@@ -72,7 +73,7 @@ SITU_API size_t situ_type_size(situ_type type);
 /* The type of that name ("float", "float32", "DT_FLOAT"); SITU_NO_TYPE if there is none. */
 SITU_API situ_type situ_type_parse(const char *name);
 
-/* Number of elements; SITU_UNKNOWN if a dimension is not known or the product passes 2^63 - 1. */
+/* Number of elements; SITU_ANY if a dimension is not known or the product passes 2^63 - 1. */
 SITU_API int64_t situ_shape_count(situ_shape shape);
 
 typedef struct situ_tensor situ_tensor;
@@ -88,6 +89,7 @@ SITU_API situ_status situ_tensor_wrap(situ_type type, situ_shape shape, const vo
                                       void (*release)(void *context), void *context,
                                       situ_tensor **out) SITU_MUST_USE;
 
+/* The element type and the shape. */
 SITU_API situ_type situ_tensor_type(const situ_tensor *tensor);
 SITU_API situ_shape situ_tensor_shape(const situ_tensor *tensor);
 

@@ -24,7 +24,7 @@ bool shape_broadcast(const situ_shape *a, const situ_shape *b, situ_shape *out);
 /* Bytes of a tensor of that type and shape; false if the shape is not known or too large. */
 bool shape_bytes(situ_type type, const situ_shape *shape, size_t *bytes);
 
-/* Fails on a rank above SITU_MAX_RANK, a negative dimension other than SITU_UNKNOWN, or a product
+/* Fails on a rank above SITU_MAX_RANK, a negative dimension other than SITU_ANY, or a product
  * past 2^63 - 1. */
 situ_status shape_check(const situ_shape *shape) SITU_MUST_USE;
 

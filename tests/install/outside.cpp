@@ -8,6 +8,6 @@ int main() {
   situ_status status = situ_status_create(SITU_NOT_FOUND, "outside");
   const int code = situ_status_code(status);
   situ_status_release(status);
-  return !(shape.rank == 2 && shape.dim[1] == 3 && scalar.rank == 0 && any.rank == SITU_UNKNOWN &&
+  return !(shape.rank == 2 && shape.dim[1] == 3 && scalar.rank == 0 && any.rank == SITU_ANY &&
            code == SITU_NOT_FOUND);
 }
