@@ -18,7 +18,7 @@ def environment():
     env = {k: v for k, v in os.environ.items()
            if not k.startswith("SITU_") and k != "CUDA_VISIBLE_DEVICES"}
     root = os.getcwd()
-    env.setdefault("ASAN_OPTIONS", "detect_leaks=1:strict_string_checks=1:allocator_may_return_null=1")
+    env.setdefault("ASAN_OPTIONS", "detect_leaks=1:allocator_may_return_null=1")
     env.setdefault("UBSAN_OPTIONS", "print_stacktrace=1")
     env.setdefault("LSAN_OPTIONS", f"suppressions={root}/tests/lsan.supp:print_suppressions=0")
     env.setdefault("TSAN_OPTIONS", "halt_on_error=1:second_deadlock_stack=1")
