@@ -10,6 +10,8 @@
 #ifndef SITU_DEVICE_BACKEND_H
 #define SITU_DEVICE_BACKEND_H
 
+#include <stdatomic.h>
+
 #include "base/arena.h"
 #include "base/base.h"
 #include "situ/tensor.h"

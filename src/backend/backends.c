@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * backends.c: the one table of back ends that device/ reads. */
+#include "backend/backends.h"
+
+#define BACKEND_ENTRY(name) &name##_backend,
+const struct backend *const backends[] = {BACKENDS(BACKEND_ENTRY) NULL};
+#undef BACKEND_ENTRY

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * cpu.c: the host itself. Its regions are host addresses and its kernels run in the caller's thread, so there is
+ * nothing to wait for. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "device/backend.h"
+#include "host/call.h"
+
+static int cpu_handle; /* all CPU devices are one: only its address counts */
+
+static situ_status cpu_probe(const struct backend_request *request, int *count, const char **why) {
+  *why = NULL;
+  *count = request->cpu_devices > 0 ? request->cpu_devices : 1;
+  return NULL;
+}
+
+/* The value of "model name" in /proc/cpuinfo, where there is one. */
+static void read_model(char *out, size_t size) {
+  snprintf(out, size, "CPU");
+  FILE *file = fopen("/proc/cpuinfo", "r");
+  if (!file) return;
+  char line[256];
+  while (fgets(line, sizeof line, file)) {
+    char *value = strchr(line, ':');
+    if (strncmp(line, "model name", 10) != 0 || !value) continue;
+    value += 1 + strspn(value + 1, " ");
+    value[strcspn(value, "\n")] = 0;
+    snprintf(out, size, "%.63s", value);
+    break;
+  }
+  fclose(file);
+}
+
+static situ_status cpu_describe(int index, struct device_info *out) {
+  (void)index;
+  *out = (struct device_info){.has_half = true, .has_double = true};
+  read_model(out->model, sizeof out->model);
+  const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+  out->memory = pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : 0;
+  return NULL;
+}
+
+static situ_status cpu_open(int index, void **device) {
+  (void)index;
+  *device = &cpu_handle;
+  return NULL;
+}
+
+static void cpu_close(void *device) { (void)device; }
+
+static situ_status cpu_alloc(void *device, size_t bytes, void **region) {
+  (void)device;
+  *region = aligned_alloc(256, round_up(bytes ? bytes : 1, 256));
+  return *region ? NULL : NO_MEMORY();
+}
+
+static void cpu_free(void *device, void *region) {
+  (void)device;
+  free(region);
+}
+
+static situ_status cpu_available(void *device, uint64_t *free_bytes) {
+  (void)device;
+  const long pages = sysconf(_SC_AVPHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+  *free_bytes = pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : 0;
+  return NULL;
+}
+
+static void *address(void *device, struct span span) {
+  (void)device;
+  return (char *)span.region + span.offset;
+}
+
+static situ_status cpu_write(void *device, int queue, struct span to, const void *from,
+                             size_t bytes) {
+  (void)queue;
+  memcpy(address(device, to), from, bytes);
+  return NULL;
+}
+
+static situ_status cpu_read(void *device, int queue, void *to, struct span from, size_t bytes) {
+  (void)queue;
+  memcpy(to, address(device, from), bytes);
+  return NULL;
+}
+
+static situ_status cpu_copy(void *device, int queue, struct span to, struct span from,
+                            size_t bytes) {
+  return cpu_write(device, queue, to, address(device, from), bytes);
+}
+
+static situ_status cpu_peer(void *device, int queue, struct span to, void *from_device,
+                            struct span from, size_t bytes) {
+  (void)from_device;
+  return cpu_copy(device, queue, to, from, bytes);
+}
+
+static situ_status cpu_bind(void *device, const struct launch *launch, const struct span *slots,
+                            struct arena *arena, struct bound **out) {
+  return host_bind(device, address, launch, slots, arena, out);
+}
+
+static situ_status cpu_rebind(void *device, struct bound *bound, int arg, struct span span) {
+  return host_rebind(device, address, bound, arg, span);
+}
+
+static situ_status cpu_launch(void *device, int queue, struct bound *bound) {
+  (void)device;
+  (void)queue;
+  return host_run((struct host_call *)bound);
+}
+
+static situ_status cpu_mark(void *device, int queue, uint64_t *mark) {
+  (void)device;
+  (void)queue;
+  *mark = 0;
+  return NULL;
+}
+
+static situ_status cpu_wait(void *device, int queue, void *on_device, int on_queue, uint64_t mark) {
+  (void)device;
+  (void)queue;
+  (void)on_device;
+  (void)on_queue;
+  (void)mark;
+  return NULL;
+}
+
+static situ_status cpu_sync(void *device, int queue, uint64_t mark) {
+  (void)device;
+  (void)queue;
+  (void)mark;
+  return NULL;
+}
+
+const struct backend cpu_backend = {
+    .name = "cpu",
+    .kind = "CPU",
+    .tested = "every op, in every test run",
+    .is_host = true,
+    .probe = cpu_probe,
+    .describe = cpu_describe,
+    .open = cpu_open,
+    .close = cpu_close,
+    .alloc = cpu_alloc,
+    .free = cpu_free,
+    .available = cpu_available,
+    .write = cpu_write,
+    .read = cpu_read,
+    .copy = cpu_copy,
+    .peer = cpu_peer,
+    .bind = cpu_bind,
+    .rebind = cpu_rebind,
+    .launch = cpu_launch,
+    .mark = cpu_mark,
+    .wait = cpu_wait,
+    .sync = cpu_sync,
+};
