@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * limit.c: see limit.h. */
+#include "device/limit.h"
+
+#include "base/text.h"
+
+static const uint64_t MIB = 1 << 20;
+
+uint64_t limit_default(uint64_t available) {
+  const uint64_t part = (uint64_t)((double)available * 0.05);
+  const uint64_t of_large = part > 300 * MIB ? part : 300 * MIB;
+  const uint64_t reserve = available < 2048 * MIB ? 225 * MIB : of_large;
+  return reserve < available ? available - reserve : available;
+}
+
+situ_status limit_fraction(uint64_t total, double fraction, int capability_major, uint64_t *out) {
+  if (!(fraction > 0)) return INVALID("The memory fraction must be above 0, and is %g.", fraction);
+  if (fraction > 1 && capability_major < 6)
+    return INTERNAL(
+        "Unified memory on GPUs with compute capability lower than 6.0 (pre-Pascal class GPUs) "
+        "does not support oversubscription.");
+  const double bytes = (double)total * fraction;
+  if (bytes >= 0x1p63) return INVALID("The memory fraction %g is too large.", fraction);
+  *out = (uint64_t)bytes;
+  return NULL;
+}
+
+situ_status limit_bytes(uint64_t available, uint64_t bytes, uint64_t *out) {
+  if (!bytes) return INVALID("The memory limit must be above 0 bytes.");
+  *out = bytes < available ? bytes : available;
+  return NULL;
+}
+
+situ_status limit_reserve(uint64_t available, uint64_t reserve, uint64_t *out) {
+  if (reserve >= available) {
+    char a[32], b[32];
+    return situ_status_create(SITU_RESOURCE_EXHAUSTED,
+                              "%s are to stay free on the device, but only %s are free now.",
+                              text_bytes(reserve, a), text_bytes(available, b));
+  }
+  *out = available - reserve;
+  return NULL;
+}
