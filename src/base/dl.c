@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * dl.c: loads a library at run time into a struct of function pointers. */
+#include "base/dl.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The name of the first symbol that is missing, or NULL when the table is complete. */
+static const char *fill(void *library, const struct dl_symbol *symbols, int n_symbols, char *table) {
+  const char *missing = NULL;
+  for (int i = 0; i < n_symbols; i++) {
+    void *address = library ? dlsym(library, symbols[i].name) : NULL;
+    memcpy(table + symbols[i].offset, &address, sizeof address);
+    if (!address && !symbols[i].optional && !missing) missing = symbols[i].name;
+  }
+  return missing;
+}
+
+static void explain(char why[DL_WHY], const char *library, const char *missing) {
+  const size_t used = strlen(why);
+  const char *separator = used ? "; " : "";
+  if (missing) {
+    snprintf(why + used, DL_WHY - used, "%s%s: no symbol %s", separator, library, missing);
+    return;
+  }
+  const char *reason = dlerror();
+  snprintf(why + used, DL_WHY - used, "%s%s", separator, reason ? reason : library);
+}
+
+bool dl_load(const char *const *libraries, const struct dl_symbol *symbols, int n_symbols,
+             void *table, char why[DL_WHY]) {
+  why[0] = '\0';
+  for (; *libraries; libraries++) {
+    void *library = dlopen(*libraries, RTLD_NOW | RTLD_LOCAL);
+    const char *missing = library ? fill(library, symbols, n_symbols, table) : NULL;
+    if (library && !missing) return true;
+    explain(why, *libraries, missing);
+    if (library) dlclose(library);
+  }
+  fill(NULL, symbols, n_symbols, table);
+  return false;
+}

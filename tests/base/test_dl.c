@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * test_dl.c: libraries at run time. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "base/dl.h"
+
+#include <cmocka.h>
+
+#define SYMBOLS(X) X(double, cos, (double)) X(double, hypot, (double, double))
+#define MISSING(X) X(void, situ_no_such_symbol, (void))
+
+struct table {
+  SYMBOLS(DL_FIELD)
+  MISSING(DL_FIELD)
+};
+
+#define NEED(result, name, args) DL_SYMBOL(struct table, name)
+#define WISH(result, name, args) DL_OPTION(struct table, name)
+
+static void first_library_that_loads_wins(void **state) {
+  (void)state;
+  static const char *const names[] = {"libsitu_no_such.so.9", "libm.so.6", NULL};
+  static const struct dl_symbol symbols[] = {SYMBOLS(NEED) MISSING(WISH)};
+  struct table t;
+  char why[DL_WHY];
+  assert_true(dl_load(names, symbols, (int)COUNT_OF(symbols), &t, why));
+  assert_true(t.cos(0) == 1);
+  assert_true(t.hypot(3, 4) == 5);
+  assert_null(t.situ_no_such_symbol);
+}
+
+static void says_what_is_wrong_with_each(void **state) {
+  (void)state;
+  static const char *const names[] = {"libsitu_no_such.so.9", "libm.so.6", NULL};
+  static const struct dl_symbol symbols[] = {SYMBOLS(NEED) MISSING(NEED)};
+  struct table t;
+  char why[DL_WHY];
+  assert_false(dl_load(names, symbols, (int)COUNT_OF(symbols), &t, why));
+  assert_non_null(strstr(why, "libsitu_no_such.so.9"));
+  assert_non_null(strstr(why, "libm.so.6: no symbol situ_no_such_symbol"));
+  assert_null(t.cos);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(first_library_that_loads_wins),
+      cmocka_unit_test(says_what_is_wrong_with_each),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
