@@ -20,6 +20,7 @@ struct region {
   void *memory;
   uint64_t address, size;
   struct chunk *first;
+  int32_t used; /* pieces in use */
 };
 
 /* A piece, free (requested = 0: then it is in the order of holes) or in use. */
@@ -103,19 +104,6 @@ static void drop_record(struct bfc *bfc, struct chunk *chunk) {
   bfc->unused = chunk;
 }
 
-static bool is_whole(const struct chunk *chunk) { return !chunk->before && !chunk->after; }
-
-static void insert_hole(struct bfc *bfc, struct chunk *chunk) {
-  chunk->requested = 0;
-  if (is_whole(chunk)) bfc->stats.idle += chunk->hole.size;
-  holes_insert(&bfc->holes, &chunk->hole);
-}
-
-static void remove_hole(struct bfc *bfc, struct chunk *chunk) {
-  if (is_whole(chunk)) bfc->stats.idle -= chunk->hole.size;
-  holes_remove(&bfc->holes, &chunk->hole);
-}
-
 /* Puts a region into the array, in the order of addresses; false without memory. */
 static bool list_region(struct bfc *bfc, struct region *region) {
   int32_t at = bfc->stats.n_regions;
@@ -152,10 +140,12 @@ static bool take_region(struct bfc *bfc, uint64_t size) {
   }
   chunk->region = region;
   chunk->before = chunk->after = NULL;
+  chunk->requested = 0;
   chunk->hole.size = size;
   chunk->hole.address = region->address;
-  insert_hole(bfc, chunk);
+  holes_insert(&bfc->holes, &chunk->hole);
   bfc->stats.reserved += size;
+  bfc->stats.idle += size;
   return true;
 }
 
@@ -164,11 +154,11 @@ uint64_t bfc_trim(struct bfc *bfc) {
   int32_t kept = 0;
   for (int32_t i = 0; i < bfc->stats.n_regions; i++) {
     struct region *region = bfc->regions[i];
-    if (region->first->requested || region->first->after) {
+    if (region->used) {
       bfc->regions[kept++] = region;
       continue;
     }
-    remove_hole(bfc, region->first);
+    holes_remove(&bfc->holes, &region->first->hole);
     drop_record(bfc, region->first);
     freed += region->size;
     bfc->source.free(bfc->source.context, region->memory, region->address, region->size);
@@ -176,6 +166,7 @@ uint64_t bfc_trim(struct bfc *bfc) {
   }
   bfc->stats.n_regions = kept;
   bfc->stats.reserved -= freed;
+  bfc->stats.idle = 0;
   return freed;
 }
 
@@ -212,19 +203,23 @@ static bool collect_reference(struct bfc *bfc, uint64_t want) {
   return extend_reference(bfc, want);
 }
 
-/* The default policy: everything on first use, or what is needed. Regions that lie idle go back
- * first and come again as one with the new one: what was apart is joined, and the device gives no
- * more than is needed. */
+/* What the default policy asks for: everything on first use, or what is needed. A sixteenth of what
+ * there is already is the least, so that many small requests make few regions. */
+static uint64_t ask_default(const struct bfc *bfc, uint64_t want, uint64_t available) {
+  if (!bfc->options.growth && !bfc->stats.n_regions) return available;
+  const uint64_t least = bfc->stats.reserved / 16;
+  const uint64_t size = round_up(want > least ? want : least, PAGE);
+  return size < available ? size : available;
+}
+
+/* Regions that lie idle go back first and come again as one with the new one: what was apart is
+ * joined, and the device gives no more than is needed. */
 static bool extend_default(struct bfc *bfc, uint64_t want) {
-  const uint64_t limit = bfc->options.limit;
+  const uint64_t limit = bfc->options.limit & ~(uint64_t)(BFC_UNIT - 1);
   if (want > limit - bfc->stats.reserved + bfc->stats.idle) return false;
   const uint64_t joined = bfc_trim(bfc);
-  const uint64_t available = (limit - bfc->stats.reserved) & ~(uint64_t)(BFC_UNIT - 1);
-  if (want > available) return false;
-  uint64_t size = round_up(want, PAGE);
-  if (!bfc->options.growth && !bfc->stats.n_regions) size = available;
+  uint64_t size = ask_default(bfc, want, limit - bfc->stats.reserved);
   if (size < joined) size = joined;
-  if (size > available) size = available;
   while (!take_region(bfc, size)) {
     if (size == want) return false;
     size = (size - size / 8) & ~(uint64_t)(BFC_UNIT - 1);
@@ -241,38 +236,53 @@ static bool splits(const struct bfc *bfc, uint64_t have, uint64_t want) {
   return want <= LARGE || rest >= LARGE_REST;
 }
 
-/* Cuts a chunk that is in no order behind `size` bytes. Without memory for the record the chunk
- * stays whole. */
-static void split(struct bfc *bfc, struct chunk *chunk, uint64_t size) {
-  struct chunk *rest = take_record(bfc);
-  if (!rest) return;
-  rest->region = chunk->region;
-  rest->hole.address = chunk->hole.address + size;
-  rest->hole.size = chunk->hole.size - size;
-  rest->before = chunk;
-  rest->after = chunk->after;
-  if (rest->after) rest->after->before = rest;
-  chunk->after = rest;
-  chunk->hole.size = size;
-  insert_hole(bfc, rest);
+/* Cuts `size` bytes off the front of a hole; the rest stays in the order. NULL without memory for
+ * the record. */
+static struct chunk *cut(struct bfc *bfc, struct chunk *rest, uint64_t size) {
+  struct chunk *front = take_record(bfc);
+  if (!front) return NULL;
+  front->region = rest->region;
+  front->hole.address = rest->hole.address;
+  front->hole.size = size;
+  front->before = rest->before;
+  front->after = rest;
+  if (front->before)
+    front->before->after = front;
+  else
+    front->region->first = front;
+  rest->before = front;
+  holes_resize(&bfc->holes, &rest->hole, rest->hole.size - size, rest->hole.address + size);
+  return front;
 }
 
-static void count(struct bfc_stats *stats, uint64_t size, uint64_t requested) {
+/* Books a piece that goes out. */
+static void count(struct bfc *bfc, struct chunk *chunk) {
+  struct bfc_stats *stats = &bfc->stats;
+  if (!chunk->region->used++) stats->idle -= chunk->region->size;
   stats->allocations++;
   stats->n_pieces++;
-  stats->in_use += size;
-  stats->requested += requested;
+  stats->in_use += chunk->hole.size;
+  stats->requested += chunk->requested;
   if (stats->peak < stats->in_use) stats->peak = stats->in_use;
-  if (stats->largest < size) stats->largest = size;
+  if (stats->largest < chunk->hole.size) stats->largest = chunk->hole.size;
 }
 
-static struct bfc_piece describe(const struct chunk *chunk) {
-  return (struct bfc_piece){.region = chunk->region->memory,
-                            .offset = chunk->hole.address - chunk->region->address,
-                            .size = chunk->hole.size,
-                            .requested = chunk->requested,
-                            .address = chunk->hole.address,
-                            .handle = chunk->handle};
+/* Books a piece that comes back. */
+static void discount(struct bfc *bfc, struct chunk *chunk) {
+  struct bfc_stats *stats = &bfc->stats;
+  if (!--chunk->region->used) stats->idle += chunk->region->size;
+  stats->n_pieces--;
+  stats->in_use -= chunk->hole.size;
+  stats->requested -= chunk->requested;
+}
+
+static void describe(const struct chunk *chunk, struct bfc_piece *out) {
+  out->region = chunk->region->memory;
+  out->offset = chunk->hole.address - chunk->region->address;
+  out->size = chunk->hole.size;
+  out->requested = chunk->requested;
+  out->address = chunk->hole.address;
+  out->handle = chunk->handle;
 }
 
 /* Gets more memory for a piece that no hole holds. */
@@ -281,29 +291,60 @@ static bool extend(struct bfc *bfc, uint64_t want) {
   return extend_reference(bfc, want) || collect_reference(bfc, want);
 }
 
-bool bfc_alloc(struct bfc *bfc, size_t bytes, struct bfc_piece *out) {
-  *out = (struct bfc_piece){0};
-  if (!bytes || bytes > bfc->options.limit) return false;
-  const uint64_t want = round_up(bytes, BFC_UNIT);
+/* The smallest hole that holds `want` bytes, if need be in a new region; or NULL. */
+static struct hole *find(struct bfc *bfc, uint64_t want) {
   struct hole *hole = holes_find(&bfc->holes, want);
-  if (!hole && extend(bfc, want)) hole = holes_find(&bfc->holes, want);
-  if (!hole) return false;
+  if (hole || !extend(bfc, want)) return hole;
+  return holes_find(&bfc->holes, want);
+}
+
+bool bfc_alloc(struct bfc *bfc, size_t bytes, struct bfc_piece *out) {
+  const uint64_t want = round_up(bytes, BFC_UNIT);
+  struct hole *hole = bytes && bytes <= bfc->options.limit ? find(bfc, want) : NULL;
+  if (!hole) {
+    *out = (struct bfc_piece){0};
+    return false;
+  }
   struct chunk *chunk = (struct chunk *)hole; /* its first member */
-  remove_hole(bfc, chunk);
-  if (splits(bfc, hole->size, want)) split(bfc, chunk, want);
+  struct chunk *front = splits(bfc, hole->size, want) ? cut(bfc, chunk, want) : NULL;
+  if (!front) holes_remove(&bfc->holes, hole);
+  if (front) chunk = front;
   chunk->requested = bytes;
-  count(&bfc->stats, hole->size, bytes);
-  *out = describe(chunk);
+  count(bfc, chunk);
+  describe(chunk, out);
   return true;
 }
 
-/* Joins a chunk with its free neighbour behind it, which is in the order; its record is dropped. */
-static void absorb_next(struct bfc *bfc, struct chunk *chunk) {
-  struct chunk *next = chunk->after;
-  chunk->hole.size += next->hole.size;
-  chunk->after = next->after;
-  if (chunk->after) chunk->after->before = chunk;
-  drop_record(bfc, next);
+/* Takes a chunk out of its region; a neighbour got its bytes. */
+static void unlink_chunk(struct bfc *bfc, struct chunk *chunk) {
+  if (chunk->after) chunk->after->before = chunk->before;
+  if (chunk->before)
+    chunk->before->after = chunk->after;
+  else
+    chunk->region->first = chunk->after;
+  drop_record(bfc, chunk);
+}
+
+/* Makes a chunk a hole, joined with the holes on either side. */
+static void release(struct bfc *bfc, struct chunk *chunk) {
+  struct chunk *before = chunk->before, *after = chunk->after;
+  if (before && before->requested) before = NULL;
+  if (after && after->requested) after = NULL;
+  uint64_t size = chunk->hole.size;
+  if (!before && !after) {
+    chunk->requested = 0;
+    holes_insert(&bfc->holes, &chunk->hole);
+    return;
+  }
+  if (before) size += before->hole.size;
+  if (after) size += after->hole.size;
+  if (before && after) {
+    holes_remove(&bfc->holes, &after->hole);
+    unlink_chunk(bfc, after);
+  }
+  struct chunk *whole = before ? before : after;
+  holes_resize(&bfc->holes, &whole->hole, size, (before ? before : chunk)->hole.address);
+  unlink_chunk(bfc, chunk);
 }
 
 bool bfc_free(struct bfc *bfc, const struct bfc_piece *piece) {
@@ -311,19 +352,8 @@ bool bfc_free(struct bfc *bfc, const struct bfc_piece *piece) {
   if (piece->handle < 0 || block >= bfc->n_blocks) return false;
   struct chunk *chunk = &bfc->blocks[block][piece->handle % RECORDS];
   if (!chunk->region || !chunk->requested || chunk->hole.address != piece->address) return false;
-  bfc->stats.in_use -= chunk->hole.size;
-  bfc->stats.requested -= chunk->requested;
-  bfc->stats.n_pieces--;
-  if (chunk->after && !chunk->after->requested) {
-    remove_hole(bfc, chunk->after);
-    absorb_next(bfc, chunk);
-  }
-  if (chunk->before && !chunk->before->requested) {
-    chunk = chunk->before;
-    remove_hole(bfc, chunk);
-    absorb_next(bfc, chunk);
-  }
-  insert_hole(bfc, chunk);
+  discount(bfc, chunk);
+  release(bfc, chunk);
   return true;
 }
 
@@ -340,10 +370,10 @@ void bfc_walk(const struct bfc *bfc, void (*visit)(void *context, const struct b
   for (int32_t i = 0; i < bfc->stats.n_regions; i++) {
     const struct region *region = bfc->regions[i];
     for (const struct chunk *chunk = region->first; chunk; chunk = chunk->after) {
-      const struct bfc_view view = {.piece = describe(chunk),
-                                    .region_address = region->address,
-                                    .region_bytes = region->size,
-                                    .used = chunk->requested > 0};
+      struct bfc_view view = {.region_address = region->address,
+                              .region_bytes = region->size,
+                              .used = chunk->requested > 0};
+      describe(chunk, &view.piece);
       visit(context, &view);
     }
   }

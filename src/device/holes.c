@@ -81,6 +81,16 @@ void holes_remove(struct holes *holes, struct hole *hole) {
   if (!holes->bins[bin]) holes->filled[bin / 64] &= ~(1ull << (bin % 64));
 }
 
+void holes_resize(struct holes *holes, struct hole *hole, uint64_t size, uint64_t address) {
+  const unsigned bin = bin_of(hole->size);
+  const bool alone = holes->bins[bin] == hole && !hole->left && !hole->right;
+  const bool stays = alone && bin == bin_of(size); /* the large hole that pieces are cut from */
+  if (!stays) holes_remove(holes, hole);
+  hole->size = size;
+  hole->address = address;
+  if (!stays) holes_insert(holes, hole);
+}
+
 /* The first bin from `bin` on that is not empty, or HOLES_BINS. */
 static unsigned filled_from(const struct holes *holes, unsigned bin) {
   unsigned word = bin / 64;

@@ -33,6 +33,9 @@ void holes_insert(struct holes *holes, struct hole *hole);
 /* Takes a hole, which must be there, out of the order. */
 void holes_remove(struct holes *holes, struct hole *hole);
 
+/* Gives a hole that is in the order another size and address. */
+void holes_resize(struct holes *holes, struct hole *hole, uint64_t size, uint64_t address);
+
 /* The smallest hole of at least `size` bytes (a multiple of 256, not 0), among equals the one of
  * the lowest address; NULL if there is none. */
 struct hole *holes_find(const struct holes *holes, uint64_t size);
