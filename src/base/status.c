@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * status.c: the value that carries a failure from where it happened to where it is reported. */
+#define STATUS_BODY
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
