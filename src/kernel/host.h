@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * host.h: the kernel dialect as C: what turns a .cl file into host kernels.
+ *
+ *   KERNEL(scale, IN(T, x), OUT(T, y), REAL(factor), SIZE(n)) {
+ *     EACH(i, n);
+ *     y[i] = (T)((C)x[i] * factor);
+ *   }
+ *
+ * gives `scale_float`, a host_kernel that unpacks its arguments in order and does the work items
+ * begin <= i < end. The body becomes an inline function of one item. Work items are independent, as
+ * on a GPU: none reads what another one writes. So the loop is marked ivdep, no pointer is
+ * `restrict`, and a kernel that touches only index i may work in place.
+ *
+ * RANGE(name, args...) { ... } is for host loops of a kind of their own: the body is the whole
+ * function, sees `begin` and `end`, and stands under #ifdef SITU_HOST beside the KERNEL for GPUs.
+ *
+ * Arguments: IN(type, x), OUT(type, y): memory. SIZE(n): an i64. REAL(v): a number, as C.
+ *            SIZES(d): SITU_MAX_RANK words of i64 (ARG_INTS); UNPACK(d) opens them in the body.
+ * FAIL(FAULT, a, b, c) reports a fault of kernel.h and ends the item; GPUs end the item in silence.
+ *
+ * T is the element type, C the type to compute in (float for half, int for the small integers).
+ * The words for GPUs, and the rules for all three, are in dialect.md.
+ */
+#ifndef SITU_KERNEL_HOST_H
+#define SITU_KERNEL_HOST_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "device/backend.h"
+#include "kernel/foreach.h"
+#include "kernel/kernel.h"
+
+#define SITU_HOST 1
+
+/* OpenCL's words for types. bool is stored as uchar. */
+typedef int64_t i64;
+typedef uint64_t u64;
+typedef unsigned char uchar;
+typedef unsigned int uint;
+__extension__ typedef _Float16 half;
+
+#define INLINE static inline __attribute__((always_inline))
+#define UNUSED __attribute__((unused))
+
+/* Work items do not depend on each other: no checks for overlapping memory. */
+#if defined(__clang__)
+#pragma clang diagnostic ignored "-Wpass-failed"
+#define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define INDEPENDENT _Pragma("GCC ivdep")
+#endif
+
+/* A second version of every host kernel for CPUs with AVX2; the loader picks one. Sanitizers are
+ * not ready yet when the loader asks. */
+#if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__clang__) && \
+    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define CLONES __attribute__((target_clones("default", "arch=x86-64-v3")))
+#else
+#define CLONES
+#endif
+
+#define PARAM_IN(type, x) , const type *x
+#define PARAM_OUT(type, y) , type *y
+#define PARAM_SIZE(n) , const i64 n
+#define PARAM_SIZES(d) , const i64 *d
+#define PARAM_REAL(v) , const C v
+#define PARAM(a) PARAM_##a
+
+#define NAME_IN(type, x) , x
+#define NAME_OUT(type, y) , y
+#define NAME_SIZE(n) , n
+#define NAME_SIZES(d) , d
+#define NAME_REAL(v) , v
+#define NAME(a) NAME_##a
+
+#define TAKE_IN(type, x) const type *const x = (arg_++)->pointer;
+#define TAKE_OUT(type, y) type *const y = (arg_++)->pointer;
+#define TAKE_SIZE(n) const i64 n = (arg_++)->integer;
+#define TAKE_SIZES(d)                \
+  const i64 *const d = &arg_->integer; \
+  arg_ += SITU_MAX_RANK;
+#define TAKE_REAL(v) const C v = (C)(arg_++)->real;
+#define TAKE(a) TAKE_##a
+
+#define KERNEL(name, ...)                                                                      \
+  INLINE void JOIN(name##_item, T_NAME)(const i64 id, struct fault *fault_                     \
+                                        FOR_EACH(PARAM, __VA_ARGS__));                         \
+  CLONES static situ_status JOIN(name, T_NAME)(const union arg *arg_, int64_t begin,           \
+                                               int64_t end) {                                  \
+    struct fault fault = {0};                                                                  \
+    FOR_EACH(TAKE, __VA_ARGS__)                                                                \
+    INDEPENDENT for (i64 id = begin; id < end; id++)                                           \
+        JOIN(name##_item, T_NAME)(id, &fault FOR_EACH(NAME, __VA_ARGS__));                     \
+    return fault.kind ? kernel_fault(&fault) : NULL;                                           \
+  }                                                                                            \
+  INLINE void JOIN(name##_item, T_NAME)(const i64 id, UNUSED struct fault *fault_              \
+                                        FOR_EACH(PARAM, __VA_ARGS__))
+
+#define RANGE(name, ...)                                                                       \
+  INLINE void JOIN(name##_range, T_NAME)(const i64 begin, const i64 end, struct fault *fault_  \
+                                         FOR_EACH(PARAM, __VA_ARGS__));                        \
+  CLONES static situ_status JOIN(name, T_NAME)(const union arg *arg_, int64_t begin,           \
+                                               int64_t end) {                                  \
+    struct fault fault = {0};                                                                  \
+    FOR_EACH(TAKE, __VA_ARGS__)                                                                \
+    JOIN(name##_range, T_NAME)(begin, end, &fault FOR_EACH(NAME, __VA_ARGS__));                \
+    return fault.kind ? kernel_fault(&fault) : NULL;                                           \
+  }                                                                                            \
+  INLINE void JOIN(name##_range, T_NAME)(const i64 begin, const i64 end,                       \
+                                         UNUSED struct fault *fault_                           \
+                                         FOR_EACH(PARAM, __VA_ARGS__))
+
+#define EACH(i, n)    \
+  const i64 i = id; \
+  (void)(n)
+#define UNPACK(d) (void)(d)
+#define FAIL(what, a, b, c)                          \
+  do {                                               \
+    *fault_ = (struct fault){FAULT_##what, a, b, c}; \
+    return;                                          \
+  } while (0)
+
+/* The table of a kernel over a class of types: KERNEL_TABLE(scale, REAL) is scale_kernel. */
+#define TABLE_ENTRY(name, TYPE, word) [SITU_##TYPE] = name##_##word,
+#define KERNEL_TABLE(name, CLASS) \
+  static const struct kernel name##_kernel = {#name, {TYPES_##CLASS(TABLE_ENTRY, name)}}
+
+/* The classes of types: X(..., type, word). The words name the kernels; `kernel/types.h` makes them.
+ * BITS are kernels that only move elements, one for each size, made by `kernel/sizes.h`. */
+#define TYPES_REAL(X, ...) \
+  X(__VA_ARGS__, FLOAT, float) X(__VA_ARGS__, DOUBLE, double) X(__VA_ARGS__, HALF, half)
+#define TYPES_SIGNED(X, ...)                                                                   \
+  TYPES_REAL(X, __VA_ARGS__)                                                                   \
+  X(__VA_ARGS__, INT32, int32) X(__VA_ARGS__, INT64, int64) X(__VA_ARGS__, INT8, int8)
+#define TYPES_INTEGER(X, ...)                                                                  \
+  X(__VA_ARGS__, INT32, int32)                                                                 \
+  X(__VA_ARGS__, INT64, int64) X(__VA_ARGS__, INT8, int8) X(__VA_ARGS__, UINT8, uint8)
+#define TYPES_NUMBER(X, ...) TYPES_REAL(X, __VA_ARGS__) TYPES_INTEGER(X, __VA_ARGS__)
+#define TYPES_BOOL(X, ...) X(__VA_ARGS__, BOOL, truth)
+#define TYPES_ANY(X, ...) TYPES_NUMBER(X, __VA_ARGS__) TYPES_BOOL(X, __VA_ARGS__)
+#define TYPES_BITS(X, ...)                                                                     \
+  X(__VA_ARGS__, FLOAT, 32)                                                                    \
+  X(__VA_ARGS__, DOUBLE, 64) X(__VA_ARGS__, HALF, 16) X(__VA_ARGS__, INT32, 32)                \
+  X(__VA_ARGS__, INT64, 64) X(__VA_ARGS__, INT8, 8) X(__VA_ARGS__, UINT8, 8)                   \
+  X(__VA_ARGS__, BOOL, 8)
+
+/* The same classes as words for a row's type attribute. */
+#define WORDS_REAL "half float double"
+#define WORDS_SIGNED "half float double int32 int64 int8"
+#define WORDS_INTEGER "int32 int64 int8 uint8"
+#define WORDS_NUMBER "half float double int32 int64 int8 uint8"
+#define WORDS_BOOL "bool"
+#define WORDS_ANY "half float double int32 int64 int8 uint8 bool"
+
+#endif

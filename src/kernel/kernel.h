@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * kernel.h: what can go wrong inside a host kernel. */
+#ifndef SITU_KERNEL_KERNEL_H
+#define SITU_KERNEL_KERNEL_H
+
+#include "base/base.h"
+
+/* Every fault once: name, code, text with up to three numbers. */
+#define FAULTS(X)                                                        \
+  X(DIVISION, INVALID_ARGUMENT, "Integer division by zero")              \
+  X(INDEX, INVALID_ARGUMENT, "indices[%lld] = %lld is not in [0, %lld)") \
+  X(NEGATIVE_POWER, INVALID_ARGUMENT, "Integers to negative integer powers are not allowed")
+
+enum fault_kind {
+  FAULT_NONE,
+#define FAULT_ENUM(name, code, text) FAULT_##name,
+  FAULTS(FAULT_ENUM)
+#undef FAULT_ENUM
+};
+
+struct fault {
+  enum fault_kind kind;
+  int64_t a, b, c;
+};
+
+/* The status of a fault; who runs the kernel adds the node. */
+situ_status kernel_fault(const struct fault *fault) SITU_MUST_USE;
+
+#endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * sizes.h: includes the kernel file KERNELS once for each size of element: for kernels that only
+ * move elements. KERNEL_TABLE(slice, BITS) gives every type the kernel of its size. No include
+ * guard, as types.h. */
+#include "kernel/host.h"
+
+#define T uint8_t
+#define C T
+#define T_NAME 8
+#include "kernel/once.h"
+
+#define T uint16_t
+#define C T
+#define T_NAME 16
+#include "kernel/once.h"
+
+#define T uint32_t
+#define C T
+#define T_NAME 32
+#include "kernel/once.h"
+
+#define T uint64_t
+#define C T
+#define T_NAME 64
+#include "kernel/once.h"
+
+#undef KERNELS
