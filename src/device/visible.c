@@ -8,6 +8,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "device/bus_id.h"
+
 /* A piece of a text. */
 struct piece {
   const char *start;
@@ -69,37 +71,6 @@ static struct piece unquote(const char *value) {
   return piece;
 }
 
-/* Hexadecimal digits up to a mark; a hand's breadth of them. */
-static bool read_hex(const char **at, const char *end, char mark, uint64_t *out) {
-  const char *start = *at;
-  *out = 0;
-  for (; *at < end && *at - start < 9; (*at)++) {
-    static const char digits[] = "0123456789abcdef";
-    const char c = **at >= 'A' && **at <= 'F' ? (char)(**at - 'A' + 'a') : **at;
-    const char *digit = c ? strchr(digits, c) : NULL;
-    if (!digit) break;
-    *out = *out * 16 + (uint64_t)(digit - digits);
-  }
-  if (*at == start || *at - start > 8) return false;
-  if (!mark) return *at == end;
-  return *at < end && *(*at)++ == mark;
-}
-
-/* A bus id as a number, whatever the width of its parts: [domain:]bus:slot.function. */
-static bool read_bus_id(struct piece piece, uint64_t *out) {
-  const char *at = piece.start, *end = piece.start + piece.length;
-  uint64_t domain = 0, bus, slot, function;
-  if (!read_hex(&at, end, ':', &bus) || !memchr(at, '.', (size_t)(end - at))) return false;
-  if (memchr(at, ':', (size_t)(end - at))) {
-    domain = bus;
-    if (!read_hex(&at, end, ':', &bus)) return false;
-  }
-  if (!read_hex(&at, end, '.', &slot) || !read_hex(&at, end, 0, &function)) return false;
-  if (bus > 0xFF || slot > 0x1F || function > 7) return false;
-  *out = domain << 32 | bus << 16 | slot << 8 | function;
-  return true;
-}
-
 static bool is_unit(struct piece entry, const char *unit) {
   return unit && entry.length >= 4 && !strncmp(entry.start, "GPU-", 4) &&
          strlen(unit) >= entry.length && !strncasecmp(unit, entry.start, entry.length);
@@ -107,8 +78,8 @@ static bool is_unit(struct piece entry, const char *unit) {
 
 static bool is_bus_id(struct piece entry, const char *bus_id) {
   uint64_t wanted, there;
-  return bus_id && read_bus_id(entry, &wanted) &&
-         read_bus_id((struct piece){bus_id, strlen(bus_id)}, &there) && wanted == there;
+  return bus_id && bus_id_parse(entry.start, entry.length, &wanted) &&
+         bus_id_parse(bus_id, strlen(bus_id), &there) && wanted == there;
 }
 
 /* The one device that an entry names, or -1; -2 where it is a negative index. */
