@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * buffer.c: see buffer.h. */
+#include "device/buffer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "device/list.h"
+
+enum { HOST_ALIGNMENT = 64 };
+
+static situ_status create(size_t bytes, struct buffer **out) {
+  struct buffer *buffer = calloc(1, sizeof *buffer);
+  if (!buffer) return NO_MEMORY();
+  buffer->references = 1;
+  buffer->bytes = bytes;
+  *out = buffer;
+  return NULL;
+}
+
+situ_status buffer_host(size_t bytes, struct buffer **out) {
+  if (bytes > PTRDIFF_MAX - HOST_ALIGNMENT) return NO_MEMORY();
+  struct buffer *buffer = NULL;
+  TRY(create(bytes, &buffer));
+  buffer->host = aligned_alloc(HOST_ALIGNMENT, round_up(bytes ? bytes : 1, HOST_ALIGNMENT));
+  if (!buffer->host) {
+    free(buffer);
+    return situ_status_create(SITU_RESOURCE_EXHAUSTED, "The host has no %zu bytes of memory free.",
+                              bytes);
+  }
+  buffer->release = free;
+  buffer->context = buffer->host;
+  buffer->span = (struct span){buffer->host, 0};
+  *out = buffer;
+  return NULL;
+}
+
+situ_status buffer_wrap(void *host, size_t bytes, void (*release)(void *), void *context,
+                        struct buffer **out) {
+  struct buffer *buffer = NULL;
+  TRY(create(bytes, &buffer));
+  buffer->host = host;
+  buffer->release = release;
+  buffer->context = context;
+  buffer->span = (struct span){host, 0};
+  *out = buffer;
+  return NULL;
+}
+
+situ_status buffer_device(struct device *device, size_t bytes, const struct memory_tag *tag,
+                          struct buffer **out) {
+  if (device->backend->is_host) return buffer_host(bytes, out);
+  TRY(device_open(device));
+  struct buffer *buffer = NULL;
+  TRY(create(bytes, &buffer));
+  const situ_status status = memory_alloc(device->memory, bytes, tag, &buffer->block);
+  if (status) {
+    free(buffer);
+    return status;
+  }
+  buffer->device = device;
+  buffer->span = buffer->block.span;
+  list_hold(1);
+  *out = buffer;
+  return NULL;
+}
+
+static struct span at(const struct buffer *buffer, size_t offset) {
+  return (struct span){buffer->span.region, buffer->span.offset + offset};
+}
+
+/* Waits for all that is queued, so that the copy sees the results of kernels. */
+static situ_status drain(struct device *device) {
+  situ_status status = NULL;
+  for (int queue = 0; queue < N_QUEUES; queue++) {
+    uint64_t mark = 0;
+    situ_status next = device->backend->mark(device->handle, queue, &mark);
+    if (!next) next = device->backend->sync(device->handle, queue, mark);
+    status = status_first(status, next);
+  }
+  return status;
+}
+
+situ_status buffer_read(const struct buffer *buffer, size_t offset, void *to, size_t bytes) {
+  if (!bytes) return NULL;
+  if (buffer->host) {
+    memcpy(to, (const char *)buffer->host + offset, bytes);
+    return NULL;
+  }
+  struct device *device = buffer->device;
+  TRY(device_open(device)); /* fails in a forked child */
+  TRY(drain(device));
+  TRY(device->backend->read(device->handle, QUEUE_OUT, to, at(buffer, offset), bytes));
+  return drain(device);
+}
+
+situ_status buffer_write(struct buffer *buffer, size_t offset, const void *from, size_t bytes) {
+  if (!bytes) return NULL;
+  if (buffer->host) {
+    memcpy((char *)buffer->host + offset, from, bytes);
+    return NULL;
+  }
+  struct device *device = buffer->device;
+  TRY(device_open(device));
+  TRY(drain(device));
+  TRY(device->backend->write(device->handle, QUEUE_IN, at(buffer, offset), from, bytes));
+  return drain(device);
+}
+
+struct buffer *buffer_retain(struct buffer *buffer) {
+  if (buffer) __atomic_add_fetch(&buffer->references, 1, __ATOMIC_RELAXED);
+  return buffer;
+}
+
+void buffer_release(struct buffer *buffer) {
+  if (!buffer || __atomic_sub_fetch(&buffer->references, 1, __ATOMIC_ACQ_REL) > 0) return;
+  if (buffer->device) {
+    memory_free(buffer->device->memory, &buffer->block);
+    list_hold(-1);
+  }
+  if (buffer->release) buffer->release(buffer->context);
+  free(buffer);
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * device.c: one device: its name, and how it is opened when it is first used. */
+#include "device/device.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fork.h"
+
+/* A CPU has no description: it does not appear in the "Device mapping" of the placement log. */
+static void describe(struct device *device) {
+  if (device->backend->is_host) return;
+  snprintf(device->description, sizeof device->description, "device: %d, name: %s, pci bus id: %s",
+           device->visible, device->info.model, device->info.bus_id);
+}
+
+situ_status device_create(const struct backend *backend, int physical, int visible, int index,
+                          struct device **out) {
+  struct device *device = calloc(1, sizeof *device);
+  if (!device) return NO_MEMORY();
+  device->backend = backend;
+  device->physical = physical;
+  device->visible = visible;
+  device->index = index;
+  pthread_mutex_init(&device->lock, NULL);
+  device->name = (struct device_name){.job = "localhost",
+                                      .index = index,
+                                      .has_job = true,
+                                      .has_replica = true,
+                                      .has_task = true,
+                                      .has_kind = true,
+                                      .has_index = true};
+  snprintf(device->name.kind, sizeof device->name.kind, "%s", backend->kind);
+  name_print(&device->name, device->full, sizeof device->full);
+  name_print_legacy(&device->name, device->legacy, sizeof device->legacy);
+  const situ_status status = backend->describe(physical, &device->info);
+  if (status) {
+    device_destroy(device);
+    return status;
+  }
+  describe(device);
+  *out = device;
+  return NULL;
+}
+
+/* In a forked child the handle's threads are gone: it is left alone. */
+void device_destroy(struct device *device) {
+  if (!device) return;
+  const bool is_ours = device->generation == fork_generation();
+  if (is_ours) memory_destroy(device->memory);
+  if (is_ours && device->handle) device->backend->close(device->handle);
+  pthread_mutex_destroy(&device->lock);
+  free(device);
+}
+
+static situ_status make_memory(struct device *device) {
+  char name[64];
+  snprintf(name, sizeof name, "%s_%d_bfc", device->backend->kind, device->index);
+  struct memory_options options = device->options;
+  if (device->virtual_limit) options.limit_bytes = device->virtual_limit;
+  return memory_create(&(struct memory_setup){.backend = device->backend,
+                                              .device = device->handle,
+                                              .device_name = device->full,
+                                              .name = name,
+                                              .info = device->info},
+                       &options, &device->memory);
+}
+
+static situ_status open_locked(struct device *device) {
+  if (!device->handle) {
+    TRY(device->backend->open(device->physical, &device->handle));
+    device->generation = fork_generation();
+  }
+  if (device->backend->is_host) return NULL;
+  if (device->generation != fork_generation())
+    return situ_status_create(
+        SITU_FAILED_PRECONDITION,
+        "%s was opened before this process was forked, and its queues did not come along.\nStart "
+        "child processes before the first use of a GPU, or start them anew (spawn, exec).",
+        device->full);
+  return device->memory ? NULL : make_memory(device);
+}
+
+situ_status device_open(struct device *device) {
+  pthread_mutex_lock(&device->lock);
+  const situ_status status = open_locked(device);
+  pthread_mutex_unlock(&device->lock);
+  return status;
+}
+
+const char *device_log_name(const struct device *device) {
+  const char *form = getenv("SITU_DEVICE_NAMES");
+  return form && !strcmp(form, "legacy") ? device->legacy : device->full;
+}
