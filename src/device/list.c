@@ -117,7 +117,7 @@ static situ_status check_virtual(int n_shown) {
         "It's invalid to set per_process_gpu_memory_fraction when virtual_devices is set.");
   for (int i = 0; i < config->n_virtual_devices; i++) {
     if (config->virtual_devices[i].gpu < 0 || config->virtual_devices[i].gpu >= n_shown)
-      return situ_status_create((situ_code)2, "Not enough GPUs to create virtual devices.");
+      return situ_status_create(SITU_UNKNOWN, "Not enough GPUs to create virtual devices.");
     if (!config->virtual_devices[i].limit_bytes)
       return INVALID("Virtual device %d of GPU %d needs a memory limit.", i,
                      config->virtual_devices[i].gpu);
