@@ -21,12 +21,19 @@ add_custom_command(
   COMMAND_EXPAND_LISTS VERBATIM)
 add_custom_target(situ_archive ALL DEPENDS ${SITU_ARCHIVE})
 
+# The same objects for programs that look inside: each takes what it needs.
+add_library(situ_inside STATIC $<TARGET_OBJECTS:situ_objects>)
+target_include_directories(situ_inside PUBLIC ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
+target_link_libraries(situ_inside PUBLIC situ_flags)
+set_target_properties(situ_inside PROPERTIES
+                      LINKER_LANGUAGE C ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/inside)
+
 # tools/ops_header.c prints <situ/ops.h> on standard output.
 set(SITU_OPS_HEADER)
 add_custom_target(situ_headers ALL)
 if(EXISTS ${CMAKE_SOURCE_DIR}/tools/ops_header.c)
   add_executable(ops_header tools/ops_header.c)
-  target_link_libraries(ops_header PRIVATE situ_objects)
+  target_link_libraries(ops_header PRIVATE situ_inside)
   set_target_properties(ops_header PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tools)
   set(SITU_OPS_HEADER ${SITU_GENERATED}/situ/ops.h)
   add_custom_command(

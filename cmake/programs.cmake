@@ -12,7 +12,7 @@ endfunction()
 # A program that may look inside.
 function(add_internal_program name folder)
   add_executable(${name} ${ARGN})
-  target_link_libraries(${name} PRIVATE situ_objects)
+  target_link_libraries(${name} PRIVATE situ_inside)
   target_include_directories(${name} PRIVATE ${SITU_GENERATED} ${CMAKE_SOURCE_DIR}/tests)
   add_dependencies(${name} situ_headers)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/${folder})
