@@ -17,10 +17,12 @@ extern "C" {
 #if defined(__GNUC__)
 #define SITU_API __attribute__((visibility("default")))
 #define SITU_MUST_USE __attribute__((warn_unused_result))
+#define SITU_NOT_NULL __attribute__((returns_nonnull))
 #define SITU_FORMAT(string, first) __attribute__((format(printf, string, first)))
 #else
 #define SITU_API
 #define SITU_MUST_USE
+#define SITU_NOT_NULL
 #define SITU_FORMAT(string, first)
 #endif
 
@@ -54,7 +56,7 @@ typedef struct situ_error *situ_status;
 
 /* Makes a status from a printf format. Never fails: without memory it gives a fixed one. */
 SITU_API situ_status situ_status_create(situ_code code, const char *format, ...) SITU_MUST_USE
-    SITU_FORMAT(2, 3);
+    SITU_NOT_NULL SITU_FORMAT(2, 3);
 
 /* The code; SITU_OK of NULL. */
 SITU_API situ_code situ_status_code(situ_status status);
