@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * memory.c: the memory of one device: a limit, the allocator behind a lock, who holds what, what
+ * happened lately. */
+#include "device/memory.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "device/bfc.h"
+#include "device/ledger.h"
+#include "device/limit.h"
+#include "device/oom.h"
+#include "device/snapshot.h"
+
+static const uint64_t PAGE = 2 << 20;
+
+struct hook {
+  memory_pressure *callback;
+  void *context;
+};
+
+struct memory {
+  struct memory_setup setup; /* its texts are ours */
+  struct memory_options options;
+  enum memory_bound bound;
+  uint64_t available;   /* when the limit was set */
+  pthread_mutex_t lock; /* of what follows, down to the hooks */
+  struct bfc *bfc;
+  struct ledger ledger;
+  uint64_t end;        /* where the next region goes in the addresses of reports */
+  uint64_t refused;    /* smallest region that the device refused in this call */
+  situ_status trouble; /* what the device said in this call, where it is not "no memory" */
+  int64_t failures;
+  pthread_mutex_t hook_lock; /* of the hooks; held while they run, taken before `lock` */
+  struct hook *hooks;
+  int n_hooks;
+};
+
+situ_status memory_limit(const struct memory_options *options, uint64_t total, uint64_t available,
+                         int capability_major, uint64_t *limit, enum memory_bound *bound) {
+  const bool fraction =
+      options->fraction < 0.0 || options->fraction > 0.0 || options->fraction != options->fraction;
+  *bound = options->limit_bytes     ? BOUND_LIMIT
+           : options->reserve_bytes ? BOUND_RESERVE
+           : fraction               ? BOUND_FRACTION
+                                    : BOUND_DEFAULT;
+  switch (*bound) {
+    case BOUND_LIMIT:
+      return limit_bytes(available, options->limit_bytes, limit);
+    case BOUND_RESERVE:
+      return limit_reserve(available, options->reserve_bytes, limit);
+    case BOUND_FRACTION:
+      return limit_fraction(total, options->fraction, capability_major, limit);
+    case BOUND_DEFAULT:
+      break;
+  }
+  *limit = limit_default(available);
+  return NULL;
+}
+
+/* The allocator asks for a region. A refusal is no failure here: smaller ones are tried. Anything
+ * but "no memory" (a device that is lost) is kept for the caller, and ends the trying. */
+static bool take_region(void *context, size_t bytes, void **region, uint64_t *address) {
+  struct memory *memory = context;
+  if (memory->trouble) return false;
+  const situ_status status = memory->setup.backend->alloc(memory->setup.device, bytes, region);
+  if (status) {
+    memory->refused = bytes;
+    if (situ_status_code(status) == SITU_RESOURCE_EXHAUSTED)
+      situ_status_release(status);
+    else
+      memory->trouble = status;
+    return false;
+  }
+  *address = memory->end;
+  memory->end += round_up(bytes, PAGE) + PAGE;
+  ledger_note(&memory->ledger, LEDGER_REGION, bytes, *address, NULL);
+  return true;
+}
+
+static void give_region(void *context, void *region, uint64_t address, size_t bytes) {
+  struct memory *memory = context;
+  memory->setup.backend->free(memory->setup.device, region);
+  ledger_note(&memory->ledger, LEDGER_UNREGION, bytes, address, NULL);
+}
+
+/* What is ours of a memory whose limit is known. */
+static situ_status fill(struct memory *memory, uint64_t limit) {
+  const struct memory_options *options = &memory->options;
+  const struct bfc_options how = {
+      .limit = limit, .growth = options->growth, .reference = options->reference, .collect = true};
+  const struct bfc_source source = {.context = memory, .alloc = take_region, .free = give_region};
+  memory->setup.device_name = strdup(memory->setup.device_name);
+  memory->setup.name = strdup(memory->setup.name);
+  memory->bfc = bfc_create(&how, source);
+  memory->end = PAGE; /* so that address 0 is nobody's */
+  const bool ok = ledger_init(&memory->ledger) && memory->bfc && memory->setup.device_name &&
+                  memory->setup.name;
+  return ok ? NULL : NO_MEMORY();
+}
+
+situ_status memory_create(const struct memory_setup *setup, const struct memory_options *options,
+                          struct memory **out) {
+  uint64_t available = setup->info.memory, limit;
+  enum memory_bound bound;
+  if (setup->backend->available) TRY(setup->backend->available(setup->device, &available));
+  TRY(memory_limit(options, setup->info.memory, available, setup->info.capability_major, &limit,
+                   &bound));
+  struct memory *memory = calloc(1, sizeof *memory);
+  if (!memory) return NO_MEMORY();
+  memory->setup = *setup;
+  memory->options = *options;
+  memory->bound = bound;
+  memory->available = available;
+  pthread_mutex_init(&memory->lock, NULL);
+  pthread_mutex_init(&memory->hook_lock, NULL);
+  const situ_status status = fill(memory, limit);
+  if (status) {
+    memory_destroy(memory);
+    return status;
+  }
+  *out = memory;
+  return NULL;
+}
+
+void memory_destroy(struct memory *memory) {
+  if (!memory) return;
+  bfc_destroy(memory->bfc);
+  ledger_free(&memory->ledger);
+  free((char *)memory->setup.device_name);
+  free((char *)memory->setup.name);
+  free(memory->hooks);
+  pthread_mutex_destroy(&memory->lock);
+  pthread_mutex_destroy(&memory->hook_lock);
+  free(memory);
+}
+
+/* One try, with the lock. */
+static bool try_alloc(struct memory *memory, size_t bytes, const struct memory_tag *tag,
+                      struct memory_block *out) {
+  struct bfc_piece piece;
+  memory->refused = 0;
+  if (!bfc_alloc(memory->bfc, bytes, &piece)) return false;
+  situ_status_release(
+      memory->trouble); /* cannot be: what was refused in the end fitted elsewhere */
+  memory->trouble = NULL;
+  ledger_hold(&memory->ledger, piece.handle, tag);
+  ledger_note(&memory->ledger, LEDGER_ALLOC, piece.size, piece.address,
+              ledger_holder(&memory->ledger, piece.handle));
+  *out = (struct memory_block){.span = {.region = piece.region, .offset = piece.offset},
+                               .bytes = bytes,
+                               .size = piece.size,
+                               .address = piece.address,
+                               .handle = piece.handle};
+  return true;
+}
+
+/* Asks the holders of idle memory, one after the other, and tries again after each that gave some.
+ */
+static bool alloc_under_pressure(struct memory *memory, size_t bytes, const struct memory_tag *tag,
+                                 struct memory_block *out) {
+  bool done = false;
+  pthread_mutex_lock(&memory->hook_lock);
+  for (int i = 0; i < memory->n_hooks && !done; i++) {
+    if (!memory->hooks[i].callback(memory->hooks[i].context, bytes)) continue;
+    pthread_mutex_lock(&memory->lock);
+    done = !memory->trouble && try_alloc(memory, bytes, tag, out);
+    pthread_mutex_unlock(&memory->lock);
+  }
+  pthread_mutex_unlock(&memory->hook_lock);
+  return done;
+}
+
+/* The last try, and what is said when it fails too. */
+static situ_status alloc_or_explain(struct memory *memory, size_t bytes,
+                                    const struct memory_tag *tag, struct memory_block *out) {
+  pthread_mutex_lock(&memory->lock);
+  situ_status status = memory->trouble;
+  memory->trouble = NULL;
+  if (!status && !try_alloc(memory, bytes, tag, out)) {
+    const struct oom oom = {.device_name = memory->setup.device_name,
+                            .allocator_name = memory->setup.name,
+                            .bytes = bytes,
+                            .tag = tag,
+                            .options = &memory->options,
+                            .bound = memory->bound,
+                            .total = memory->setup.info.memory,
+                            .available = memory->available,
+                            .refused = memory->refused,
+                            .bfc = memory->bfc,
+                            .ledger = &memory->ledger};
+    struct ledger_holder who;
+    ledger_copy(tag, &who);
+    ledger_note(&memory->ledger, LEDGER_OOM, bytes, 0, &who);
+    memory->failures++;
+    status = memory->trouble ? memory->trouble : oom_status(&oom);
+    memory->trouble = NULL;
+  }
+  pthread_mutex_unlock(&memory->lock);
+  return status;
+}
+
+situ_status memory_alloc(struct memory *memory, size_t bytes, const struct memory_tag *tag,
+                         struct memory_block *out) {
+  *out = (struct memory_block){0};
+  if (!bytes) return NULL;
+  pthread_mutex_lock(&memory->lock);
+  const bool done = try_alloc(memory, bytes, tag, out);
+  pthread_mutex_unlock(&memory->lock);
+  if (done || alloc_under_pressure(memory, bytes, tag, out)) return NULL;
+  return alloc_or_explain(memory, bytes, tag, out);
+}
+
+void memory_free(struct memory *memory, struct memory_block *block) {
+  if (!block->bytes) return;
+  const struct bfc_piece piece = {.handle = block->handle, .address = block->address};
+  pthread_mutex_lock(&memory->lock);
+  if (bfc_free(memory->bfc, &piece))
+    ledger_note(&memory->ledger, LEDGER_FREE, block->size, block->address,
+                ledger_holder(&memory->ledger, block->handle));
+  pthread_mutex_unlock(&memory->lock);
+  *block = (struct memory_block){0};
+}
+
+bool memory_on_pressure(struct memory *memory, memory_pressure *callback, void *context) {
+  pthread_mutex_lock(&memory->hook_lock);
+  struct hook *hooks = realloc(memory->hooks, ((size_t)memory->n_hooks + 1) * sizeof *hooks);
+  if (hooks) {
+    memory->hooks = hooks;
+    hooks[memory->n_hooks++] = (struct hook){callback, context};
+  }
+  pthread_mutex_unlock(&memory->hook_lock);
+  return hooks != NULL;
+}
+
+void memory_off_pressure(struct memory *memory, memory_pressure *callback, void *context) {
+  pthread_mutex_lock(&memory->hook_lock);
+  int kept = 0;
+  for (int i = 0; i < memory->n_hooks; i++) {
+    const struct hook hook = memory->hooks[i];
+    if (hook.callback != callback || hook.context != context) memory->hooks[kept++] = hook;
+  }
+  memory->n_hooks = kept;
+  pthread_mutex_unlock(&memory->hook_lock);
+}
+
+/* The figures, with the lock. */
+static void collect_stats(struct memory *memory, struct memory_stats *out) {
+  struct bfc_stats stats;
+  bfc_stats(memory->bfc, &stats);
+  *out = (struct memory_stats){.current = stats.in_use,
+                               .peak = stats.peak,
+                               .requested = stats.requested,
+                               .reserved = stats.reserved,
+                               .limit = stats.limit,
+                               .largest_free = stats.largest_free,
+                               .idle = stats.idle,
+                               .allocations = stats.allocations,
+                               .failures = memory->failures,
+                               .regions = stats.n_regions,
+                               .blocks = stats.n_pieces};
+}
+
+void memory_stats(struct memory *memory, struct memory_stats *out) {
+  pthread_mutex_lock(&memory->lock);
+  collect_stats(memory, out);
+  pthread_mutex_unlock(&memory->lock);
+}
+
+void memory_reset_peak(struct memory *memory) {
+  pthread_mutex_lock(&memory->lock);
+  bfc_reset_peak(memory->bfc);
+  pthread_mutex_unlock(&memory->lock);
+}
+
+uint64_t memory_trim(struct memory *memory) {
+  pthread_mutex_lock(&memory->hook_lock);
+  for (int i = 0; i < memory->n_hooks; i++)
+    memory->hooks[i].callback(memory->hooks[i].context, UINT64_MAX);
+  pthread_mutex_unlock(&memory->hook_lock);
+  pthread_mutex_lock(&memory->lock);
+  const uint64_t bytes = bfc_trim(memory->bfc);
+  pthread_mutex_unlock(&memory->lock);
+  return bytes;
+}
+
+struct memory_options memory_get_options(struct memory *memory) {
+  return memory->options;
+}
+
+void memory_report(struct memory *memory, struct text *out) {
+  struct memory_stats stats;
+  pthread_mutex_lock(&memory->lock);
+  collect_stats(memory, &stats);
+  snapshot_write(out, memory->setup.device_name, memory->setup.name, memory->bfc, &memory->ledger,
+                 &stats);
+  pthread_mutex_unlock(&memory->lock);
+}
