@@ -3,6 +3,7 @@
 #ifndef SITU_SCHEMA_ATTR_H
 #define SITU_SCHEMA_ATTR_H
 
+#include "base/arena.h"
 #include "base/base.h"
 #include "situ/graph.h"
 #include "situ/tensor.h"
@@ -23,5 +24,13 @@ struct attr_value {
     } list;
   };
 };
+
+/* Reads a value as rows and samples write it: 3, 0.5, true, float, 'SAME', [2,?,3], <unknown>. Texts
+ * and lists live in the arena. Tensors cannot be written. */
+situ_status attr_parse(situ_attr_kind kind, const char *text, size_t length, struct arena *arena,
+                       struct attr_value *out) SITU_MUST_USE;
+
+/* The word of a kind: "list(int)". */
+const char *attr_kind_name(situ_attr_kind kind);
 
 #endif

@@ -72,6 +72,9 @@ situ_status call_state(struct call *call, const void *initial, size_t bytes,
 #define ARG_IN(call, i) ((struct launch_arg){.kind = ARG_SLOT, .slot = (call)->in[i].slot})
 #define ARG_OUT(call, i) ((struct launch_arg){.kind = ARG_SLOT, .slot = (call)->out[i].slot})
 #define ARG_AT(number) ((struct launch_arg){.kind = ARG_SLOT, .slot = (number)})
+#define ARG_INTS(v)                                                                       \
+  ARG_INT((v)[0]), ARG_INT((v)[1]), ARG_INT((v)[2]), ARG_INT((v)[3]), ARG_INT((v)[4]),    \
+      ARG_INT((v)[5]), ARG_INT((v)[6]), ARG_INT((v)[7]) /* SITU_MAX_RANK of them: SIZES */
 #define ARG_INT(value) ((struct launch_arg){.kind = ARG_INTEGER, .integer = (value)})
 #define ARG_NUM(value) ((struct launch_arg){.kind = ARG_REAL, .real = (value)})
 

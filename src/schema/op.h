@@ -40,7 +40,7 @@ struct op_family {
   int count;
 };
 
-/* All families, ending in a row of zeros; defined by ops/ops.c. */
-extern const struct op_family op_families[];
+/* All families, ending in NULL; defined by ops/ops.c. */
+extern const struct op_family *const op_families[];
 
 #endif

@@ -7,6 +7,7 @@
  *                     list(int), or a set of types {float double} (the kind is then type), or a set
  *                     of words {'SAME','VALID'} (then string). A type attribute that an input
  *                     mentions, and the N of a list, are inferred from the inputs.
+ *                     int>=1 sets a least value. A default: 3, 0.5, true, float, 'SAME', [1,2], <unknown>
  *   devices:          KIND | KIND(type type ...): the types of the first type attribute that have a
  *                     kernel there
  */
@@ -30,6 +31,7 @@ struct attr_spec {
   uint32_t types;           /* of a type attribute: bit situ_type is set for what it may be */
   const char *words;        /* of a string attribute with a set: the set as written, else NULL */
   bool inferred;            /* from the inputs */
+  int64_t least;            /* of an int attribute; INT64_MIN: none */
   struct attr_value preset; /* kind NONE: must be given */
 };
 
@@ -53,6 +55,9 @@ const struct schema *schema_find(const char *op);
 /* Schemas by number, 0 <= id < schema_count(). */
 const struct schema *schema_get(int id);
 int schema_count(void);
+
+/* NULL, or what is wrong with the first row that cannot be parsed (such a row is not found). */
+situ_status schema_check(void) SITU_MUST_USE;
 
 /* The name of the op nearest to a wrong one, for errors; NULL if none is near. */
 const char *schema_nearest(const char *op);

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * call.c: what a row may ask of a call, and recording. */
+#include "schema/call.h"
+
+#include <string.h>
+
+#include "schema/schema.h"
+#include "tensor/shape.h"
+
+const struct attr_value *call_attr(const struct call *call, const char *name) {
+  const int i = schema_attr(call->schema, name);
+  return i < 0 ? NULL : &call->attrs[i];
+}
+
+int64_t call_integer(const struct call *call, const char *name) {
+  const struct attr_value *value = call_attr(call, name);
+  return value ? value->integer : 0;
+}
+
+bool call_bool(const struct call *call, const char *name) { return call_integer(call, name) != 0; }
+
+double call_real(const struct call *call, const char *name) {
+  const struct attr_value *value = call_attr(call, name);
+  return value ? value->real : 0;
+}
+
+const char *call_text(const struct call *call, const char *name) {
+  const struct attr_value *value = call_attr(call, name);
+  return value && value->text ? value->text : "";
+}
+
+situ_type call_type(const struct call *call, const char *name) {
+  const struct attr_value *value = call_attr(call, name);
+  return value ? value->type : SITU_NO_TYPE;
+}
+
+situ_status call_integers(const struct call *call, int input, int64_t items[SITU_MAX_RANK],
+                          int *count) {
+  const struct operand *in = &call->in[input];
+  *count = SITU_ANY;
+  if (in->type != SITU_INT32 && in->type != SITU_INT64)
+    return INVALID("Input %d must be int32 or int64, not %s", input, situ_type_name(in->type));
+  if (!in->value) return NULL;
+  const int64_t n = situ_shape_count(in->shape);
+  const void *data = situ_tensor_data(in->value);
+  if (n < 0 || n > SITU_MAX_RANK)
+    return INVALID("Input %d has %lld elements; at most %d are possible", input, (long long)n,
+                   (int)SITU_MAX_RANK);
+  for (int64_t i = 0; i < n; i++)
+    items[i] = in->type == SITU_INT32 ? ((const int32_t *)data)[i] : ((const int64_t *)data)[i];
+  *count = (int)n;
+  return NULL;
+}
+
+/* Recording */
+
+/* Room for one more element of an array in the recorder's arena, which doubles when full. */
+static void *room(struct arena *arena, void *items, int32_t count, int32_t *capacity, size_t size) {
+  if (count < *capacity) return items;
+  const int32_t more = *capacity ? 2 * *capacity : 16;
+  void *moved = arena_alloc(arena, (size_t)more * size);
+  if (!moved) return NULL;
+  if (count) memcpy(moved, items, (size_t)count * size);
+  *capacity = more;
+  return moved;
+}
+
+static size_t operand_bytes(const struct operand *operand) {
+  size_t bytes = 0;
+  return shape_bytes(operand->type, &operand->shape, &bytes) ? bytes : 0;
+}
+
+static size_t slot_bytes(const struct call *call, int32_t slot) {
+  for (int i = 0; i < call->n_out; i++)
+    if (call->out[i].slot == slot) return operand_bytes(&call->out[i]);
+  for (int i = 0; i < call->n_in; i++)
+    if (call->in[i].slot == slot) return operand_bytes(&call->in[i]);
+  for (int32_t i = call->to->n_scratch; i-- > 0;)
+    if (call->to->scratch[i].slot == slot) return call->to->scratch[i].bytes;
+  return 0;
+}
+
+situ_status call_launch(struct call *call, const struct launch *launch) {
+  struct recorder *to = call->to;
+  const size_t size = (size_t)launch->n_args * sizeof *launch->args;
+  struct launch_arg *args = arena_alloc(to->arena, size);
+  if (!args) return NO_MEMORY();
+  memcpy(args, launch->args, size);
+  struct launch *launches =
+      room(to->arena, to->launches, to->n_launches, &to->launch_capacity, sizeof *launches);
+  if (!launches) return NO_MEMORY();
+  to->launches = launches;
+  struct launch *added = &launches[to->n_launches++];
+  *added = *launch;
+  added->args = args;
+  added->node = call->node;
+  added->bytes = 0;
+  for (int i = 0; i < launch->n_args; i++)
+    if (args[i].kind == ARG_SLOT) added->bytes += (double)slot_bytes(call, args[i].slot);
+  return NULL;
+}
+
+static situ_status add_scratch(struct call *call, const void *initial, size_t bytes,
+                               int32_t *slot) {
+  struct recorder *to = call->to;
+  struct scratch *scratch =
+      room(to->arena, to->scratch, to->n_scratch, &to->scratch_capacity, sizeof *scratch);
+  if (!scratch) return NO_MEMORY();
+  to->scratch = scratch;
+  *slot = to->next_slot++;
+  scratch[to->n_scratch++] = (struct scratch){
+      .slot = *slot, .launch = to->n_launches, .bytes = bytes, .initial = initial};
+  return NULL;
+}
+
+situ_status call_scratch(struct call *call, size_t bytes, int32_t *slot) {
+  return add_scratch(call, NULL, bytes, slot);
+}
+
+situ_status call_state(struct call *call, const void *initial, size_t bytes, int32_t *slot) {
+  void *copy = arena_alloc(call->to->arena, bytes);
+  if (!copy) return NO_MEMORY();
+  memcpy(copy, initial, bytes);
+  return add_scratch(call, copy, bytes, slot);
+}

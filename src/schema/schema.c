@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * schema.c: the table of all rows, and the attributes of a call. */
+#include "schema/schema.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "base/text.h"
+#include "schema/signature.h"
+
+/* The table; lives as long as the process. */
+static struct {
+  struct arena arena;
+  struct schema *rows;
+  int count;
+  struct map names;
+  situ_status problem;
+} table;
+static pthread_once_t table_once = PTHREAD_ONCE_INIT;
+
+static void add_row(const struct op *op) {
+  struct schema *row = &table.rows[table.count];
+  int32_t found = -1;
+  situ_status s = signature_parse(op, &table.arena, row);
+  row->id = table.count;
+  if (!s && !map_find_or_put(&table.names, op->name, table.count, &found)) s = NO_MEMORY();
+  if (!s && found >= 0) s = INTERNAL("Op '%s' is there twice", op->name);
+  if (!s) table.count++;
+  table.problem = status_first(table.problem, s);
+}
+
+static void make_table(void) {
+  int count = 0;
+  for (const struct op_family *const *f = op_families; *f; f++) count += (*f)->count;
+  table.rows = ARENA_ARRAY(&table.arena, struct schema, count);
+  if (!table.rows) table.problem = NO_MEMORY();
+  for (const struct op_family *const *f = op_families; *f && table.rows; f++)
+    for (int i = 0; i < (*f)->count; i++) add_row(&(*f)->rows[i]);
+}
+
+situ_status schema_check(void) {
+  pthread_once(&table_once, make_table);
+  return table.problem ? status_copy(table.problem) : NULL;
+}
+
+const struct schema *schema_find(const char *op) {
+  pthread_once(&table_once, make_table);
+  const int32_t id = map_get(&table.names, op, strlen(op));
+  return id < 0 ? NULL : &table.rows[id];
+}
+
+const struct schema *schema_get(int id) {
+  pthread_once(&table_once, make_table);
+  return &table.rows[id];
+}
+
+int schema_count(void) {
+  pthread_once(&table_once, make_table);
+  return table.count;
+}
+
+/* How many letters must change to make b of a; both at most MOST long. */
+static int distance(const char *a, const char *b) {
+  enum { MOST = 64 };
+  const int n = (int)strlen(a), m = (int)strlen(b);
+  int row[MOST + 1];
+  if (n > MOST || m > MOST) return MOST;
+  for (int j = 0; j <= m; j++) row[j] = j;
+  for (int i = 1; i <= n; i++) {
+    int corner = row[0];
+    row[0] = i;
+    for (int j = 1; j <= m; j++) {
+      const int change = corner + ((a[i - 1] | 32) != (b[j - 1] | 32));
+      corner = row[j];
+      const int step = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
+      row[j] = change < step ? change : step;
+    }
+  }
+  return row[m];
+}
+
+const char *schema_nearest(const char *op) {
+  const char *nearest = NULL;
+  int least = (int)strlen(op) / 3 + 1;
+  for (int i = 0; i < schema_count(); i++) {
+    const int steps = distance(op, table.rows[i].op->name);
+    if (steps > least || (nearest && steps == least)) continue;
+    least = steps;
+    nearest = table.rows[i].op->name;
+  }
+  return nearest;
+}
+
+int schema_attr(const struct schema *schema, const char *name) {
+  for (int i = 0; i < schema->n_attrs; i++)
+    if (!strcmp(schema->attrs[i].name, name)) return i;
+  return -1;
+}
+
+bool schema_supports(const struct schema *schema, const struct attr_value *attrs,
+                     const char *kind) {
+  for (int i = 0; i < MAX_KINDS && schema->kinds[i]; i++) {
+    if (strcmp(schema->kinds[i], kind)) continue;
+    if (schema->kind_types[i] == UINT32_MAX) return true;
+    return schema->kind_types[i] >> attrs[schema->device_type_attr].type & 1;
+  }
+  return false;
+}
+
+/* Attributes of a call */
+
+static situ_status wrong_type(const struct schema *schema, const struct port *port, int first,
+                              situ_type type, situ_type expected) {
+  if (port->type_attr < 0)
+    return INVALID("Input '%s' of '%s' Op has type %s that does not match expected type of %s.",
+                   port->name, schema->op->name, situ_type_numpy(type), situ_type_numpy(expected));
+  return INVALID("Input '%s' of '%s' Op has type %s that does not match type %s of argument '%s'.",
+                 port->name, schema->op->name, situ_type_numpy(type), situ_type_numpy(expected),
+                 schema->inputs[first].name);
+}
+
+/* The first input that says what an attribute is. */
+static int first_input(const struct schema *schema, int type_attr) {
+  int i = 0;
+  while (i < schema->n_inputs - 1 && schema->inputs[i].type_attr != type_attr) i++;
+  return i;
+}
+
+static situ_status match_type(const struct schema *schema, const struct port *port, situ_type type,
+                              struct attr_value *attrs) {
+  if (port->type_attr < 0)
+    return type == port->type ? NULL : wrong_type(schema, port, 0, type, port->type);
+  struct attr_value *attr = &attrs[port->type_attr];
+  if (attr->kind == SITU_ATTR_NONE)
+    *attr = (struct attr_value){.kind = SITU_ATTR_TYPE, .type = type};
+  if (attr->type == type) return NULL;
+  return wrong_type(schema, port, first_input(schema, port->type_attr), type, attr->type);
+}
+
+static situ_status wrong_count(const struct schema *schema, int n_in) {
+  return INVALID("Op '%s' takes %d inputs (\"%s\"), but %d were given.", schema->op->name,
+                 schema->n_inputs, schema->op->inputs ? schema->op->inputs : "", n_in);
+}
+
+/* Infers the lengths of lists. */
+static situ_status match_count(const struct schema *schema, int n_in, struct attr_value *attrs) {
+  int lists = 0, open = -1, fixed = 0;
+  for (int i = 0; i < schema->n_inputs; i++) {
+    const int number = schema->inputs[i].number_attr;
+    if (number < 0) {
+      fixed++;
+    } else if (attrs[number].kind == SITU_ATTR_INT && number != open) {
+      if (attrs[number].integer < 0 || attrs[number].integer > n_in)
+        return wrong_count(schema, n_in);
+      fixed += (int)attrs[number].integer;
+    } else {
+      if (open >= 0 && open != number)
+        return INVALID("Op '%s' needs the attribute '%s'.", schema->op->name,
+                       schema->attrs[number].name);
+      open = number;
+      lists++;
+    }
+  }
+  if (open < 0) return fixed == n_in ? NULL : wrong_count(schema, n_in);
+  if (n_in < fixed || (n_in - fixed) % lists) return wrong_count(schema, n_in);
+  attrs[open] = (struct attr_value){.kind = SITU_ATTR_INT, .integer = (n_in - fixed) / lists};
+  return NULL;
+}
+
+static situ_status not_allowed(const struct schema *schema, const struct attr_spec *spec,
+                               const struct attr_value *value) {
+  struct text list = {0};
+  for (int type = 0; type < TYPE_SLOTS && !spec->words; type++)
+    if (spec->types >> type & 1 && situ_type_size((situ_type)type))
+      text_addf(&list, "%s%s", list.length ? ", " : "", situ_type_name((situ_type)type));
+  if (spec->words) text_add(&list, spec->words);
+  const char *given = spec->words ? value->text : situ_type_name(value->type);
+  const situ_status s =
+      INVALID("Value for attr '%s' of %s is not in the list of allowed values: %s (op '%s')",
+              spec->name, given ? given : "", text_get(&list), schema->op->name);
+  text_free(&list);
+  return s;
+}
+
+static bool is_word(const char *words, const char *text) {
+  const size_t length = strlen(text);
+  for (const char *at = strchr(words, '\''); at; at = strchr(at, '\'')) {
+    const char *end = strchr(++at, '\'');
+    if (!end) return false;
+    if ((size_t)(end - at) == length && !memcmp(at, text, length)) return true;
+    at = end + 1;
+  }
+  return false;
+}
+
+static situ_status check_value(const struct schema *schema, const struct attr_spec *spec,
+                               const struct attr_value *value) {
+  switch (value->kind) {
+    case SITU_ATTR_TYPE:
+      if (spec->types >> value->type & 1 && value->type != SITU_NO_TYPE) return NULL;
+      return not_allowed(schema, spec, value);
+    case SITU_ATTR_INT:
+      if (value->integer >= spec->least) return NULL;
+      return INVALID("Value for attr '%s' of %lld must be at least minimum %lld (op '%s')",
+                     spec->name, (long long)value->integer, (long long)spec->least,
+                     schema->op->name);
+    case SITU_ATTR_STRING:
+      if (!spec->words || (value->text && is_word(spec->words, value->text))) return NULL;
+      return not_allowed(schema, spec, value);
+    default:
+      return NULL;
+  }
+}
+
+static situ_status complete(const struct schema *schema, const struct attr_spec *spec,
+                            struct attr_value *value) {
+  if (value->kind == SITU_ATTR_NONE) {
+    if (spec->preset.kind == SITU_ATTR_NONE)
+      return INVALID("NodeDef missing attr '%s' from Op '%s'", spec->name, schema->op->name);
+    *value = spec->preset;
+    return NULL;
+  }
+  if (value->kind == SITU_ATTR_INT && spec->kind == SITU_ATTR_FLOAT)
+    *value = (struct attr_value){.kind = SITU_ATTR_FLOAT, .real = (double)value->integer};
+  if (value->kind != spec->kind)
+    return INVALID("AttrValue had value with type '%s' when '%s' expected for attr '%s' of Op '%s'",
+                   attr_kind_name(value->kind), attr_kind_name(spec->kind), spec->name,
+                   schema->op->name);
+  return check_value(schema, spec, value);
+}
+
+static int port_count(const struct port *port, const struct attr_value *attrs) {
+  return port->number_attr < 0 ? 1 : (int)attrs[port->number_attr].integer;
+}
+
+static situ_status resolve(const struct schema *schema, const situ_type *in_types, int n_in,
+                           struct attr_value *attrs, int *n_out) {
+  TRY(match_count(schema, n_in, attrs));
+  for (int i = 0; i < schema->n_inputs; i++) {
+    const struct port *port = &schema->inputs[i];
+    for (int k = port_count(port, attrs); k > 0; k--)
+      TRY(match_type(schema, port, *in_types++, attrs));
+  }
+  for (int i = 0; i < schema->n_attrs; i++) TRY(complete(schema, &schema->attrs[i], &attrs[i]));
+  int total = 0;
+  for (int i = 0; i < schema->n_outputs; i++) total += port_count(&schema->outputs[i], attrs);
+  *n_out = total;
+  return NULL;
+}
+
+situ_status schema_resolve(const struct schema *schema, const char *node, const situ_type *in_types,
+                           int n_in, struct attr_value *attrs, int *n_out) {
+  const situ_status s = resolve(schema, in_types, n_in, attrs, n_out);
+  return s ? status_at_node(s, node) : NULL;
+}
+
+/* The port that a flat index belongs to; the last one for an index past the end. */
+static const struct port *find_port(const struct port *ports, int count,
+                                    const struct attr_value *attrs, int index) {
+  int i = 0;
+  while (i < count - 1 && index >= port_count(&ports[i], attrs))
+    index -= port_count(&ports[i++], attrs);
+  return &ports[i];
+}
+
+situ_type schema_output_type(const struct schema *schema, const struct attr_value *attrs,
+                             int index) {
+  const struct port *port = find_port(schema->outputs, schema->n_outputs, attrs, index);
+  return port->type_attr < 0 ? port->type : attrs[port->type_attr].type;
+}
+
+const struct port *schema_input_port(const struct schema *schema, const struct attr_value *attrs,
+                                     int index) {
+  return find_port(schema->inputs, schema->n_inputs, attrs, index);
+}

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * signature.c: parsing the texts of a row; the grammar is in schema.h. */
+#include "schema/signature.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *skip_blanks(const char *text) {
+  while (*text == ' ' || *text == '\n') text++;
+  return text;
+}
+
+struct word signature_word(const char **text) {
+  const char *at = skip_blanks(*text), *end = at;
+  bool quoted = false;
+  for (int depth = 0; *end && (depth > 0 || quoted || (*end != ' ' && *end != '\n')); end++) {
+    if (*end == '\'') quoted = !quoted;
+    if (quoted) continue;
+    depth += *end == '{' || *end == '[' || *end == '(';
+    depth -= *end == '}' || *end == ']' || *end == ')';
+  }
+  *text = end;
+  return (struct word){at, (size_t)(end - at)};
+}
+
+static int count_words(const char *text) {
+  int count = 0;
+  while (signature_word(&text).length) count++;
+  return count;
+}
+
+static bool is(struct word word, const char *text) {
+  return strlen(text) == word.length && !memcmp(word.at, text, word.length);
+}
+
+static char *copy(struct arena *arena, struct word word) {
+  return arena_text(arena, word.at, word.length);
+}
+
+/* Cuts "name:rest" in two; false without a colon or a name. */
+static bool cut(struct word word, struct word *name, struct word *rest) {
+  const char *colon = memchr(word.at, ':', word.length);
+  if (!colon || colon == word.at) return false;
+  *name = (struct word){word.at, (size_t)(colon - word.at)};
+  *rest = (struct word){colon + 1, word.length - name->length - 1};
+  return rest->length;
+}
+
+static situ_type type_of(struct word word) {
+  char name[16];
+  if (word.length >= sizeof name) return SITU_NO_TYPE;
+  memcpy(name, word.at, word.length);
+  name[word.length] = 0;
+  return situ_type_parse(name);
+}
+
+/* The types of "float double" as bits; 0 if a word is no type or there is none. */
+static uint32_t types_of(struct word set) {
+  uint32_t bits = 0;
+  const char *end = set.at + set.length;
+  for (const char *at = skip_blanks(set.at); at < end; at = skip_blanks(at)) {
+    size_t length = 0;
+    while (at + length < end && at[length] != ' ' && at[length] != '\n') length++;
+    const situ_type type = type_of((struct word){at, length});
+    if (type == SITU_NO_TYPE) return 0;
+    bits |= 1u << type;
+    at += length;
+  }
+  return bits;
+}
+
+static int find_attr(const struct schema *schema, struct word name) {
+  for (int i = 0; i < schema->n_attrs; i++)
+    if (is(name, schema->attrs[i].name)) return i;
+  return -1;
+}
+
+/* Attributes */
+
+/* Reads the kind in front of *rest, with its set, and goes past it. */
+static bool read_kind(struct word *rest, struct arena *arena, struct attr_spec *out) {
+  static const char *const words[] = {
+#define WORD(name, word) word,
+      SITU_ATTR_KINDS(WORD)
+#undef WORD
+  };
+  size_t length = 0;
+  if (rest->at[0] == '{') {
+    const char *end = memchr(rest->at, '}', rest->length);
+    if (!end) return false;
+    const struct word set = {rest->at + 1, (size_t)(end - rest->at) - 1};
+    const bool quoted = memchr(set.at, '\'', set.length);
+    out->kind = quoted ? SITU_ATTR_STRING : SITU_ATTR_TYPE;
+    out->words = quoted ? copy(arena, set) : NULL;
+    out->types = quoted ? 0 : types_of(set);
+    length = set.length + 2;
+    if (!quoted && !out->types) return false;
+  }
+  for (size_t i = 0; !length && i < COUNT_OF(words); i++) {
+    if (strncmp(rest->at, words[i], strlen(words[i]))) continue;
+    length = strlen(words[i]);
+    out->kind = (situ_attr_kind)(i + 1);
+  }
+  rest->at += length;
+  rest->length -= length;
+  return length;
+}
+
+static situ_status read_attr(const struct op *op, struct word word, struct arena *arena,
+                             struct attr_spec *out) {
+  struct word name, rest;
+  out->types = UINT32_MAX;
+  out->least = INT64_MIN;
+  if (!cut(word, &name, &rest) || !read_kind(&rest, arena, out))
+    return INTERNAL("Op '%s': cannot read attribute '%.*s'", op->name, (int)word.length, word.at);
+  out->name = copy(arena, name);
+  if (rest.length > 2 && !memcmp(rest.at, ">=", 2)) {
+    char *end;
+    out->least = strtoll(rest.at + 2, &end, 10);
+    rest.length -= (size_t)(end - rest.at);
+    rest.at = end;
+  }
+  if (!rest.length) return NULL;
+  if (*rest.at != '=')
+    return INTERNAL("Op '%s': attribute '%.*s' goes on with '%.*s'", op->name, (int)name.length,
+                    name.at, (int)rest.length, rest.at);
+  TRY(attr_parse(out->kind, rest.at + 1, rest.length - 1, arena, &out->preset));
+  if (out->kind == SITU_ATTR_TYPE && !(out->types >> out->preset.type & 1))
+    return INTERNAL("Op '%s': the default of '%s' is not in its set", op->name, out->name);
+  return NULL;
+}
+
+static situ_status read_attrs(const struct op *op, struct arena *arena, struct schema *out) {
+  const char *text = op->attrs ? op->attrs : "";
+  out->n_attrs = count_words(text);
+  out->attrs = ARENA_ARRAY(arena, struct attr_spec, out->n_attrs);
+  if (!out->attrs) return NO_MEMORY();
+  for (int i = 0; i < out->n_attrs; i++)
+    TRY(read_attr(op, signature_word(&text), arena, &out->attrs[i]));
+  out->device_type_attr = -1;
+  for (int i = out->n_attrs - 1; i >= 0; i--)
+    if (out->attrs[i].kind == SITU_ATTR_TYPE) out->device_type_attr = i;
+  return NULL;
+}
+
+/* Ports */
+
+static situ_status read_port(const struct op *op, struct word word, struct arena *arena,
+                             const struct schema *schema, struct port *out) {
+  struct word name, rest;
+  out->type_attr = out->number_attr = -1;
+  bool good = cut(word, &name, &rest);
+  const char *star = good ? memchr(rest.at, '*', rest.length) : NULL;
+  if (star) {
+    out->number_attr = find_attr(schema, (struct word){rest.at, (size_t)(star - rest.at)});
+    good = out->number_attr >= 0 && schema->attrs[out->number_attr].kind == SITU_ATTR_INT;
+    rest.length -= (size_t)(star + 1 - rest.at);
+    rest.at = star + 1;
+  }
+  out->is_ref = good && rest.length && *rest.at == '&';
+  rest.at += out->is_ref;
+  rest.length -= out->is_ref;
+  if (good) out->type_attr = find_attr(schema, rest);
+  if (good && out->type_attr < 0) out->type = type_of(rest);
+  good = good && (out->type_attr >= 0 ? schema->attrs[out->type_attr].kind == SITU_ATTR_TYPE
+                                      : out->type != SITU_NO_TYPE);
+  if (!good)
+    return INTERNAL("Op '%s': cannot read port '%.*s'", op->name, (int)word.length, word.at);
+  out->name = copy(arena, name);
+  return NULL;
+}
+
+static situ_status read_ports(const struct op *op, const char *text, struct arena *arena,
+                              const struct schema *schema, int *count, struct port **ports) {
+  if (!text) text = "";
+  *count = count_words(text);
+  *ports = ARENA_ARRAY(arena, struct port, *count);
+  if (!*ports) return NO_MEMORY();
+  for (int i = 0; i < *count; i++)
+    TRY(read_port(op, signature_word(&text), arena, schema, &(*ports)[i]));
+  return NULL;
+}
+
+static situ_status read_host(const struct op *op, struct schema *out) {
+  const char *text = op->host ? op->host : "";
+  for (struct word word = signature_word(&text); word.length; word = signature_word(&text)) {
+    int i = 0;
+    while (i < out->n_inputs && !is(word, out->inputs[i].name)) i++;
+    if (i == out->n_inputs)
+      return INTERNAL("HostMemory args '%.*s' not found in OpDef: %s", (int)word.length, word.at,
+                      op->name);
+    out->inputs[i].is_host = true;
+  }
+  return NULL;
+}
+
+/* What an input says need not be given. */
+static void mark_inferred(struct schema *out) {
+  for (int i = 0; i < out->n_inputs; i++) {
+    const struct port *port = &out->inputs[i];
+    if (port->type_attr >= 0) out->attrs[port->type_attr].inferred = true;
+    if (port->number_attr >= 0) out->attrs[port->number_attr].inferred = true;
+  }
+}
+
+/* Devices */
+
+static situ_status read_devices(const struct op *op, struct arena *arena, struct schema *out) {
+  const char *text = op->devices ? op->devices : "";
+  int count = 0;
+  for (struct word word = signature_word(&text); word.length; word = signature_word(&text)) {
+    const char *open = memchr(word.at, '(', word.length);
+    const size_t name = open ? (size_t)(open - word.at) : word.length;
+    uint32_t types = UINT32_MAX;
+    if (open) types = types_of((struct word){open + 1, word.length - name - 2});
+    if (!types || !name || count == MAX_KINDS - 1 || (open && out->device_type_attr < 0))
+      return INTERNAL("Op '%s': cannot read devices '%s'", op->name, op->devices);
+    out->kinds[count] = arena_text(arena, word.at, name);
+    out->kind_types[count++] = types;
+  }
+  return count ? NULL : INTERNAL("Op '%s' has no devices", op->name);
+}
+
+situ_status signature_parse(const struct op *op, struct arena *arena, struct schema *out) {
+  *out = (struct schema){.op = op};
+  if (!op->name || !op->doc || !op->shape)
+    return INTERNAL("Op '%s': name, doc and shape must be there", op->name ? op->name : "?");
+  TRY(read_attrs(op, arena, out));
+  TRY(read_ports(op, op->inputs, arena, out, &out->n_inputs, &out->inputs));
+  TRY(read_ports(op, op->outputs, arena, out, &out->n_outputs, &out->outputs));
+  TRY(read_host(op, out));
+  TRY(read_devices(op, arena, out));
+  mark_inferred(out);
+  return arena->failed ? NO_MEMORY() : NULL;
+}

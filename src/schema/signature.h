@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * signature.h: parsing the texts of a row. */
+#ifndef SITU_SCHEMA_SIGNATURE_H
+#define SITU_SCHEMA_SIGNATURE_H
+
+#include "schema/schema.h"
+
+/* A part of a text. */
+struct word {
+  const char *at;
+  size_t length;
+};
+
+/* The next word of *text, up to a blank outside of braces, brackets and quotes; advances *text. A
+ * length of 0: there is none. */
+struct word signature_word(const char **text);
+
+/* Parses a row; `out` is cleared before, its parts live in the arena. */
+situ_status signature_parse(const struct op *op, struct arena *arena,
+                            struct schema *out) SITU_MUST_USE;
+
+#endif
