@@ -6,10 +6,9 @@
 #include <string.h>
 
 const char *attr_kind_name(situ_attr_kind kind) {
-  static const char *const names[] = {
-      "nothing",
+  static const char *const names[] = {"nothing",
 #define WORD(name, word) word,
-      SITU_ATTR_KINDS(WORD)
+                                      SITU_ATTR_KINDS(WORD)
 #undef WORD
   };
   return (size_t)kind < COUNT_OF(names) ? names[kind] : "invalid";

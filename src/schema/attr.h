@@ -8,7 +8,8 @@
 #include "situ/graph.h"
 #include "situ/tensor.h"
 
-/* Which member of the union holds is said by `kind`; SITU_ATTR_NONE: not given and without a default. */
+/* Which member of the union holds is said by `kind`; SITU_ATTR_NONE: not given and without a
+ * default. */
 struct attr_value {
   situ_attr_kind kind;
   union {
@@ -25,8 +26,8 @@ struct attr_value {
   };
 };
 
-/* Reads a value as rows and samples write it: 3, 0.5, true, float, 'SAME', [2,?,3], <unknown>. Texts
- * and lists live in the arena. Tensors cannot be written. */
+/* Reads a value as rows and samples write it: 3, 0.5, true, float, 'SAME', [2,?,3], <unknown>.
+ * Texts and lists live in the arena. Tensors cannot be written. */
 situ_status attr_parse(situ_attr_kind kind, const char *text, size_t length, struct arena *arena,
                        struct attr_value *out) SITU_MUST_USE;
 

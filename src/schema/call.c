@@ -108,8 +108,8 @@ static situ_status add_scratch(struct call *call, const void *initial, size_t by
   if (!scratch) return NO_MEMORY();
   to->scratch = scratch;
   *slot = to->next_slot++;
-  scratch[to->n_scratch++] = (struct scratch){
-      .slot = *slot, .launch = to->n_launches, .bytes = bytes, .initial = initial};
+  scratch[to->n_scratch++] =
+      (struct scratch){.slot = *slot, .launch = to->n_launches, .bytes = bytes, .initial = initial};
   return NULL;
 }
 

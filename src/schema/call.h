@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * call.h: one call of an op, as its row sees it: attributes, operands, and where to record the kernels. */
+ * call.h: one call of an op, as its row sees it: attributes, operands, and where to record the
+ * kernels. */
 #ifndef SITU_SCHEMA_CALL_H
 #define SITU_SCHEMA_CALL_H
 
@@ -11,7 +12,8 @@ struct operand {
   situ_type type;
   int32_t slot; /* its memory, while recording */
   situ_shape shape;
-  const situ_tensor *value; /* in host memory, where it is known beforehand (constants), else NULL */
+  const situ_tensor
+      *value; /* in host memory, where it is known beforehand (constants), else NULL */
 };
 
 /* Memory that a call needs besides its operands. */
@@ -53,8 +55,8 @@ const char *call_text(const struct call *call, const char *name);
 situ_type call_type(const struct call *call, const char *name);
 const struct attr_value *call_attr(const struct call *call, const char *name);
 
-/* Reads the known value of an integer input (int32 or int64, at most SITU_MAX_RANK elements); *count
- * is SITU_ANY where the value is not known yet (while building). */
+/* Reads the known value of an integer input (int32 or int64, at most SITU_MAX_RANK elements);
+ * *count is SITU_ANY where the value is not known yet (while building). */
 situ_status call_integers(const struct call *call, int input, int64_t items[SITU_MAX_RANK],
                           int *count) SITU_MUST_USE;
 
@@ -72,21 +74,21 @@ situ_status call_state(struct call *call, const void *initial, size_t bytes,
 #define ARG_IN(call, i) ((struct launch_arg){.kind = ARG_SLOT, .slot = (call)->in[i].slot})
 #define ARG_OUT(call, i) ((struct launch_arg){.kind = ARG_SLOT, .slot = (call)->out[i].slot})
 #define ARG_AT(number) ((struct launch_arg){.kind = ARG_SLOT, .slot = (number)})
-#define ARG_INTS(v)                                                                       \
-  ARG_INT((v)[0]), ARG_INT((v)[1]), ARG_INT((v)[2]), ARG_INT((v)[3]), ARG_INT((v)[4]),    \
+#define ARG_INTS(v)                                                                    \
+  ARG_INT((v)[0]), ARG_INT((v)[1]), ARG_INT((v)[2]), ARG_INT((v)[3]), ARG_INT((v)[4]), \
       ARG_INT((v)[5]), ARG_INT((v)[6]), ARG_INT((v)[7]) /* SITU_MAX_RANK of them: SIZES */
 #define ARG_INT(value) ((struct launch_arg){.kind = ARG_INTEGER, .integer = (value)})
 #define ARG_NUM(value) ((struct launch_arg){.kind = ARG_REAL, .real = (value)})
 
 /* LAUNCH(call, &add_kernel, SITU_FLOAT, items, grain, flops, ARG_IN(call, 0), ..., ARG_INT(n)) */
-#define LAUNCH(call, kernel_, type_, items_, grain_, flops_, ...)                              \
-  call_launch((call), &(struct launch){                                                        \
-                          .kernel = (kernel_),                                                 \
-                          .type = (type_),                                                     \
-                          .items = (items_),                                                   \
-                          .grain = (grain_),                                                   \
-                          .flops = (flops_),                                                   \
-                          .args = (struct launch_arg[]){__VA_ARGS__},                          \
-                          .n_args = (int32_t)COUNT_OF(((struct launch_arg[]){__VA_ARGS__}))})
+#define LAUNCH(call, kernel_, type_, items_, grain_, flops_, ...)          \
+  call_launch((call),                                                      \
+              &(struct launch){.kernel = (kernel_),                        \
+                               .type = (type_),                            \
+                               .items = (items_),                          \
+                               .grain = (grain_),                          \
+                               .flops = (flops_),                          \
+                               .args = (struct launch_arg[]){__VA_ARGS__}, \
+                               .n_args = (int32_t)COUNT_OF(((struct launch_arg[]){__VA_ARGS__}))})
 
 #endif

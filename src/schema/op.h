@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * op.h: what an op is: one row. Everything that knows ops (graph, placer, planner, gradients, Python, `situ ops`, the
- * tests) reads the row; nobody keeps a second list. */
+ * op.h: what an op is: one row. Everything that knows ops (graph, placer, planner, gradients,
+ * Python, `situ ops`, the tests) reads the row; nobody keeps a second list. */
 #ifndef SITU_SCHEMA_OP_H
 #define SITU_SCHEMA_OP_H
 
@@ -19,17 +19,20 @@ enum op_flags {
 };
 
 struct op {
-  const char *name;    /* "MatMul", as in a GraphDef */
-  const char *inputs;  /* "a:T b:T"; a list "inputs:N*T"; fixed "shape:int32"; a reference "ref:&T" */
+  const char *name; /* "MatMul", as in a GraphDef */
+  const char
+      *inputs; /* "a:T b:T"; a list "inputs:N*T"; fixed "shape:int32"; a reference "ref:&T" */
   const char *outputs; /* "product:T" */
   const char *attrs;   /* "T:{half float double} transpose_a:bool=false"; grammar in schema.h */
   const char *python;  /* names under tf: "matmul linalg.matmul" */
   const char *doc;     /* first sentence: what it gives; then what a user should know */
   const char *samples; /* inputs to test it with: "[4,3] [3,5]; transpose_a=true [3,4] [3,5]" */
   const char *host;    /* inputs whose values are needed to plan the call (shapes, axes): "shape" */
-  const char *devices; /* where it has kernels, by type: "CPU GPU", "CPU GPU(float double)", "CPU" */
+  const char
+      *devices; /* where it has kernels, by type: "CPU GPU", "CPU GPU(float double)", "CPU" */
   unsigned flags;
-  situ_status (*shape)(struct call *call);  /* sets out[i].shape; while building, may meet unknowns */
+  situ_status (*shape)(
+      struct call *call); /* sets out[i].shape; while building, may meet unknowns */
   situ_status (*record)(struct call *call); /* says which kernels run; all shapes are known */
 };
 

@@ -2,14 +2,13 @@
  * schema.h: the rows of ops/, parsed once: ports, attributes, types, device kinds.
  *
  * Grammar of a row's texts (words separated by blanks):
- *   inputs, outputs:  name:T | name:float (a fixed type) | name:N*T (a list) | name:&T (a reference)
- *   attrs:            NAME:KIND[=DEFAULT], KIND one of int float bool type shape string tensor
- *                     list(int), or a set of types {float double} (the kind is then type), or a set
- *                     of words {'SAME','VALID'} (then string). A type attribute that an input
- *                     mentions, and the N of a list, are inferred from the inputs.
- *                     int>=1 sets a least value. A default: 3, 0.5, true, float, 'SAME', [1,2], <unknown>
- *   devices:          KIND | KIND(type type ...): the types of the first type attribute that have a
- *                     kernel there
+ *   inputs, outputs:  name:T | name:float (a fixed type) | name:N*T (a list) | name:&T (a
+ * reference) attrs:            NAME:KIND[=DEFAULT], KIND one of int float bool type shape string
+ * tensor list(int), or a set of types {float double} (the kind is then type), or a set of words
+ * {'SAME','VALID'} (then string). A type attribute that an input mentions, and the N of a list, are
+ * inferred from the inputs. int>=1 sets a least value. A default: 3, 0.5, true, float, 'SAME',
+ * [1,2], <unknown> devices:          KIND | KIND(type type ...): the types of the first type
+ * attribute that have a kernel there
  */
 #ifndef SITU_SCHEMA_SCHEMA_H
 #define SITU_SCHEMA_SCHEMA_H
@@ -44,7 +43,7 @@ struct schema {
   int n_inputs, n_outputs, n_attrs;
   struct port *inputs, *outputs;
   struct attr_spec *attrs;
-  int device_type_attr;           /* the attribute whose type decides where there is a kernel; or -1 */
+  int device_type_attr; /* the attribute whose type decides where there is a kernel; or -1 */
   const char *kinds[MAX_KINDS];   /* device kinds in the order of the row, NULL behind the last */
   uint32_t kind_types[MAX_KINDS]; /* types with a kernel there, as bits; all ones: unrestricted */
 };
@@ -69,8 +68,8 @@ int schema_attr(const struct schema *schema, const char *name);
 bool schema_supports(const struct schema *schema, const struct attr_value *attrs, const char *kind);
 
 /* Completes the attributes of a call: infers types and counts from the inputs, fills defaults,
- * checks sets. `attrs` has n_attrs elements, those given already set. Sets *n_out, the flat number of
- * outputs; errors name op, node and attribute. */
+ * checks sets. `attrs` has n_attrs elements, those given already set. Sets *n_out, the flat number
+ * of outputs; errors name op, node and attribute. */
 situ_status schema_resolve(const struct schema *schema, const char *node, const situ_type *in_types,
                            int n_in, struct attr_value *attrs, int *n_out) SITU_MUST_USE;
 

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * ops.h: the families of ops, and what their files share. */
+#ifndef SITU_OPS_OPS_H
+#define SITU_OPS_OPS_H
+
+#include "schema/op.h"
+
+/* Every family once; X_family is defined by its file. */
+#define OP_FAMILIES(X) X(array)
+
+#define OP_FAMILY_EXTERN(name) extern const struct op_family name##_family;
+OP_FAMILIES(OP_FAMILY_EXTERN)
+#undef OP_FAMILY_EXTERN
+
+/* Defines a family from its rows: OP_FAMILY(array, rows). */
+#define OP_FAMILY(name, rows) \
+  const struct op_family name##_family = {#name, rows, (int)COUNT_OF(rows)}
+
+/* Where most ops run: everything but strings. */
+#define EVERYWHERE "CPU GPU"
+#define NUMERIC "half float double int32 int64 int8 uint8 bool"
+#define ALL_TYPES NUMERIC " string"
+
+/* Elements of an element-wise call that are worth a thread. */
+enum { GRAIN = 32768 };
+
+/* Shape functions that many rows share: output 0 has the shape of input 0; every output is a
+ * scalar; there is no output; nothing is known. */
+situ_status shape_same(struct call *call) SITU_MUST_USE;
+situ_status shape_scalar(struct call *call) SITU_MUST_USE;
+situ_status shape_none(struct call *call) SITU_MUST_USE;
+
+/* Fails unless input `i` may have this rank; `what` names it in the error. */
+situ_status need_rank(const struct call *call, int i, int rank, const char *what) SITU_MUST_USE;
+
+/* The one value of an integer input; *known is false while it is not known. */
+situ_status host_scalar(const struct call *call, int input, int64_t *value,
+                        bool *known) SITU_MUST_USE;
+
+/* An axis of -rank <= axis < rank, made positive; the error is TensorFlow's. */
+situ_status wrap_axis(int64_t axis, int rank, int *out) SITU_MUST_USE;
+
+#endif
