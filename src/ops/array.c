@@ -19,11 +19,6 @@ static situ_status placeholder_shape(struct call *call) {
   return shape_check(&call->out[0].shape);
 }
 
-static situ_status nothing_to_shape(struct call *call) {
-  (void)call;
-  return NULL;
-}
-
 static const struct op rows[] = {
     {.name = "Const",
      .outputs = "output:dtype",
@@ -48,12 +43,12 @@ static const struct op rows[] = {
      .samples = "[3,4]; []",
      .devices = "CPU GPU(" NUMERIC ")",
      .flags = OP_ALIAS,
-     .shape = shape_same},
+     .shape = op_same_shape},
     {.name = "NoOp",
      .python = "no_op",
      .doc = "Does nothing; serves to run other nodes before it.",
      .devices = EVERYWHERE,
-     .shape = nothing_to_shape},
+     .shape = op_no_shape},
 };
 
 OP_FAMILY(array, rows);

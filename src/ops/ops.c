@@ -8,28 +8,28 @@ const struct op_family *const op_families[] = {
 #undef FAMILY
         NULL};
 
-situ_status shape_same(struct call *call) {
+situ_status op_same_shape(struct call *call) {
   call->out[0].shape = call->in[0].shape;
   return NULL;
 }
 
-situ_status shape_scalar(struct call *call) {
+situ_status op_scalar_shape(struct call *call) {
   for (int i = 0; i < call->n_out; i++) call->out[i].shape = SITU_SCALAR;
   return NULL;
 }
 
-situ_status shape_none(struct call *call) {
-  for (int i = 0; i < call->n_out; i++) call->out[i].shape = SITU_ANY_SHAPE;
+situ_status op_no_shape(struct call *call) {
+  (void)call;
   return NULL;
 }
 
-situ_status need_rank(const struct call *call, int i, int rank, const char *what) {
+situ_status op_need_rank(const struct call *call, int i, int rank, const char *what) {
   const int given = call->in[i].shape.rank;
   if (given == SITU_ANY || given == rank) return NULL;
   return INVALID("%s must have rank %d but has rank %d", what, rank, given);
 }
 
-situ_status host_scalar(const struct call *call, int input, int64_t *value, bool *known) {
+situ_status op_host_scalar(const struct call *call, int input, int64_t *value, bool *known) {
   int64_t items[SITU_MAX_RANK];
   int count;
   TRY(call_integers(call, input, items, &count));
@@ -40,7 +40,7 @@ situ_status host_scalar(const struct call *call, int input, int64_t *value, bool
   return NULL;
 }
 
-situ_status wrap_axis(int64_t axis, int rank, int *out) {
+situ_status op_wrap_axis(int64_t axis, int rank, int *out) {
   if (axis < -rank || axis >= rank)
     return INVALID("Expected dimension in the range [%d, %d), but got %lld", -rank, rank,
                    (long long)axis);

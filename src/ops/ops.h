@@ -26,18 +26,18 @@ enum { GRAIN = 32768 };
 
 /* Shape functions that many rows share: output 0 has the shape of input 0; every output is a
  * scalar; there is no output; nothing is known. */
-situ_status shape_same(struct call *call) SITU_MUST_USE;
-situ_status shape_scalar(struct call *call) SITU_MUST_USE;
-situ_status shape_none(struct call *call) SITU_MUST_USE;
+situ_status op_same_shape(struct call *call) SITU_MUST_USE;
+situ_status op_scalar_shape(struct call *call) SITU_MUST_USE;
+situ_status op_no_shape(struct call *call) SITU_MUST_USE;
 
 /* Fails unless input `i` may have this rank; `what` names it in the error. */
-situ_status need_rank(const struct call *call, int i, int rank, const char *what) SITU_MUST_USE;
+situ_status op_need_rank(const struct call *call, int i, int rank, const char *what) SITU_MUST_USE;
 
 /* The one value of an integer input; *known is false while it is not known. */
-situ_status host_scalar(const struct call *call, int input, int64_t *value,
+situ_status op_host_scalar(const struct call *call, int input, int64_t *value,
                         bool *known) SITU_MUST_USE;
 
 /* An axis of -rank <= axis < rank, made positive; the error is TensorFlow's. */
-situ_status wrap_axis(int64_t axis, int rank, int *out) SITU_MUST_USE;
+situ_status op_wrap_axis(int64_t axis, int rank, int *out) SITU_MUST_USE;
 
 #endif
