@@ -39,6 +39,10 @@ check: setup-check
 	@$(call build,build,)
 	@tools/check.sh
 
+## format: let clang-format decide about blanks
+format: setup-check
+	@tools/format.sh
+
 ## fuzz: every tests/fuzz/fuzz_*.c for FUZZ_SECONDS (60) each
 fuzz: setup-fuzz
 	@$(call build,build-fuzz,-DCMAKE_C_COMPILER=clang-16 -DSITU_FUZZ=ON,fuzz)
@@ -77,4 +81,4 @@ setup:
 setup-%:
 	@tools/setup.sh build $*
 
-.PHONY: all demo test asan tsan check fuzz bench bench-peers docs install clean help setup
+.PHONY: all demo test asan tsan check format fuzz bench bench-peers docs install clean help setup

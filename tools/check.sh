@@ -9,8 +9,7 @@ step() {
 }
 
 step "tools/check.py" python3 tools/check.py
-step "clang-format" sh -c "git ls-files -co --exclude-standard '*.c' '*.h' |
-  xargs -r clang-format --dry-run -Werror"
+step "clang-format" tools/format.sh --check
 step "cppcheck" cppcheck --quiet --std=c11 --language=c -j "$(nproc)" --error-exitcode=1 \
   --enable=warning,portability --inline-suppr --suppressions-list=.cppcheck \
   --cppcheck-build-dir="$(mkdir -p build/cppcheck && echo build/cppcheck)" \

@@ -38,7 +38,7 @@ def count(case):
 
 
 def fixed_addresses(folder):
-    """The thread sanitizer of gcc 12 needs memory at its usual places: setarch -R, where allowed."""
+    """The thread sanitizer needs memory at its usual places: setarch -R, where that is allowed."""
     with open(os.path.join(folder, "CMakeCache.txt"), encoding="utf-8") as cache:
         if "SITU_SANITIZE:STRING=thread" not in cache.read():
             return []

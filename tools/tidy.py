@@ -8,6 +8,7 @@ import concurrent.futures
 import hashlib
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -46,7 +47,8 @@ def tidy(name, command, settings):
     if done.returncode == 0:
         mark.touch()
         return ""
-    return done.stdout or done.stderr
+    found = [line for line in done.stdout.splitlines() if re.search(r": (error|warning): ", line)]
+    return "\n".join(found) or done.stdout + done.stderr
 
 
 def main(wanted):
@@ -56,7 +58,9 @@ def main(wanted):
         jobs = [pool.submit(tidy, name, command, settings) for name, command in commands(wanted)]
         said = [text for text in (job.result() for job in jobs) if text]
     for text in said:
-        print(text)
+        print(text.replace(os.getcwd() + "/", ""))
+    if said:
+        print("The way to a place: clang-tidy -p build FILE")
     return 1 if said else 0
 
 

@@ -19,15 +19,6 @@
     if (try_status_) return try_status_;    \
   } while (0)
 
-/* clang's analyzer looks into one file at a time: there it is told that a failure is never NULL. */
-#if defined(__clang_analyzer__) && !defined(STATUS_BODY)
-static inline situ_status status_made(situ_status status) {
-  if (!status) __builtin_unreachable();
-  return status;
-}
-#define situ_status_create(...) status_made(situ_status_create(__VA_ARGS__))
-#endif
-
 /* Short forms of situ_status_create for the codes that are used most. */
 #define INVALID(...) situ_status_create(SITU_INVALID_ARGUMENT, __VA_ARGS__)
 #define INTERNAL(...) situ_status_create(SITU_INTERNAL, __VA_ARGS__)
@@ -48,6 +39,10 @@ situ_status status_first(situ_status first, situ_status next) SITU_MUST_USE;
 
 /* A copy that can be handed to a second receiver. */
 situ_status status_copy(situ_status status) SITU_MUST_USE;
+
+#if defined(__clang_analyzer__) && !defined(STATUS_BODY)
+#include "base/analyzer.h"
+#endif
 
 static inline int64_t min_i64(int64_t a, int64_t b) { return a < b ? a : b; }
 static inline int64_t max_i64(int64_t a, int64_t b) { return a > b ? a : b; }

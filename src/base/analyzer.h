@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * analyzer.h: what clang's analyzer, which sees one file at a time, is told about statuses: one
+ * that is made is never NULL, one that gets a note or a node stays NULL or not NULL. */
+#ifndef SITU_BASE_ANALYZER_H
+#define SITU_BASE_ANALYZER_H
+
+static inline situ_status status_made(situ_status status) {
+  if (!status) __builtin_unreachable();
+  return status;
+}
+
+static inline situ_status status_kept(situ_status before, situ_status after) {
+  if (!before != !after) __builtin_unreachable();
+  return after;
+}
+
+#define situ_status_create(...) status_made(situ_status_create(__VA_ARGS__))
+#define status_no_memory() status_made(status_no_memory())
+#define status_note(status, ...) status_kept(status, status_note(status, __VA_ARGS__))
+#define status_at_node(status, node) status_kept(status, status_at_node(status, node))
+
+#endif
