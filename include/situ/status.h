@@ -55,8 +55,8 @@ typedef enum situ_code {
 typedef struct situ_error *situ_status;
 
 /* Makes a status from a printf format. Never fails: without memory it gives a fixed one. */
-SITU_API situ_status situ_status_create(situ_code code, const char *format, ...) SITU_MUST_USE
-    SITU_NOT_NULL SITU_FORMAT(2, 3);
+SITU_API situ_status situ_status_create(situ_code code, const char *format,
+                                        ...) SITU_MUST_USE SITU_NOT_NULL SITU_FORMAT(2, 3);
 
 /* The code; SITU_OK of NULL. */
 SITU_API situ_code situ_status_code(situ_status status);
