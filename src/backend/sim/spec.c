@@ -201,7 +201,7 @@ static situ_status read_list(struct reader *reader, struct sim_spec *out, int *c
   int n = 0;
   for (bool more = true; more; n++) {
     const char *start = reader->at;
-    if (n == SIM_MAX) return wrong(reader, start, "more than 64 GPUs");
+    if (n == SIM_MAX) return wrong(reader, start, "at most 64 GPUs can be simulated");
     TRY(read_entry(reader, &out[n]));
     const char *place = memchr(start, '@', (size_t)(reader->at - start));
     if (place && has_bus_id(out, n, out[n].bus_id))
@@ -218,7 +218,7 @@ static situ_status read_simple(const struct reader *reader, struct piece piece,
                                struct sim_spec *out, int *count) {
   int64_t n;
   TRY(read_count(reader, piece, INT32_MAX, &n));
-  if (n > SIM_MAX) return wrong(reader, piece.start, "more than 64 GPUs");
+  if (n > SIM_MAX) return wrong(reader, piece.start, "at most 64 GPUs can be simulated");
   for (int64_t i = 0; i < n; i++)
     out[i] = (struct sim_spec){.model = "Simulated GPU", .memory = DEFAULT_MEMORY};
   fill_bus_ids(out, (int)n);

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * test_json.c: what the reader takes and refuses, and that what is written reads back. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "base/json.h"
+
+/* Reads and writes again. */
+static void assert_round_n(const char *text, size_t length, const char *written) {
+  struct arena arena = {0};
+  struct text out = {0};
+  struct json *value = NULL;
+  situ_status s = json_parse(text, length, &arena, &value);
+  if (s) fail_msg("'%s': %s", text, situ_status_message(s));
+  json_write(&out, value);
+  assert_string_equal(text_get(&out), written);
+  text_free(&out);
+  arena_free(&arena);
+}
+
+static void assert_round(const char *text, const char *written) {
+  assert_round_n(text, strlen(text), written);
+}
+
+static void assert_refuses_n(const char *text, size_t length, const char *message) {
+  struct arena arena = {0};
+  struct json *value = NULL;
+  char *copy = malloc(length ? length : 1); /* without an end: a read behind it is seen */
+  assert_non_null(copy);
+  memcpy(copy, text, length);
+  situ_status s = json_parse(copy, length, &arena, &value);
+  if (!s) fail_msg("'%s' was read", text);
+  assert_int_equal(situ_status_code(s), SITU_INVALID_ARGUMENT);
+  if (!strstr(situ_status_message(s), message))
+    fail_msg("'%s': '%s' lacks '%s'", text, situ_status_message(s), message);
+  assert_null(value);
+  situ_status_release(s);
+  free(copy);
+  arena_free(&arena);
+}
+
+static void assert_refuses(const char *text, const char *message) {
+  assert_refuses_n(text, strlen(text), message);
+}
+
+static void values(void **state) {
+  (void)state;
+  assert_round(" null ", "null");
+  assert_round("true", "true");
+  assert_round("\tfalse\r\n", "false");
+  assert_round("[]", "[]");
+  assert_round("{ }", "{}");
+  assert_round("[1,[2,{\"a\":[ ]}], \"x\"]", "[1, [2, {\"a\": []}], \"x\"]");
+  assert_round("{\"b\":1,\"a\":null}", "{\"b\": 1, \"a\": null}");
+}
+
+static void numbers(void **state) {
+  (void)state;
+  assert_round("0", "0");
+  assert_round("-12", "-12");
+  assert_round("9223372036854775807", "9223372036854775807");
+  assert_round("-9223372036854775808", "-9223372036854775808");
+  assert_round("9223372036854775808", "9.223372036854776e+18");
+  assert_round("1.5", "1.5");
+  assert_round("1e3", "1000.0");
+  assert_round("-0.0", "-0.0");
+  assert_round("0.1", "0.1");
+  assert_round("2.2250738585072014E-308", "2.2250738585072014e-308");
+  assert_round("1e-999", "0.0");
+  assert_refuses("01", "a number that begins with 0 at line 1, column 1");
+  assert_refuses("+1", "expected a value");
+  assert_refuses("-", "expected a digit at line 1, column 2");
+  assert_refuses("1.", "expected a digit at line 1, column 3");
+  assert_refuses(".5", "expected a value");
+  assert_refuses("1e", "expected a digit");
+  assert_refuses("1e999", "a number too large");
+  assert_refuses("NaN", "expected a value");
+  assert_refuses("0x10", "expected the end at line 1, column 2");
+}
+
+static void strings(void **state) {
+  (void)state;
+  assert_round("\"\"", "\"\"");
+  assert_round("\"a\\\"\\\\\\/\\b\\f\\n\\r\\t\"", "\"a\\\"\\\\/\\b\\f\\n\\r\\t\"");
+  assert_round("\"\\u0041\\u00e9\\u20AC\\ud83d\\uDE00\"",
+               "\"A\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80\"");
+  assert_round("\"\\u0000\\u001f\"", "\"\\u0000\\u001f\"");
+  assert_round("\"\xF0\x9F\x98\x80\"", "\"\xF0\x9F\x98\x80\"");
+  assert_refuses("\"a", "a string without its end at line 1, column 1");
+  assert_refuses("\"a\\", "an unknown escape at line 1, column 3");
+  assert_refuses("\"\\x\"", "an unknown escape at line 1, column 2");
+  assert_refuses("\"\\u12g4\"", "expected four hexadecimal digits at line 1, column 6");
+  assert_refuses("\"\\ud800\"", "half of a surrogate pair");
+  assert_refuses("\"\\ud800\\u0041\"", "half of a surrogate pair");
+  assert_refuses("\"\\udc00\"", "half of a surrogate pair");
+  assert_refuses("\"a\nb\"", "a control character in a string at line 1, column 3");
+}
+
+static void broken_utf8_is_refused(void **state) {
+  (void)state;
+  static const char *const wrong[] = {"\"\x80\"",
+                                      "\"\xC0\xAF\"",
+                                      "\"\xE0\x80\xAF\"",
+                                      "\"\xED\xA0\x80\"",
+                                      "\"\xF4\x90\x80\x80\"",
+                                      "\"\xF8\x88\x80\x80\"",
+                                      "\"\xE2\x82\"",
+                                      "\"\xC3"};
+  for (size_t i = 0; i < COUNT_OF(wrong); i++)
+    assert_refuses(wrong[i], "a byte that is not UTF-8 at line 1, column 2");
+}
+
+static void broken_texts_are_refused(void **state) {
+  (void)state;
+  assert_refuses("", "expected a value at line 1, column 1");
+  assert_refuses("[1,\n 2,\n  x]", "expected a value at line 3, column 3");
+  assert_refuses("[1 2]", "expected ',' or ']' at line 1, column 4");
+  assert_refuses("[1,]", "expected a value at line 1, column 4");
+  assert_refuses("[", "expected a value");
+  assert_refuses("{\"a\":1,}", "expected a string at line 1, column 8");
+  assert_refuses("{a:1}", "expected a string");
+  assert_refuses("{\"a\" 1}", "expected ':'");
+  assert_refuses("{\"a\":1]", "expected ',' or '}'");
+  assert_refuses("nul", "expected a value");
+  assert_refuses("1 1", "expected the end");
+  assert_refuses("{\"b\":1,\"a\":1,\"c\":2,\"a\":2}", "has a key twice at line 1, column 1");
+  assert_refuses_n("1\0", 2, "expected the end");
+}
+
+static void depth_is_limited(void **state) {
+  (void)state;
+  char text[2 * JSON_DEPTH + 3];
+  memset(text, '[', JSON_DEPTH);
+  memset(text + JSON_DEPTH, ']', JSON_DEPTH);
+  text[2 * JSON_DEPTH] = 0;
+  assert_round(text, text);
+  memset(text, '[', JSON_DEPTH + 1);
+  memset(text + JSON_DEPTH + 1, ']', JSON_DEPTH + 1);
+  text[2 * JSON_DEPTH + 2] = 0;
+  assert_refuses(text, "too many levels at line 1, column 101");
+}
+
+static void looking(void **state) {
+  (void)state;
+  struct arena arena = {0};
+  struct json *value = NULL;
+  const char *text = "{\"n\": 3, \"r\": 2.5, \"t\": true, \"s\": \"x\", \"l\": [10, 20, 30]}";
+  assert_null(json_parse(text, strlen(text), &arena, &value));
+  assert_int_equal(value->count, 5);
+  assert_int_equal(json_integer(json_get(value, "n"), -1), 3);
+  assert_int_equal(json_integer(json_get(value, "r"), -1), -1);
+  assert_int_equal(json_integer(json_get(value, "none"), -1), -1);
+  assert_true(json_number(json_get(value, "n"), -1) == 3);
+  assert_true(json_number(json_get(value, "r"), -1) == 2.5);
+  assert_true(json_truth(json_get(value, "t"), false));
+  assert_string_equal(json_text(json_get(value, "s"), "?"), "x");
+  assert_string_equal(json_text(json_get(value, "n"), "?"), "?");
+  const struct json *list = json_get(value, "l");
+  assert_int_equal(json_integer(json_at(list, 2), -1), 30);
+  assert_null(json_at(list, 3));
+  assert_null(json_at(list, -1));
+  assert_null(json_at(value, 0));
+  assert_null(json_get(list, "n"));
+  assert_null(json_get(NULL, "n"));
+  int64_t sum = 0;
+  for (const struct json *c = json_first(list); c; c = c->next) sum += json_integer(c, 0);
+  assert_int_equal(sum, 60);
+  assert_null(json_first(json_get(value, "n")));
+  assert_string_equal(json_kind_name(list->kind), "an array");
+  arena_free(&arena);
+}
+
+static void writing(void **state) {
+  (void)state;
+  struct text out = {0};
+  json_write_string(&out, "a\xFF\x7F\xC3");
+  json_write_real(&out, 1.0 / 3);
+  text_add(&out, " ");
+  json_write_real(&out, (double)INFINITY);
+  text_add(&out, " ");
+  json_write_integer(&out, INT64_MIN);
+  assert_string_equal(text_get(&out),
+                      "\"a\xEF\xBF\xBD\\u007f\xEF\xBF\xBD\"0.3333333333333333 null "
+                      "-9223372036854775808");
+  text_free(&out);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(values),
+      cmocka_unit_test(numbers),
+      cmocka_unit_test(strings),
+      cmocka_unit_test(broken_utf8_is_refused),
+      cmocka_unit_test(broken_texts_are_refused),
+      cmocka_unit_test(depth_is_limited),
+      cmocka_unit_test(looking),
+      cmocka_unit_test(writing),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * test_limit.c: the formulas for what may be taken of a device. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "device/limit.h"
+
+static const uint64_t MIB = 1 << 20, GIB = 1 << 30;
+
+static void assert_failure(situ_status s, situ_code code, const char *text) {
+  assert_int_equal(situ_status_code(s), code);
+  assert_non_null(strstr(situ_status_message(s), text));
+  situ_status_release(s);
+}
+
+static void nearly_all_by_default(void **state) {
+  (void)state;
+  assert_int_equal(limit_default(100 * MIB), 100 * MIB);
+  assert_int_equal(limit_default(225 * MIB), 225 * MIB);
+  assert_int_equal(limit_default(226 * MIB), MIB);
+  assert_int_equal(limit_default(2 * GIB - 1), 2 * GIB - 1 - 225 * MIB);
+  assert_int_equal(limit_default(2 * GIB), 2 * GIB - 300 * MIB);
+  assert_int_equal(limit_default(12 * GIB), UINT64_C(12240656794));
+  assert_int_equal(limit_default(0), 0);
+}
+
+static void a_fraction_is_of_the_whole(void **state) {
+  (void)state;
+  uint64_t limit = 7;
+  assert_null(limit_fraction(12 * GIB, 0.4, 3, &limit));
+  assert_int_equal(limit, UINT64_C(5153960755));
+  assert_null(limit_fraction(12 * GIB, 1, 3, &limit));
+  assert_int_equal(limit, 12 * GIB);
+  assert_null(limit_fraction(12 * GIB, 1.5, 6, &limit));
+  assert_int_equal(limit, 18 * GIB);
+  assert_failure(limit_fraction(GIB, 1.5, 5, &limit), SITU_INTERNAL,
+                 "Unified memory on GPUs with compute capability lower than 6.0");
+  assert_failure(limit_fraction(GIB, -0.5, 5, &limit), SITU_INVALID_ARGUMENT, "-0.5");
+  assert_failure(limit_fraction(GIB, (double)NAN, 5, &limit), SITU_INVALID_ARGUMENT, "nan");
+  assert_failure(limit_fraction(GIB, 1e30, 7, &limit), SITU_INVALID_ARGUMENT, "too large");
+  assert_int_equal(limit, 18 * GIB);
+}
+
+static void bytes_and_reserves(void **state) {
+  (void)state;
+  uint64_t limit = 7;
+  assert_null(limit_bytes(GIB, MIB, &limit));
+  assert_int_equal(limit, MIB);
+  assert_null(limit_bytes(GIB, 2 * GIB, &limit));
+  assert_int_equal(limit, GIB);
+  assert_failure(limit_bytes(GIB, 0, &limit), SITU_INVALID_ARGUMENT, "above 0");
+  assert_null(limit_reserve(GIB, 24 * MIB, &limit));
+  assert_int_equal(limit, 1000 * MIB);
+  assert_failure(limit_reserve(GIB, GIB, &limit), SITU_RESOURCE_EXHAUSTED, "1.00GiB");
+  assert_int_equal(limit, 1000 * MIB);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(nearly_all_by_default),
+      cmocka_unit_test(a_fraction_is_of_the_whole),
+      cmocka_unit_test(bytes_and_reserves),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
