@@ -64,3 +64,14 @@ add_test(NAME install/find_package COMMAND ${installed}/outside.sh find_package
                                            ${CMAKE_BINARY_DIR})
 set_tests_properties(install/headers install/symbols install/pkg_config install/find_package
                      PROPERTIES LABELS install TIMEOUT 300 ENVIRONMENT "${compilers}")
+
+# The tools that guard the rest.
+file(GLOB tools CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/tools/test_*.py)
+find_program(CTAGS ctags)
+foreach(file IN LISTS tools)
+  get_filename_component(name ${file} NAME_WE)
+  if(CTAGS)
+    add_test(NAME tools/${name} COMMAND ${Python3_EXECUTABLE} -B ${file})
+    set_tests_properties(tools/${name} PROPERTIES LABELS tools TIMEOUT 300)
+  endif()
+endforeach()

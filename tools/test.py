@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """test.py: runs CTest in the given build folders and closes on one line with the sum of all tests.
 
-A program written with cmocka counts with each of its tests, any other program as one.
+A program written with cmocka or unittest counts with each of its tests, any other as one.
 """
 import os
 import re
@@ -10,6 +10,7 @@ import sys
 import xml.etree.ElementTree as xml
 
 PASSED = re.compile(r"^\[  PASSED  \] (\d+) test\(s\)", re.M)
+RAN = re.compile(r"^Ran (\d+) tests? in", re.M)
 FAILED = re.compile(r"^\[  FAILED  \] (?:\w+: )?(\d+) test\(s\)", re.M)
 
 
@@ -33,7 +34,7 @@ def count(case):
     if case.get("status") == "fail" and not failed:
         failed = 1  # it crashed, or a sanitizer stopped it
     if case.get("status") == "run" and not passed:
-        passed = 1
+        passed = sum(map(int, RAN.findall(text))) or 1
     return passed, failed
 
 

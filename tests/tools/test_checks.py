@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""test_checks.py: each rule of tools/check.py finds what breaks it and leaves alone what keeps it."""
+import os
+import shutil
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tools"))
+from checks import layers, names, public, source, text  # noqa: E402
+
+HEAD = "/* SPDX-License-Identifier: Apache-2.0\n * {}: a purpose. */\n"
+
+
+class Checks(unittest.TestCase):
+    """Every test writes files into an empty folder and asks one check about them."""
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp()
+        os.chdir(self.folder)
+        for cached in (text.read, text.code, text.without_comments):
+            cached.cache_clear()
+        self.files = []
+
+    def tearDown(self):
+        os.chdir(ROOT)
+        shutil.rmtree(self.folder)
+
+    def write(self, name, body, head=None):
+        path = Path(name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text((HEAD.format(path.name) if head is None else head) + body, encoding="utf-8")
+        self.files.append(path)
+
+    def found(self, check):
+        """What the check says, as "file:line"."""
+        return sorted(f"{path}:{line}" for path, line, _ in check(self.files))
+
+    def test_sizes(self):
+        self.write("src/base/a.c", "int x;\n" * 598)
+        self.write("src/base/b.c", "int x;\n" * 599)
+        self.write("src/base/c.h", "int " + "x" * 96 + ";\nint " + "x" * 95 + ";\n")
+        self.assertEqual(self.found(source.sizes), ["src/base/b.c:601", "src/base/c.h:3"])
+
+    def test_functions(self):
+        body = "static int {}(void) {{\n" + "  ;\n" * 57 + "{}  return 0;\n}}\n"
+        self.write("src/base/a.c", body.format("fits", "") + body.format("too_long", "  ;\n"))
+        self.assertEqual(self.found(source.functions), ["src/base/a.c:63"])
+
+    def test_first_lines(self):
+        self.write("a.c", "")
+        self.write("b.c", "int x;\n", head="")
+        self.write("c.c", "", head=HEAD.format("d.c"))
+        self.write("e.sh", "", head="#!/bin/sh\n# SPDX-License-Identifier: Apache-2.0\n# e.sh: runs\n")
+        self.assertEqual(self.found(source.first_lines), ["b.c:1", "c.c:2"])
+
+    def test_words(self):
+        self.write("src/base/a.c", '/* no goto */ const char *s = "exit(1)";\nvoid at_exit(void);\n')
+        self.write("src/base/b.c", "void f(void) {\n  exit(1);\n  goto end;\n}\n")
+        self.write("cli/main.c", "int main(void) { exit(0); }\n")
+        self.assertEqual(self.found(source.words), ["src/base/b.c:4", "src/base/b.c:5"])
+
+    def test_decimals(self):
+        self.write("src/ops/a.cl", "x = (T)0.5 * (T)-1.5 + 1.0f;\ny = 0.5 * x;\nz = v.x + a1.s0;\n")
+        self.assertEqual(self.found(source.decimals), ["src/ops/a.cl:4"])
+
+    def test_op_names(self):
+        self.write("src/ops/a.c", '{.name = "MatMul"}, {.name = "Const"}\n')
+        self.write("src/ops/b.def", 'UNARY(Tanh, tanh(x))\n')
+        self.write("src/plan/c.c", 'f("MatMul");\nf("Const");\nf("Tanh");\nf("tanh");\n')
+        self.assertEqual(self.found(source.op_names), ["src/plan/c.c:3", "src/plan/c.c:5"])
+
+    def test_includes(self):
+        self.write("src/LAYERS", "0 base\n1 device\n1 host\n", head="")
+        self.files.clear()
+        self.write("src/base/a.c", '#include "base/a.h"\n#include "device/d.h"\n#include "a.h"\n')
+        self.write("src/host/b.c", '#include "base/a.h"\n#include "device/d.h"\n')
+        self.write("src/device/c.c", '#include "situ/status.h"\n#include "situ/ops.h"\n')
+        self.write("cli/d.c", '#include <situ/situ.h>\n#include "base/a.h"\n')
+        self.assertEqual(self.found(layers.includes), ["cli/d.c:4", "src/base/a.c:4",
+                                                       "src/base/a.c:5", "src/device/c.c:4",
+                                                       "src/host/b.c:4"])
+
+    def test_names(self):
+        self.write("include/situ/x.h", "SITU_API void situ_x_do(void);\n")
+        self.write("src/device/name.c", "void situ_x_do(void) {}\nvoid situ_y(void) {}\n"
+                   "void name_a(void) {}\nvoid device_b(void) {}\nstatic void c(void) {}\n"
+                   "void other(void) {}\n")
+        self.assertEqual(self.found(names.functions), ["src/device/name.c:4", "src/device/name.c:8"])
+
+    def test_comments(self):
+        self.write("include/situ/x.h", "\n/* Both. */\nSITU_API int situ_a(void);\n"
+                   "SITU_API int situ_b(int x,\n                    int y);\n\n"
+                   "SITU_API int situ_c(void);\n")
+        self.assertEqual(self.found(public.comments), ["include/situ/x.h:9"])
+
+
+if __name__ == "__main__":
+    unittest.main()
