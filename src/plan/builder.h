@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * builder.h: what the passes of the planner share. In order: live.c (prune), values.c (shapes and known values),
+ * commands.c (calls and copies), order.c, offsets.c (memory). */
+#ifndef SITU_PLAN_BUILDER_H
+#define SITU_PLAN_BUILDER_H
+
+#include "plan/plan.h"
+#include "schema/call.h"
+
+/* A place where a value was copied to. */
+struct replica {
+  struct replica *next;
+  int32_t device, slot, command;
+};
+
+/* An output of a live node, or a fed value. */
+struct value {
+  const situ_shape *shape;
+  const situ_tensor *known; /* its elements, in host memory */
+  struct replica *replicas;
+  int32_t slot;    /* at home; -1: none */
+  int32_t device;  /* at home */
+  int32_t command; /* that makes it; -1: none */
+  int32_t feed;    /* number of the feed; -1: none */
+  situ_type type;
+  bool constant; /* depends on constants alone */
+};
+
+/* A growing list of numbers, for waits. */
+struct numbers {
+  int32_t *items;
+  int32_t count, capacity;
+};
+
+struct builder {
+  const struct plan_request *request;
+  struct program *program;
+  struct arena scratch; /* dies with the planning */
+  struct recorder recorder;
+  char *live;             /* per node */
+  int32_t *first_value;   /* per live node: number of its output 0 */
+  int32_t *node_command;  /* per live node: its last command; -1: none */
+  struct value *values;
+  int32_t n_values;
+  situ_tensor **owned; /* known values to release */
+  int32_t n_owned, owned_capacity;
+  int32_t slot_capacity, command_capacity;
+  struct numbers waits;
+  struct edge need; /* node -1: nothing is missing */
+  int32_t n_commands_capacity;
+};
+
+/* Marks what the fetches need, stopping at what is fed, and numbers the values. */
+situ_status live_mark(struct builder *builder) SITU_MUST_USE;
+
+/* The device that counts as home for memory: the first host device for all of them. */
+int32_t builder_home(const struct builder *builder, int32_t device);
+
+/* The value of an edge; fed ones included. */
+struct value *builder_value(const struct builder *builder, struct edge edge);
+
+/* Adds a slot, or -1 without memory. */
+int32_t builder_slot(struct builder *builder, const struct slot *slot);
+
+/* Adds a command, or -1 without memory. Waits on the commands collected in builder->waits, and forgets those. */
+int32_t builder_command(struct builder *builder, const struct plan_command *command);
+
+/* Remembers that the next command comes after this one; -1 is nothing. */
+void builder_wait(struct builder *builder, int32_t command);
+
+/* Sets shapes and constancy of a node's outputs, and known values of its host inputs. Sets builder->need where a value is
+ * missing. */
+situ_status values_infer(struct builder *builder, const struct node *node) SITU_MUST_USE;
+
+/* The operands of a node as its row sees them; `in` and `out` have room. */
+void values_operands(const struct builder *builder, const struct node *node, struct operand *in,
+                     struct operand *out);
+
+/* Adds the calls of a node and the copies it needs. */
+situ_status commands_add(struct builder *builder, const struct node *node) SITU_MUST_USE;
+
+/* Adds what brings the fetched values to the caller. */
+situ_status commands_fetch(struct builder *builder) SITU_MUST_USE;
+
+/* Puts constants' commands first, and what runs on devices before what the caller does itself. */
+situ_status order_commands(struct builder *builder) SITU_MUST_USE;
+
+/* Gives every slot its place in its device's block, from lifetimes. */
+situ_status offsets_assign(struct builder *builder) SITU_MUST_USE;
+
+#endif

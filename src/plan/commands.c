@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * commands.c: turns nodes into calls of kernels, with the copies between devices that they need: one per value and
+ * device. */
+#include <string.h>
+
+#include "plan/builder.h"
+#include "tensor/shape.h"
+#include "tensor/tensor.h"
+
+static bool is_host(const struct builder *builder, int32_t device) {
+  return builder->request->devices->devices[device]->backend->is_host;
+}
+
+static size_t value_bytes(const struct value *value) {
+  size_t bytes = 0;
+  shape_bytes(value->type, value->shape, &bytes);
+  return bytes;
+}
+
+static situ_status add_slot(struct builder *builder, const struct slot *slot, int32_t *out) {
+  *out = builder_slot(builder, slot);
+  return *out < 0 ? NO_MEMORY() : NULL;
+}
+
+static situ_status add_command(struct builder *builder, const struct plan_command *command,
+                               int32_t *out) {
+  *out = builder_command(builder, command);
+  return *out < 0 ? NO_MEMORY() : NULL;
+}
+
+/* Fed values and constants get a slot when somebody reads them. */
+static situ_status settle(struct builder *builder, struct edge edge, struct value *value) {
+  if (value->slot >= 0) return NULL;
+  struct slot slot = {.device = builder_home(builder, 0),
+                      .node = edge.node,
+                      .output = edge.output,
+                      .bytes = value_bytes(value)};
+  if (value->feed >= 0) {
+    slot.kind = SLOT_FEED;
+    slot.index = value->feed;
+  } else {
+    slot.kind = SLOT_CONSTANT;
+    slot.constant = value->known;
+  }
+  TRY(add_slot(builder, &slot, &value->slot));
+  value->device = slot.device;
+  if (value->feed >= 0) builder->program->feeds[value->feed].slot = value->slot;
+  return NULL;
+}
+
+/* A copy is queued by the device that is not the host: the receiver's where both are not. */
+static struct plan_command copy_command(const struct builder *builder, int32_t node, int32_t from,
+                                        int32_t to, bool once) {
+  const struct slot *slots = builder->program->slots;
+  const bool to_host = is_host(builder, slots[to].device);
+  return (struct plan_command){.kind = COMMAND_COPY,
+                               .node = node,
+                               .device = to_host ? slots[from].device : slots[to].device,
+                               .queue = to_host ? QUEUE_OUT : QUEUE_IN,
+                               .from = from,
+                               .to = to,
+                               .bytes = slots[from].bytes,
+                               .once = once};
+}
+
+/* Whether the receiver can fetch from the sender without going through the host. */
+static bool are_peers(const struct builder *builder, int32_t a, int32_t b) {
+  struct device *const *devices = builder->request->devices->devices;
+  return devices[a]->backend == devices[b]->backend && devices[a]->backend->peer;
+}
+
+static situ_status bring(struct builder *builder, struct edge edge, int32_t device, int32_t *slot,
+                         int32_t *command);
+
+/* Makes the copy of a value on a device. */
+static situ_status replicate(struct builder *builder, struct edge edge, struct value *value,
+                             int32_t device, struct replica *replica) {
+  int32_t from = value->slot, after = value->command;
+  const bool direct = is_host(builder, device) || is_host(builder, value->device) ||
+                      are_peers(builder, value->device, device);
+  if (!direct) TRY(bring(builder, edge, builder_home(builder, 0), &from, &after));
+  const struct slot slot = {.kind = SLOT_BLOCK,
+                            .device = device,
+                            .node = edge.node,
+                            .output = edge.output,
+                            .bytes = value_bytes(value)};
+  TRY(add_slot(builder, &slot, &replica->slot));
+  /* What the next command waits for was collected by the caller: keep it apart. */
+  const struct numbers pending = builder->waits;
+  builder->waits = (struct numbers){0};
+  builder_wait(builder, after);
+  const struct plan_command copy =
+      copy_command(builder, edge.node, from, replica->slot, value->constant);
+  const situ_status status = add_command(builder, &copy, &replica->command);
+  builder->waits = pending;
+  return status;
+}
+
+/* The slot of a value on a device, copied there if need be, and the command that makes it. */
+static situ_status bring(struct builder *builder, struct edge edge, int32_t device, int32_t *slot,
+                         int32_t *command) {
+  struct value *value = builder_value(builder, edge);
+  TRY(settle(builder, edge, value));
+  *slot = value->slot;
+  *command = value->command;
+  if (value->device == device) return NULL;
+  struct replica *replica = value->replicas;
+  while (replica && replica->device != device) replica = replica->next;
+  if (!replica) {
+    replica = ARENA_ARRAY(&builder->scratch, struct replica, 1);
+    if (!replica) return NO_MEMORY();
+    replica->device = device;
+    TRY(replicate(builder, edge, value, device, replica));
+    replica->next = value->replicas;
+    value->replicas = replica;
+  }
+  *slot = replica->slot;
+  *command = replica->command;
+  return NULL;
+}
+
+/* Collects what the node must come after: inputs (brought to its device) and control inputs. */
+static situ_status bring_inputs(struct builder *builder, const struct node *node, int32_t device,
+                                struct operand *in) {
+  for (int32_t i = 0; i < node->n_inputs; i++) {
+    if (schema_input_port(node->schema, node->attrs, i)->is_host) continue;
+    int32_t command = -1;
+    TRY(bring(builder, node->inputs[i], device, &in[i].slot, &command));
+    builder_wait(builder, command);
+  }
+  for (int32_t i = 0; i < node->n_controls; i++)
+    builder_wait(builder, builder->node_command[node->controls[i]]);
+  return NULL;
+}
+
+/* A node without kernels: a point in the order where one is needed. */
+static situ_status add_point(struct builder *builder, const struct node *node, int32_t *command) {
+  if (builder->waits.count <= 1 && !node->n_controls) {
+    *command = builder->waits.count ? builder->waits.items[0] : -1;
+    builder->waits.count = 0;
+    return NULL;
+  }
+  const struct plan_command point = {.kind = COMMAND_NOTHING,
+                                     .node = node->id,
+                                     .device = builder_home(builder, 0),
+                                     .once = false};
+  return add_command(builder, &point, command);
+}
+
+static situ_status add_alias(struct builder *builder, const struct node *node, int32_t device) {
+  struct operand in = {0};
+  int32_t command = -1;
+  TRY(bring(builder, node->inputs[0], device, &in.slot, &command));
+  builder_wait(builder, command);
+  for (int32_t i = 0; i < node->n_controls; i++)
+    builder_wait(builder, builder->node_command[node->controls[i]]);
+  struct value *value = builder_value(builder, (struct edge){node->id, 0});
+  TRY(add_point(builder, node, &value->command));
+  builder->node_command[node->id] = value->command;
+  if (value->feed >= 0) return NULL;
+  value->slot = in.slot;
+  value->device = builder->program->slots[in.slot].device;
+  return NULL;
+}
+
+static situ_status make_output_slots(struct builder *builder, const struct node *node,
+                                     int32_t device, struct operand *out) {
+  for (int32_t i = 0; i < node->n_outputs; i++) {
+    const struct slot slot = {.kind = SLOT_BLOCK, .device = device, .node = node->id, .output = i};
+    TRY(add_slot(builder, &slot, &out[i].slot));
+    struct slot *made = &builder->program->slots[out[i].slot];
+    if (!shape_bytes(out[i].type, &out[i].shape, &made->bytes)) {
+      char shape[256];
+      return situ_status_create(SITU_RESOURCE_EXHAUSTED,
+                                "OOM when allocating tensor with shape%s and type %s: more bytes "
+                                "than a machine can address.",
+                                shape_print(&out[i].shape, shape), situ_type_name(out[i].type));
+    }
+  }
+  return NULL;
+}
+
+/* Scratch and state that the row asked for while it recorded. */
+static situ_status add_scratch(struct builder *builder, const struct node *node, int32_t device,
+                               int32_t from) {
+  for (int32_t i = from; i < builder->recorder.n_scratch; i++) {
+    const struct scratch *scratch = &builder->recorder.scratch[i];
+    const struct slot slot = {.kind = scratch->initial ? SLOT_STATE : SLOT_BLOCK,
+                              .device = device,
+                              .node = node->id,
+                              .output = -1 - (i - from),
+                              .bytes = scratch->bytes,
+                              .initial = scratch->initial};
+    int32_t number = -1;
+    TRY(add_slot(builder, &slot, &number));
+    if (number != scratch->slot) return INTERNAL("Slots of '%s' are out of step.", node->name);
+  }
+  return NULL;
+}
+
+/* One command for each kernel that the row recorded; the first one waits for the inputs. */
+static situ_status add_launches(struct builder *builder, const struct node *node, int32_t device,
+                                int32_t from, bool once, int32_t *last) {
+  for (int32_t i = from; i < builder->recorder.n_launches; i++) {
+    if (i > from) builder_wait(builder, *last);
+    const struct plan_command call = {.kind = COMMAND_CALL,
+                                      .node = node->id,
+                                      .device = device,
+                                      .queue = QUEUE_COMPUTE,
+                                      .launch = i,
+                                      .once = once};
+    TRY(add_command(builder, &call, last));
+  }
+  return NULL;
+}
+
+static situ_status add_calls(struct builder *builder, const struct node *node, int32_t device,
+                             struct operand *in, struct operand *out) {
+  struct recorder *recorder = &builder->recorder;
+  values_operands(builder, node, in, out);
+  TRY(bring_inputs(builder, node, device, in));
+  TRY(make_output_slots(builder, node, device, out));
+  const int32_t launches = recorder->n_launches, scratch = recorder->n_scratch;
+  recorder->next_slot = builder->program->n_slots;
+  recorder->device = &builder->request->devices->devices[device]->info;
+  struct call call = {.schema = node->schema,
+                      .attrs = node->attrs,
+                      .node = node->name,
+                      .n_in = node->n_inputs,
+                      .n_out = node->n_outputs,
+                      .in = in,
+                      .out = out,
+                      .to = recorder};
+  TRY(node->schema->op->record(&call));
+  TRY(add_scratch(builder, node, device, scratch));
+  const struct edge self = {node->id, 0};
+  const bool once = node->n_outputs && builder_value(builder, self)->constant;
+  int32_t last = -1;
+  TRY(recorder->n_launches > launches
+          ? add_launches(builder, node, device, launches, once, &last)
+          : add_point(builder, node, &last));
+  builder->node_command[node->id] = last;
+  for (int32_t i = 0; i < node->n_outputs; i++) {
+    struct value *value = builder_value(builder, (struct edge){node->id, i});
+    if (value->feed >= 0) continue;
+    value->slot = out[i].slot;
+    value->device = device;
+    value->command = last;
+  }
+  return NULL;
+}
+
+situ_status commands_add(struct builder *builder, const struct node *node) {
+  const unsigned flags = node->schema->op->flags;
+  if (flags & OP_CONSTANT) return NULL;
+  const int32_t device = builder_home(builder, builder->request->placement[node->id]);
+  if (flags & OP_ALIAS) return status_at_node(add_alias(builder, node, device), node->name);
+  struct operand few[8];
+  const int32_t n = node->n_inputs + node->n_outputs;
+  struct operand *operands =
+      n <= 8 ? few : ARENA_ARRAY(&builder->scratch, struct operand, n);
+  if (!operands) return NO_MEMORY();
+  return status_at_node(add_calls(builder, node, device, operands, operands + node->n_inputs),
+                        node->name);
+}
+
+/* A copy into memory of its own, for what the caller gets. */
+static situ_status copy_result(struct builder *builder, struct fetch *fetch, int32_t index,
+                               int32_t from, int32_t after) {
+  const struct slot *source = &builder->program->slots[from];
+  const struct slot slot = {.kind = SLOT_RESULT,
+                            .device = builder_home(builder, 0),
+                            .index = index,
+                            .node = source->node,
+                            .output = source->output,
+                            .bytes = source->bytes};
+  TRY(add_slot(builder, &slot, &fetch->slot));
+  builder_wait(builder, after);
+  const struct plan_command copy =
+      copy_command(builder, fetch->edge.node, from, fetch->slot, false);
+  int32_t command = -1;
+  return add_command(builder, &copy, &command);
+}
+
+static situ_status fetch_value(struct builder *builder, struct fetch *fetch, int32_t index) {
+  struct value *value = builder_value(builder, fetch->edge);
+  TRY(settle(builder, fetch->edge, value));
+  fetch->type = value->type;
+  fetch->shape = *value->shape;
+  fetch->constant = value->constant;
+  const int32_t host = builder_home(builder, 0);
+  int32_t command = -1;
+  if (value->constant) return bring(builder, fetch->edge, host, &fetch->slot, &command);
+  struct slot *slot = &builder->program->slots[value->slot];
+  fetch->slot = value->slot;
+  if (slot->kind == SLOT_FEED || slot->kind == SLOT_RESULT || slot->kind == SLOT_CONSTANT)
+    return NULL;
+  if (slot->kind == SLOT_BLOCK && value->device == host) {
+    slot->kind = SLOT_RESULT;
+    slot->index = index;
+    return NULL;
+  }
+  return copy_result(builder, fetch, index, value->slot, value->command);
+}
+
+situ_status commands_fetch(struct builder *builder) {
+  for (int32_t i = 0; i < builder->program->n_fetches; i++) {
+    struct fetch *fetch = &builder->program->fetches[i];
+    if (fetch->edge.output >= 0) TRY(fetch_value(builder, fetch, i));
+  }
+  return NULL;
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * live.c: what a run needs: everything behind the fetches, as far as what is fed. */
+#include <string.h>
+
+#include "plan/builder.h"
+
+enum { DEAD, RUN, FED_ONLY };
+
+/* Whether that output is fed; only nodes that feeds name are looked at twice. */
+static bool is_fed(const struct builder *builder, struct edge edge) {
+  if (!builder->live[edge.node]) return false;
+  const struct plan_request *request = builder->request;
+  for (int32_t i = 0; i < request->n_feeds; i++)
+    if (request->feeds[i].edge.node == edge.node && request->feeds[i].edge.output == edge.output)
+      return true;
+  return false;
+}
+
+/* A node that is only fed so far carries FED_ONLY, which is_fed reads; needing another output of it makes it RUN. */
+static void need(struct builder *builder, struct edge edge) {
+  if (!is_fed(builder, edge)) builder->live[edge.node] = RUN;
+}
+
+static void need_inputs(struct builder *builder, const struct node *node) {
+  for (int32_t i = 0; i < node->n_inputs; i++) need(builder, node->inputs[i]);
+  for (int32_t i = 0; i < node->n_controls; i++) builder->live[node->controls[i]] = RUN;
+}
+
+/* Numbers the outputs of all that is live or fed. */
+static situ_status number_values(struct builder *builder, int32_t n_nodes) {
+  struct node *const *nodes = builder->request->graph->nodes;
+  int32_t count = 0;
+  for (int32_t i = 0; i < n_nodes; i++) {
+    if (!builder->live[i]) continue;
+    builder->first_value[i] = count;
+    builder->node_command[i] = -1;
+    count += nodes[i]->n_outputs;
+  }
+  builder->n_values = count;
+  builder->values = ARENA_ARRAY(&builder->scratch, struct value, count + 1);
+  return builder->scratch.failed ? NO_MEMORY() : NULL;
+}
+
+static void set_fed_values(struct builder *builder) {
+  const struct plan_request *request = builder->request;
+  for (int32_t i = 0; i < builder->n_values; i++)
+    builder->values[i] = (struct value){.slot = -1, .command = -1, .feed = -1};
+  for (int32_t i = 0; i < request->n_feeds; i++) {
+    struct value *value = builder_value(builder, request->feeds[i].edge);
+    value->feed = i;
+    value->type = request->feeds[i].type;
+    value->shape = &builder->program->feeds[i].shape;
+    value->device = builder_home(builder, 0);
+  }
+}
+
+situ_status live_mark(struct builder *builder) {
+  const struct plan_request *request = builder->request;
+  const int32_t n_nodes = request->graph->n_nodes;
+  builder->live = arena_zero(&builder->scratch, (size_t)n_nodes + 1);
+  builder->first_value = arena_alloc(&builder->scratch, sizeof(int32_t) * ((size_t)n_nodes + 1));
+  builder->node_command = arena_alloc(&builder->scratch, sizeof(int32_t) * ((size_t)n_nodes + 1));
+  if (builder->scratch.failed) return NO_MEMORY();
+  for (int32_t i = 0; i < request->n_feeds; i++)
+    builder->live[request->feeds[i].edge.node] = FED_ONLY;
+  for (int32_t i = 0; i < request->n_fetches; i++) {
+    const struct edge edge = request->fetches[i];
+    if (edge.output < 0)
+      builder->live[edge.node] = RUN;
+    else
+      need(builder, edge);
+  }
+  for (int32_t i = n_nodes - 1; i >= 0; i--)
+    if (builder->live[i] == RUN) need_inputs(builder, request->graph->nodes[i]);
+  TRY(number_values(builder, n_nodes));
+  set_fed_values(builder);
+  for (int32_t i = 0; i < n_nodes; i++)
+    if (builder->live[i] == FED_ONLY) builder->live[i] = DEAD;
+  return NULL;
+}

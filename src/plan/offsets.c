@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * offsets.c: where each value lies in its device's block: from lifetimes, with the allocator that devices use, so that
+ * the peak of a step is known before it runs. */
+#include <string.h>
+
+#include "device/bfc.h"
+#include "plan/builder.h"
+
+/* Touches a slot by command i. */
+static void touch(struct slot *slot, int32_t i) {
+  if (slot->first < 0) slot->first = i;
+  slot->last = i;
+}
+
+/* A copy runs on a queue of its own, beside the kernels: what it writes is taken from the beginning, what it reads is
+ * kept to the end. */
+static void touch_copy(struct program *program, const struct plan_command *command, int32_t i) {
+  struct slot *from = &program->slots[command->from], *to = &program->slots[command->to];
+  if (from->first < 0) from->first = i;
+  from->last = program->n_commands;
+  to->first = 0;
+  if (to->last < i) to->last = i;
+}
+
+static void touch_call(struct program *program, const struct plan_command *command, int32_t i) {
+  const struct launch *launch = &program->launches[command->launch];
+  for (int a = 0; a < launch->n_args; a++)
+    if (launch->args[a].kind == ARG_SLOT && launch->args[a].slot >= 0)
+      touch(&program->slots[launch->args[a].slot], i);
+}
+
+/* What constants' commands made and others read must last for all runs of a frame. */
+static void keep_constants(struct program *program) {
+  for (int32_t i = 0; i < program->n_slots; i++) {
+    struct slot *slot = &program->slots[i];
+    if (slot->first >= 0 && slot->first < program->n_once && slot->last >= program->n_once) {
+      slot->first = 0;
+      slot->last = program->n_commands;
+    }
+  }
+  for (int32_t i = 0; i < program->n_fetches; i++) {
+    struct slot *slot = program->fetches[i].slot < 0 ? NULL : &program->slots[program->fetches[i].slot];
+    if (slot && program->fetches[i].constant && slot->first >= 0) {
+      slot->first = 0;
+      slot->last = program->n_commands;
+    }
+  }
+}
+
+static void find_lifetimes(struct program *program) {
+  for (int32_t i = 0; i < program->n_commands; i++) {
+    const struct plan_command *command = &program->commands[i];
+    if (command->kind == COMMAND_CALL) touch_call(program, command, i);
+    if (command->kind == COMMAND_COPY) touch_copy(program, command, i);
+  }
+  keep_constants(program);
+}
+
+/* Lists of slots by the command where they begin and end. */
+struct events {
+  int32_t *begin, *end;   /* per command: first slot, or -1 */
+  int32_t *next_begin, *next_end; /* per slot */
+};
+
+static bool list_events(struct builder *builder, struct events *out) {
+  const struct program *program = builder->program;
+  const size_t commands = (size_t)program->n_commands + 1, slots = (size_t)program->n_slots + 1;
+  out->begin = arena_alloc(&builder->scratch, commands * sizeof(int32_t));
+  out->end = arena_alloc(&builder->scratch, commands * sizeof(int32_t));
+  out->next_begin = arena_alloc(&builder->scratch, slots * sizeof(int32_t));
+  out->next_end = arena_alloc(&builder->scratch, slots * sizeof(int32_t));
+  if (builder->scratch.failed) return false;
+  memset(out->begin, 0xff, commands * sizeof(int32_t));
+  memset(out->end, 0xff, commands * sizeof(int32_t));
+  for (int32_t i = program->n_slots - 1; i >= 0; i--) {
+    const struct slot *slot = &program->slots[i];
+    if (slot->kind != SLOT_BLOCK || slot->first < 0 || !slot->bytes) continue;
+    out->next_begin[i] = out->begin[slot->first];
+    out->begin[slot->first] = i;
+    out->next_end[i] = out->end[slot->last];
+    out->end[slot->last] = i;
+  }
+  return true;
+}
+
+/* The memory of one device while it is planned. The allocator cuts a region that does not exist. */
+struct lane_state {
+  struct bfc *bfc;
+  struct lane lane;
+};
+
+struct offsets {
+  struct builder *builder;
+  struct events events;
+  struct lane_state *lanes; /* per device number */
+  struct bfc_piece *pieces; /* per slot */
+};
+
+static bool imaginary_alloc(void *context, size_t bytes, void **region, uint64_t *address) {
+  (void)bytes;
+  *region = context;
+  *address = 0;
+  return true;
+}
+
+static void imaginary_free(void *context, void *region, uint64_t address, size_t bytes) {
+  (void)context;
+  (void)region;
+  (void)address;
+  (void)bytes;
+}
+
+static struct lane_state *lane_of(struct offsets *offsets, int32_t device) {
+  struct lane_state *state = &offsets->lanes[device];
+  if (!state->bfc) {
+    state->bfc = bfc_create(&(struct bfc_options){.limit = UINT64_C(1) << 46},
+                            (struct bfc_source){state, imaginary_alloc, imaginary_free});
+    state->lane.device = device;
+    state->lane.peak_slot = -1;
+  }
+  return state;
+}
+
+static bool take(struct offsets *offsets, int32_t number, int32_t command) {
+  struct slot *slot = &offsets->builder->program->slots[number];
+  struct lane_state *state = lane_of(offsets, slot->device);
+  struct bfc_piece *piece = &offsets->pieces[number];
+  if (!state->bfc || !bfc_alloc(state->bfc, slot->bytes, piece)) return false;
+  slot->offset = piece->offset;
+  if (piece->offset + piece->size > state->lane.block_bytes) {
+    state->lane.block_bytes = piece->offset + piece->size;
+    state->lane.peak_command = command;
+  }
+  return true;
+}
+
+/* Whether a call that begins `to` may write it over `from`, which ends with it. */
+static bool may_replace(const struct slot *from, const struct slot *to, int32_t command) {
+  return from->kind == SLOT_BLOCK && from->last == command && from->first < command &&
+         from->bytes == to->bytes && from->device == to->device;
+}
+
+/* Lets the output of an element-wise call take the memory of an input that dies with it. */
+static bool take_over(struct offsets *offsets, int32_t number, int32_t index) {
+  struct program *program = offsets->builder->program;
+  const struct plan_command *command = &program->commands[index];
+  if (command->kind != COMMAND_CALL) return false;
+  const struct node *node = program->graph->nodes[command->node];
+  if (!(node->schema->op->flags & OP_INPLACE)) return false;
+  const struct launch *launch = &program->launches[command->launch];
+  for (int a = 0; a < launch->n_args; a++) {
+    const int32_t from = launch->args[a].kind == ARG_SLOT ? launch->args[a].slot : -1;
+    if (from < 0 || from == number || !offsets->pieces[from].size) continue;
+    if (!may_replace(&program->slots[from], &program->slots[number], index)) continue;
+    offsets->pieces[number] = offsets->pieces[from];
+    offsets->pieces[from] = (struct bfc_piece){0};
+    program->slots[number].offset = program->slots[from].offset;
+    return true;
+  }
+  return false;
+}
+
+static bool walk(struct offsets *offsets) {
+  const struct program *program = offsets->builder->program;
+  for (int32_t i = 0; i < program->n_commands; i++) {
+    for (int32_t s = offsets->events.begin[i]; s >= 0; s = offsets->events.next_begin[s])
+      if (!take_over(offsets, s, i) && !take(offsets, s, i)) return false;
+    for (int32_t s = offsets->events.end[i]; s >= 0; s = offsets->events.next_end[s])
+      if (offsets->pieces[s].size)
+        bfc_free(offsets->lanes[program->slots[s].device].bfc, &offsets->pieces[s]);
+  }
+  return true;
+}
+
+/* The largest value that lives when the block is fullest: the one to name when it does not fit. */
+static void find_peak(const struct program *program, struct lane *lane) {
+  for (int32_t i = 0; i < program->n_slots; i++) {
+    const struct slot *slot = &program->slots[i];
+    if (slot->kind != SLOT_BLOCK || slot->device != lane->device || slot->first < 0) continue;
+    if (slot->first > lane->peak_command || slot->last < lane->peak_command) continue;
+    if (lane->peak_slot < 0 || slot->bytes > program->slots[lane->peak_slot].bytes)
+      lane->peak_slot = i;
+  }
+}
+
+static void make_lanes(struct offsets *offsets) {
+  struct program *program = offsets->builder->program;
+  for (int32_t i = 0; i < program->n_commands; i++) {
+    const struct plan_command *command = &program->commands[i];
+    struct lane_state *state = lane_of(offsets, command->device);
+    state->lane.n_calls += command->kind == COMMAND_CALL;
+  }
+  program->lanes = ARENA_ARRAY(&program->arena, struct lane, program->devices->count + 1);
+  for (int32_t d = 0; d < program->devices->count && program->lanes; d++) {
+    if (!offsets->lanes[d].bfc) continue;
+    find_peak(program, &offsets->lanes[d].lane);
+    program->lanes[program->n_lanes++] = offsets->lanes[d].lane;
+  }
+}
+
+situ_status offsets_assign(struct builder *builder) {
+  struct program *program = builder->program;
+  struct offsets offsets = {.builder = builder};
+  find_lifetimes(program);
+  offsets.lanes =
+      ARENA_ARRAY(&builder->scratch, struct lane_state, builder->request->devices->count + 1);
+  offsets.pieces = ARENA_ARRAY(&builder->scratch, struct bfc_piece, program->n_slots + 1);
+  bool ok = !builder->scratch.failed && list_events(builder, &offsets.events);
+  if (ok) ok = walk(&offsets);
+  if (ok) make_lanes(&offsets);
+  for (int32_t d = 0; offsets.lanes && d < builder->request->devices->count; d++)
+    bfc_destroy(offsets.lanes[d].bfc);
+  return ok ? NULL : NO_MEMORY();
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * order.c: the order of a program: constants first, then as the graph was built, but what devices do before what the
+ * caller does itself, so that devices are kept busy while it computes. */
+#include <string.h>
+
+#include "plan/builder.h"
+
+/* What the caller's thread does while it walks the commands. */
+static bool is_hosted(const struct builder *builder, const struct plan_command *command) {
+  return builder->request->devices->devices[command->device]->backend->is_host;
+}
+
+static bool all_hosted(const struct builder *builder) {
+  const struct program *program = builder->program;
+  for (int32_t i = 0; i < program->n_commands; i++)
+    if (!is_hosted(builder, &program->commands[i])) return false;
+  return true;
+}
+
+/* Who waits for whom, turned round: the commands that wait for command i are users[start[i] .. start[i + 1]). */
+struct users {
+  int32_t *start, *users, *pending;
+};
+
+static bool find_users(struct builder *builder, struct users *out) {
+  const struct program *program = builder->program;
+  const int32_t n = program->n_commands;
+  int32_t total = 0;
+  out->start = ARENA_ARRAY(&builder->scratch, int32_t, n + 2);
+  out->pending = ARENA_ARRAY(&builder->scratch, int32_t, n + 1);
+  if (builder->scratch.failed) return false;
+  for (int32_t i = 0; i < n; i++) {
+    const struct plan_command *command = &program->commands[i];
+    out->pending[i] = command->n_waits;
+    total += command->n_waits;
+    for (int32_t w = 0; w < command->n_waits; w++) out->start[command->waits[w] + 2]++;
+  }
+  out->users = ARENA_ARRAY(&builder->scratch, int32_t, total + 1);
+  if (!out->users) return false;
+  for (int32_t i = 1; i <= n + 1; i++) out->start[i] += out->start[i - 1];
+  for (int32_t i = 0; i < n; i++)
+    for (int32_t w = 0; w < program->commands[i].n_waits; w++)
+      out->users[out->start[program->commands[i].waits[w] + 1]++] = i;
+  return true;
+}
+
+/* A queue of command numbers, first in first out. */
+struct fifo {
+  int32_t *items, head, tail;
+};
+
+/* Walks the commands that are ready: devices' first, then the caller's. `order[k]` is the k-th command. */
+static bool schedule(struct builder *builder, bool once, int32_t *order, int32_t *count,
+                     struct users *users) {
+  const struct program *program = builder->program;
+  const int32_t n = program->n_commands;
+  struct fifo ready[2] = {{ARENA_ARRAY(&builder->scratch, int32_t, n + 1), 0, 0},
+                          {ARENA_ARRAY(&builder->scratch, int32_t, n + 1), 0, 0}};
+  if (builder->scratch.failed) return false;
+  for (int32_t i = 0; i < n; i++)
+    if (!users->pending[i] && program->commands[i].once == once) {
+      struct fifo *to = &ready[is_hosted(builder, &program->commands[i])];
+      to->items[to->tail++] = i;
+    }
+  while (ready[0].head < ready[0].tail || ready[1].head < ready[1].tail) {
+    struct fifo *from = ready[0].head < ready[0].tail ? &ready[0] : &ready[1];
+    const int32_t command = from->items[from->head++];
+    order[(*count)++] = command;
+    users->pending[command] = -1;
+    for (int32_t u = users->start[command]; u < users->start[command + 1]; u++) {
+      const int32_t user = users->users[u];
+      if (--users->pending[user] || program->commands[user].once != once) continue;
+      struct fifo *to = &ready[is_hosted(builder, &program->commands[user])];
+      to->items[to->tail++] = user;
+    }
+  }
+  return true;
+}
+
+/* The order of a program that only the caller runs: as built, constants first. */
+static int32_t keep_order(const struct program *program, int32_t *order) {
+  int32_t count = 0;
+  for (int pass = 1; pass >= 0; pass--)
+    for (int32_t i = 0; i < program->n_commands; i++)
+      if (program->commands[i].once == pass) order[count++] = i;
+  return count;
+}
+
+/* Keeps of a command's waits those that the queues do not see to by themselves: the last one of each other queue. The
+ * caller's own commands are done when it goes on. */
+static void reduce_waits(const struct builder *builder, const int32_t *place, int32_t self) {
+  struct plan_command *commands = builder->program->commands;
+  struct plan_command *command = &commands[self];
+  int32_t *waits = (int32_t *)command->waits, n = 0;
+  for (int32_t w = 0; w < command->n_waits; w++) {
+    const int32_t on = place[waits[w]];
+    const struct plan_command *other = &commands[on];
+    if (is_hosted(builder, other)) continue;
+    if (other->device == command->device && other->queue == command->queue) continue;
+    int32_t k = 0;
+    while (k < n && (commands[waits[k]].device != other->device ||
+                     commands[waits[k]].queue != other->queue))
+      k++;
+    if (k == n) waits[n++] = on;
+    if (waits[k] < on) waits[k] = on;
+  }
+  command->n_waits = n;
+  for (int32_t w = 0; w < n; w++) commands[waits[w]].signal = true;
+}
+
+situ_status order_commands(struct builder *builder) {
+  struct program *program = builder->program;
+  const int32_t n = program->n_commands;
+  int32_t *order = ARENA_ARRAY(&builder->scratch, int32_t, n + 1);
+  int32_t *place = ARENA_ARRAY(&builder->scratch, int32_t, n + 1);
+  struct plan_command *commands =
+      arena_alloc(&program->arena, sizeof *commands * ((size_t)n + 1));
+  if (!commands || builder->scratch.failed) return NO_MEMORY();
+  program->host_only = all_hosted(builder);
+  int32_t count = 0;
+  if (program->host_only) {
+    count = keep_order(program, order);
+  } else {
+    struct users users;
+    if (!find_users(builder, &users)) return NO_MEMORY();
+    if (!schedule(builder, true, order, &count, &users)) return NO_MEMORY();
+    if (!schedule(builder, false, order, &count, &users)) return NO_MEMORY();
+  }
+  if (count != n) return INTERNAL("The order of a program lost %d commands.", n - count);
+  for (int32_t i = 0; i < n; i++) {
+    place[order[i]] = i;
+    commands[i] = program->commands[order[i]];
+    if (commands[i].once) program->n_once = i + 1;
+  }
+  program->commands = commands;
+  for (int32_t i = 0; i < n && !program->host_only; i++) reduce_waits(builder, place, i);
+  return NULL;
+}

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * plan.c: runs the passes of the planner one after another. */
+#include "plan/plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/builder.h"
+
+int32_t builder_home(const struct builder *builder, int32_t device) {
+  struct device *const *devices = builder->request->devices->devices;
+  return devices[device]->backend->is_host ? 0 : device;
+}
+
+struct value *builder_value(const struct builder *builder, struct edge edge) {
+  return &builder->values[builder->first_value[edge.node] + edge.output];
+}
+
+/* Makes room for one more element of an array in the program's arena; the old one stays until the arena goes. */
+static void *grow(struct arena *arena, void *items, int32_t count, int32_t *capacity, size_t size) {
+  if (count < *capacity) return items;
+  const int32_t more = *capacity ? *capacity * 2 : 64;
+  char *moved = arena_alloc(arena, size * (size_t)more);
+  if (!moved) return NULL;
+  if (count) memcpy(moved, items, size * (size_t)count);
+  *capacity = more;
+  return moved;
+}
+
+int32_t builder_slot(struct builder *builder, const struct slot *slot) {
+  struct program *program = builder->program;
+  struct slot *slots = grow(&program->arena, program->slots, program->n_slots,
+                            &builder->slot_capacity, sizeof *slots);
+  if (!slots) return -1;
+  program->slots = slots;
+  slots[program->n_slots] = *slot;
+  slots[program->n_slots].first = -1;
+  return program->n_slots++;
+}
+
+void builder_wait(struct builder *builder, int32_t command) {
+  struct numbers *waits = &builder->waits;
+  if (command < 0) return;
+  for (int32_t i = 0; i < waits->count; i++)
+    if (waits->items[i] == command) return;
+  int32_t *items =
+      grow(&builder->scratch, waits->items, waits->count, &waits->capacity, sizeof *items);
+  if (!items) return; /* the arena remembers the failure */
+  waits->items = items;
+  items[waits->count++] = command;
+}
+
+int32_t builder_command(struct builder *builder, const struct plan_command *command) {
+  struct program *program = builder->program;
+  struct plan_command *commands = grow(&builder->scratch, program->commands, program->n_commands,
+                                       &builder->command_capacity, sizeof *commands);
+  const int32_t n = builder->waits.count;
+  int32_t *waits = n ? arena_alloc(&program->arena, sizeof *waits * (size_t)n) : NULL;
+  if (!commands || (n && !waits)) return -1;
+  if (n) memcpy(waits, builder->waits.items, sizeof *waits * (size_t)n);
+  builder->waits.count = 0;
+  program->commands = commands;
+  commands[program->n_commands] = *command;
+  commands[program->n_commands].waits = waits;
+  commands[program->n_commands].n_waits = n;
+  return program->n_commands++;
+}
+
+static situ_status begin(struct builder *builder) {
+  const struct plan_request *request = builder->request;
+  struct program *program = builder->program;
+  program->graph = request->graph;
+  program->devices = request->devices;
+  program->n_feeds = request->n_feeds;
+  program->n_fetches = request->n_fetches;
+  program->feeds = ARENA_ARRAY(&program->arena, struct feed, request->n_feeds + 1);
+  program->fetches = ARENA_ARRAY(&program->arena, struct fetch, request->n_fetches + 1);
+  if (program->arena.failed) return NO_MEMORY();
+  for (int32_t i = 0; i < request->n_feeds; i++)
+    program->feeds[i] = (struct feed){.edge = request->feeds[i].edge,
+                                      .slot = -1,
+                                      .type = request->feeds[i].type,
+                                      .shape = request->feeds[i].shape};
+  for (int32_t i = 0; i < request->n_fetches; i++)
+    program->fetches[i] = (struct fetch){.edge = request->fetches[i], .slot = -1};
+  builder->recorder = (struct recorder){.arena = &program->arena};
+  builder->need.node = -1;
+  return live_mark(builder);
+}
+
+static situ_status add_nodes(struct builder *builder) {
+  const struct situ_graph *graph = builder->request->graph;
+  for (int32_t i = 0; i < graph->n_nodes; i++) {
+    if (!builder->live[i]) continue;
+    TRY(values_infer(builder, graph->nodes[i]));
+    if (builder->need.node >= 0) return NULL;
+    TRY(commands_add(builder, graph->nodes[i]));
+  }
+  return builder->scratch.failed || builder->program->arena.failed ? NO_MEMORY() : NULL;
+}
+
+static situ_status finish(struct builder *builder) {
+  TRY(commands_fetch(builder));
+  TRY(order_commands(builder));
+  builder->program->launches = builder->recorder.launches;
+  builder->program->n_launches = builder->recorder.n_launches;
+  TRY(offsets_assign(builder));
+  return builder->scratch.failed || builder->program->arena.failed ? NO_MEMORY() : NULL;
+}
+
+situ_status plan_make(const struct plan_request *request, struct program **out, struct edge *need) {
+  *out = NULL;
+  struct builder builder = {.request = request, .program = calloc(1, sizeof *builder.program)};
+  if (!builder.program) return NO_MEMORY();
+  situ_status status = begin(&builder);
+  if (!status) status = add_nodes(&builder);
+  if (!status && builder.need.node < 0) status = finish(&builder);
+  *need = builder.need;
+  for (int32_t i = 0; i < builder.n_owned; i++) situ_tensor_release(builder.owned[i]);
+  arena_free(&builder.scratch);
+  if (status || need->node >= 0)
+    plan_free(builder.program);
+  else
+    *out = builder.program;
+  return status;
+}
+
+void plan_free(struct program *program) {
+  if (!program) return;
+  arena_free(&program->arena);
+  free(program);
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * plan.h: makes a program. */
+#ifndef SITU_PLAN_PLAN_H
+#define SITU_PLAN_PLAN_H
+
+#include "plan/program.h"
+
+/* A value that is fed. The tensor (may be NULL where only shapes matter) is looked at only if the plan depends on it. */
+struct plan_feed {
+  struct edge edge;
+  situ_type type;
+  situ_shape shape;
+  const situ_tensor *tensor;
+};
+
+struct plan_request {
+  const struct situ_graph *graph;
+  const int32_t *placement; /* device number per node */
+  const struct device_list *devices;
+  const struct plan_feed *feeds;
+  const struct edge *fetches; /* output -1: only run the node */
+  int32_t n_feeds, n_fetches;
+};
+
+/* Plans a run. Where a shape depends on a value that only a run can give, *out stays NULL and *need says which value: the
+ * caller computes it, adds it to the feeds, and asks again. Frees with plan_free. */
+situ_status plan_make(const struct plan_request *request, struct program **out,
+                      struct edge *need) SITU_MUST_USE;
+void plan_free(struct program *program);
+
+#endif

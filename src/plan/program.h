@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * program.h: a run of a graph, compiled: which kernels and copies in which order, and where each value lies.
+ *
+ * A program belongs to a set of fetches and the shapes of what is fed. It names memory by slot; a frame (exec/frame.h)
+ * gives the slots addresses. So one program serves many runs, and several at once.
+ */
+#ifndef SITU_PLAN_PROGRAM_H
+#define SITU_PLAN_PROGRAM_H
+
+#include "base/arena.h"
+#include "device/device.h"
+#include "graph/graph.h"
+
+enum slot_kind {
+  SLOT_BLOCK,    /* in the block of its device, at `offset` */
+  SLOT_CONSTANT, /* a tensor of the graph, in host memory */
+  SLOT_FEED,     /* what is fed as number `index`, in host memory */
+  SLOT_RESULT,   /* the result number `index`, in host memory */
+  SLOT_STATE,    /* state of the session: see struct scratch */
+};
+
+struct slot {
+  enum slot_kind kind;
+  int32_t device; /* number in the list; every host device counts as the first one */
+  int32_t index;
+  int32_t node; /* who made it, for reports and as the key of state */
+  int32_t output; /* of the node; negative for scratch and state: their number within the node, as -1 - number */
+  int32_t first, last; /* commands that write and read it, while it lives */
+  size_t bytes, offset;
+  const situ_tensor *constant;
+  const void *initial; /* of state */
+};
+
+enum command_kind {
+  COMMAND_CALL,    /* of kernel `launch` */
+  COMMAND_COPY,    /* of `bytes` bytes from slot to slot */
+  COMMAND_NOTHING, /* a point in the order */
+};
+
+struct plan_command {
+  enum command_kind kind;
+  int32_t node;
+  int32_t device; /* that queues it; the host's first device for what the caller does itself */
+  int32_t queue;
+  int32_t launch;
+  int32_t from, to; /* slots of a copy */
+  size_t bytes;
+  bool once;   /* depends on constants alone: done in a frame's first run only */
+  bool signal; /* a command of another queue waits for it */
+  int32_t n_waits;
+  const int32_t *waits; /* commands of other queues that must be done before */
+};
+
+/* What a run gives back for a fetch. */
+struct fetch {
+  struct edge edge;
+  int32_t slot;   /* the slot with the result; -1: a node without outputs */
+  bool constant;  /* the same in every run */
+  situ_type type;
+  situ_shape shape;
+};
+
+/* What a run takes. `value` is a copy of the fed elements where the plan depends on them, else NULL. */
+struct feed {
+  struct edge edge;
+  int32_t slot; /* -1: nobody reads it */
+  situ_type type;
+  situ_shape shape;
+  void *value;
+};
+
+/* What a device has to give to a frame. */
+struct lane {
+  int32_t device;
+  size_t block_bytes;
+  int32_t n_calls;
+  int32_t peak_slot; /* the largest value that lives when the block is fullest; -1: none */
+  int32_t peak_command;
+};
+
+struct program {
+  struct arena arena;
+  const struct situ_graph *graph;
+  const struct device_list *devices;
+  struct slot *slots;
+  struct launch *launches;
+  struct plan_command *commands;
+  struct fetch *fetches;
+  struct feed *feeds;
+  struct lane *lanes;
+  int32_t n_slots, n_launches, n_commands, n_once, n_fetches, n_feeds, n_lanes;
+  bool host_only; /* nothing but calls in the caller's thread */
+};
+
+#endif

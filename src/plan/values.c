@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * values.c: shapes of this run, and the few values that are needed to plan it: shapes, axes, sizes. They are computed
+ * here, by the same kernels, where they depend on constants and shapes alone. */
+#include <string.h>
+
+#include "plan/builder.h"
+#include "run/eval.h"
+#include "tensor/shape.h"
+#include "tensor/tensor.h"
+
+enum { MAX_DEPTH = 256, MAX_KNOWN_BYTES = 64 * 1024 };
+
+static const situ_tensor *known(struct builder *builder, struct edge edge, int depth);
+
+void values_operands(const struct builder *builder, const struct node *node, struct operand *in,
+                     struct operand *out) {
+  for (int32_t i = 0; i < node->n_inputs; i++) {
+    const struct value *value = builder_value(builder, node->inputs[i]);
+    in[i] = (struct operand){
+        .type = value->type, .slot = -1, .shape = *value->shape, .value = value->known};
+  }
+  for (int32_t i = 0; i < node->n_outputs; i++) {
+    const struct value *value = builder_value(builder, (struct edge){node->id, i});
+    out[i] = (struct operand){.type = value->type, .slot = -1};
+    if (value->shape) out[i].shape = *value->shape;
+  }
+}
+
+/* A fed value becomes part of what the program was made for. */
+static const situ_tensor *known_feed(struct builder *builder, struct value *value) {
+  const struct plan_feed *feed = &builder->request->feeds[value->feed];
+  struct feed *to = &builder->program->feeds[value->feed];
+  const situ_tensor *tensor = feed->tensor;
+  if (!tensor || !situ_tensor_data(tensor) || tensor->bytes > MAX_KNOWN_BYTES) return NULL;
+  if (!to->value) {
+    to->value = arena_alloc(&builder->program->arena, tensor->bytes);
+    if (!to->value) return NULL;
+    memcpy(to->value, situ_tensor_data(tensor), tensor->bytes);
+  }
+  value->known = tensor;
+  return tensor;
+}
+
+static bool keep(struct builder *builder, situ_tensor *tensor) {
+  if (builder->n_owned == builder->owned_capacity) {
+    const int32_t capacity = builder->owned_capacity ? builder->owned_capacity * 2 : 64;
+    situ_tensor **owned = ARENA_ARRAY(&builder->scratch, situ_tensor *, capacity);
+    if (!owned) return false;
+    if (builder->n_owned)
+      memcpy(owned, builder->owned, sizeof *owned * (size_t)builder->n_owned);
+    builder->owned = owned;
+    builder->owned_capacity = capacity;
+  }
+  builder->owned[builder->n_owned++] = tensor;
+  return true;
+}
+
+/* Computes a node whose inputs are known on the host; NULL where that fails, and the run will say why. */
+static const situ_tensor *evaluate(struct builder *builder, const struct node *node,
+                                   int32_t output) {
+  struct operand *in = ARENA_ARRAY(&builder->scratch, struct operand, node->n_inputs + 1);
+  struct operand *out = ARENA_ARRAY(&builder->scratch, struct operand, node->n_outputs + 1);
+  situ_tensor **results = ARENA_ARRAY(&builder->scratch, situ_tensor *, node->n_outputs + 1);
+  if (builder->scratch.failed) return NULL;
+  values_operands(builder, node, in, out);
+  struct call call = {.schema = node->schema,
+                      .attrs = node->attrs,
+                      .node = node->name,
+                      .n_in = node->n_inputs,
+                      .n_out = node->n_outputs,
+                      .in = in,
+                      .out = out};
+  const situ_status status = eval_call(&call, results);
+  if (status) {
+    situ_status_release(status);
+    return NULL;
+  }
+  for (int32_t i = 0; i < node->n_outputs; i++) {
+    if (keep(builder, results[i]))
+      builder_value(builder, (struct edge){node->id, i})->known = results[i];
+    else
+      situ_tensor_release(results[i]);
+  }
+  return builder_value(builder, (struct edge){node->id, output})->known;
+}
+
+static bool inputs_known(struct builder *builder, const struct node *node, int depth) {
+  if (node->schema->op->flags & OP_SHAPE_ONLY) return true;
+  for (int32_t i = 0; i < node->n_inputs; i++)
+    if (!known(builder, node->inputs[i], depth + 1)) return false;
+  return true;
+}
+
+static const situ_tensor *known(struct builder *builder, struct edge edge, int depth) {
+  struct value *value = builder_value(builder, edge);
+  if (value->known) return value->known;
+  if (value->feed >= 0) return known_feed(builder, value);
+  const struct node *node = builder->request->graph->nodes[edge.node];
+  const unsigned flags = node->schema->op->flags;
+  size_t bytes = 0;
+  if (flags & (OP_FED | OP_STATEFUL | OP_VARIABLE) || depth > MAX_DEPTH || !value->shape)
+    return NULL;
+  if (!shape_bytes(value->type, value->shape, &bytes) || bytes > MAX_KNOWN_BYTES) return NULL;
+  if (!inputs_known(builder, node, depth)) return NULL;
+  return evaluate(builder, node, edge.output);
+}
+
+static situ_status know_host_inputs(struct builder *builder, const struct node *node) {
+  if (!node->schema->op->host || !*node->schema->op->host) return NULL;
+  for (int32_t i = 0; i < node->n_inputs; i++) {
+    if (!schema_input_port(node->schema, node->attrs, i)->is_host) continue;
+    if (known(builder, node->inputs[i], 0)) continue;
+    builder->need = node->inputs[i];
+    return NULL;
+  }
+  return NULL;
+}
+
+/* Whether the shapes that the graph inferred while it was built hold for this run. */
+static bool shapes_hold(const struct builder *builder, const struct node *node) {
+  for (int32_t i = 0; i < node->n_outputs; i++)
+    if (!shape_is_known(&node->outputs[i].shape)) return false;
+  struct node *const *nodes = builder->request->graph->nodes;
+  for (int32_t i = 0; i < node->n_inputs; i++) {
+    const struct edge from = node->inputs[i];
+    const situ_shape *built = &nodes[from.node]->outputs[from.output].shape;
+    const situ_shape *shape = builder_value(builder, from)->shape;
+    if (shape != built && !shape_equal(shape, built)) return false;
+  }
+  return true;
+}
+
+/* Asks the row again, now that the shapes of all inputs are known. */
+static situ_status infer(struct builder *builder, const struct node *node) {
+  struct operand *in = ARENA_ARRAY(&builder->scratch, struct operand, node->n_inputs + 1);
+  struct operand *out = ARENA_ARRAY(&builder->scratch, struct operand, node->n_outputs + 1);
+  situ_shape *shapes = ARENA_ARRAY(&builder->scratch, situ_shape, node->n_outputs + 1);
+  if (builder->scratch.failed) return NO_MEMORY();
+  values_operands(builder, node, in, out);
+  struct call call = {.schema = node->schema,
+                      .attrs = node->attrs,
+                      .node = node->name,
+                      .n_in = node->n_inputs,
+                      .n_out = node->n_outputs,
+                      .in = in,
+                      .out = out};
+  TRY(status_at_node(node->schema->op->shape(&call), node->name));
+  for (int32_t i = 0; i < node->n_outputs; i++) {
+    char text[256];
+    if (!shape_is_known(&out[i].shape))
+      return status_at_node(
+          situ_status_create(SITU_UNIMPLEMENTED,
+                             "Output %d of '%s' (%s) has the shape %s, which is not known "
+                             "before it runs.",
+                             i, node->name, node->schema->op->name,
+                             shape_print(&out[i].shape, text)),
+          node->name);
+    shapes[i] = out[i].shape;
+    builder_value(builder, (struct edge){node->id, i})->shape = &shapes[i];
+  }
+  return NULL;
+}
+
+static bool is_constant(const struct builder *builder, const struct node *node) {
+  const unsigned flags = node->schema->op->flags;
+  if (flags & (OP_STATEFUL | OP_FED | OP_VARIABLE) || node->n_controls) return false;
+  for (int32_t i = 0; i < node->n_inputs; i++)
+    if (!builder_value(builder, node->inputs[i])->constant) return false;
+  return true;
+}
+
+/* Outputs that are fed keep what the feed says. */
+static void begin_outputs(const struct builder *builder, const struct node *node) {
+  const bool constant = is_constant(builder, node);
+  for (int32_t i = 0; i < node->n_outputs; i++) {
+    struct value *value = builder_value(builder, (struct edge){node->id, i});
+    if (value->feed >= 0) continue;
+    value->type = node->outputs[i].type;
+    value->shape = &node->outputs[i].shape;
+    value->constant = constant;
+    if (node->schema->op->flags & OP_CONSTANT)
+      value->known = node->attrs[schema_attr(node->schema, "value")].tensor;
+  }
+}
+
+static situ_status not_fed(const struct node *node) {
+  char shape[256];
+  const struct output *output = &node->outputs[0];
+  return status_at_node(
+      INVALID("You must feed a value for placeholder tensor '%s' with dtype %s and shape %s",
+              node->name, situ_type_name(output->type), shape_print(&output->shape, shape)),
+      node->name);
+}
+
+situ_status values_infer(struct builder *builder, const struct node *node) {
+  if (node->schema->op->flags & OP_FED) return not_fed(node);
+  begin_outputs(builder, node);
+  TRY(know_host_inputs(builder, node));
+  if (builder->need.node >= 0 || shapes_hold(builder, node)) return NULL;
+  return infer(builder, node);
+}
