@@ -142,9 +142,6 @@ static bool try_alloc(struct memory *memory, size_t bytes, const struct memory_t
   struct bfc_piece piece;
   memory->refused = 0;
   if (!bfc_alloc(memory->bfc, bytes, &piece)) return false;
-  situ_status_release(
-      memory->trouble); /* cannot be: what was refused in the end fitted elsewhere */
-  memory->trouble = NULL;
   ledger_hold(&memory->ledger, piece.handle, tag);
   ledger_note(&memory->ledger, LEDGER_ALLOC, piece.size, piece.address,
               ledger_holder(&memory->ledger, piece.handle));
