@@ -122,6 +122,10 @@ static void long_texts_are_shown_in_part(void **state) {
   assert_non_null(strstr(situ_status_message(s), "a name of more than 63 characters\n  xxx"));
   assert_non_null(strstr(situ_status_message(s), "x...\n"));
   situ_status_release(s);
+  memset(text, 0x86, sizeof text - 1); /* bytes that begin no character of UTF-8 */
+  s = spec_parse(text, specs, &count);
+  assert_non_null(strstr(situ_status_message(s), "a name of more than 63 characters"));
+  situ_status_release(s);
 }
 
 static void names_have_a_longest(void **state) {

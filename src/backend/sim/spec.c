@@ -23,17 +23,27 @@ struct reader {
 
 enum { SHOWN = 60 }; /* characters to either side of the place */
 
-/* The message, the text around the place, and a mark under it: as wide as what stands before it,
- * which may be UTF-8. */
+/* Bytes inside a character of UTF-8, which do not take a column. */
+static bool is_inside(char c) { return ((unsigned char)c & 0xC0) == 0x80; }
+
+/* How many bytes to go back from `at` to the start of its character; a text may be no UTF-8. */
+static size_t bytes_back(const char *text, const char *at) {
+  size_t n = 0;
+  while (n < 3 && at - n > text && is_inside(*(at - n))) n++;
+  return n;
+}
+
+/* The message, the text around the place, and a mark under it. */
 static situ_status wrong(const struct reader *reader, const char *where, const char *what) {
   const char *start = where - reader->text > SHOWN ? where - SHOWN : reader->text;
-  while (start > reader->text && ((unsigned char)*start & 0xC0) == 0x80) start--;
+  start -= bytes_back(reader->text, start);
   const char *before = start > reader->text ? "..." : "";
   char line[2 * SHOWN + 8];
   size_t length = strnlen(start, sizeof line - 1);
   memcpy(line, start, length);
   if (start[length]) {
-    for (length -= 3; ((unsigned char)line[length] & 0xC0) == 0x80;) length--;
+    length -= 3;
+    length -= bytes_back(line, line + length);
     memcpy(line + length, "...", 3);
     length += 3;
   }
@@ -41,7 +51,7 @@ static situ_status wrong(const struct reader *reader, const char *where, const c
   size_t column = strlen(before);
   for (size_t i = 0; i < length; i++) {
     if ((unsigned char)line[i] < 0x20 || line[i] == 0x7F) line[i] = ' ';
-    if (start + i < where && ((unsigned char)line[i] & 0xC0) != 0x80) column++;
+    if (start + i < where && !is_inside(line[i])) column++;
   }
   return INVALID("Malformed list of simulated GPUs: %s\n  %s%s\n  %*s^", what, before, line,
                  (int)column, "");
