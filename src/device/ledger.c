@@ -8,8 +8,35 @@
 
 static const struct ledger_holder nobody;
 
+static int64_t read_clock(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static uint64_t read_ticks(void) {
+#if defined(__x86_64__)
+  return __builtin_ia32_rdtsc();
+#else
+  return (uint64_t)read_clock();
+#endif
+}
+
+struct ledger_moment ledger_now(void) {
+  return (struct ledger_moment){.ticks = read_ticks(), .time = read_clock()};
+}
+
+int64_t ledger_time(const struct ledger *ledger, const struct ledger_event *event,
+                    struct ledger_moment now) {
+  const struct ledger_moment start = ledger->start;
+  if (now.ticks <= start.ticks || event->ticks <= start.ticks) return start.time;
+  const double part = (double)(event->ticks - start.ticks) / (double)(now.ticks - start.ticks);
+  return start.time + (int64_t)(part * (double)(now.time - start.time));
+}
+
 bool ledger_init(struct ledger *ledger) {
   *ledger = (struct ledger){0};
+  ledger->start = ledger_now();
   ledger->events = calloc(LEDGER_EVENTS, sizeof *ledger->events);
   return ledger->events != NULL;
 }
@@ -65,9 +92,7 @@ const struct ledger_holder *ledger_holder(const struct ledger *ledger, int32_t h
 void ledger_note(struct ledger *ledger, enum ledger_kind kind, uint64_t bytes, uint64_t address,
                  const struct ledger_holder *holder) {
   struct ledger_event *event = &ledger->events[ledger->n_events++ % LEDGER_EVENTS];
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  event->time = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+  event->ticks = read_ticks();
   event->bytes = bytes;
   event->address = address;
   event->kind = kind;

@@ -31,10 +31,17 @@ enum ledger_kind {
 };
 
 struct ledger_event {
-  int64_t time; /* nanoseconds on the monotonic clock */
+  uint64_t ticks; /* see ledger_time */
   uint64_t bytes, address;
   enum ledger_kind kind;
   struct ledger_holder holder;
+};
+
+/* The same moment on two clocks: that of the processor, which is read for every event because it
+ * costs a few nanoseconds, and the monotonic one. */
+struct ledger_moment {
+  uint64_t ticks;
+  int64_t time; /* nanoseconds */
 };
 
 /* Zero is empty. Events are a ring: number i is at i % LEDGER_EVENTS. */
@@ -42,6 +49,7 @@ struct ledger {
   struct ledger_holder *holders; /* by handle of the piece */
   int32_t capacity;
   int64_t n_events; /* ever */
+  struct ledger_moment start;
   struct ledger_event *events;
 };
 
@@ -58,6 +66,13 @@ const struct ledger_holder *ledger_holder(const struct ledger *ledger, int32_t h
 /* Notes an event; `holder` may be NULL. */
 void ledger_note(struct ledger *ledger, enum ledger_kind kind, uint64_t bytes, uint64_t address,
                  const struct ledger_holder *holder);
+
+/* The moment of now. */
+struct ledger_moment ledger_now(void);
+
+/* When an event was, in nanoseconds on the monotonic clock, seen from `now`. */
+int64_t ledger_time(const struct ledger *ledger, const struct ledger_event *event,
+                    struct ledger_moment now);
 
 /* A holder from a tag, which may be NULL. */
 void ledger_copy(const struct memory_tag *tag, struct ledger_holder *out);

@@ -74,6 +74,7 @@ static void add_block(void *context, const struct bfc_view *view) {
 }
 
 static void add_events(struct text *out, const struct ledger *ledger) {
+  const struct ledger_moment now = ledger_now();
   const int64_t first = max_i64(0, ledger->n_events - LEDGER_EVENTS);
   for (int64_t i = first; i < ledger->n_events; i++) {
     const struct ledger_event *event = &ledger->events[i % LEDGER_EVENTS];
@@ -81,7 +82,7 @@ static void add_events(struct text *out, const struct ledger *ledger) {
               "%s{\"action\": \"%s\", \"addr\": %" PRIu64 ", \"size\": %" PRIu64
               ", \"stream\": 0, \"time_us\": %" PRId64,
               i > first ? ", " : "", ledger_word(event->kind), event->address, event->bytes,
-              event->time / 1000);
+              ledger_time(ledger, event, now) / 1000);
     add_holder(out, &event->holder);
     text_add(out, "}");
   }
