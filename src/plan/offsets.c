@@ -9,7 +9,7 @@
 /* Touches a slot by command i. */
 static void touch(struct slot *slot, int32_t i) {
   if (slot->first < 0) slot->first = i;
-  slot->last = i;
+  if (slot->last < i) slot->last = i;
 }
 
 /* A copy runs on a queue of its own, beside the kernels: what it writes is taken from the beginning, what it reads is

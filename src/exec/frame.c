@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * frame.c: gives a program's slots their memory and prepares its calls. */
+#include "exec/frame.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tensor/tensor.h"
+
+static struct device *device_of(const struct frame *frame, int32_t number) {
+  return frame->program->devices->devices[number];
+}
+
+/* Says what the step holds when it holds most, largest first: behind the allocator's own report. */
+static situ_status explain(const struct program *program, const struct lane *lane,
+                           situ_status status) {
+  char bytes[32];
+  status = status_note(status, "The step needs %s there in all. When that is fullest it holds:",
+                       text_bytes(lane->block_bytes, bytes));
+  uint64_t below = UINT64_MAX;
+  for (int line = 0; line < 5; line++) {
+    const struct slot *largest = NULL;
+    for (int32_t i = 0; i < program->n_slots; i++) {
+      const struct slot *slot = &program->slots[i];
+      const bool alive = slot->kind == SLOT_BLOCK && slot->device == lane->device &&
+                         slot->first >= 0 && slot->first <= lane->peak_command &&
+                         slot->last >= lane->peak_command;
+      /* equal sizes are shown once: five lines are for five different sizes */
+      if (alive && slot->bytes < below && (!largest || slot->bytes > largest->bytes))
+        largest = slot;
+    }
+    if (!largest) break;
+    const struct node *node = program->graph->nodes[largest->node];
+    status = status_note(status, "  %10s  %s (%s)%s", text_bytes(largest->bytes, bytes), node->name,
+                         node->schema->op->name, largest->output < 0 ? ", scratch" : "");
+    below = largest->bytes;
+  }
+  return status;
+}
+
+static situ_status make_block(struct frame *frame, int32_t number) {
+  const struct program *program = frame->program;
+  const struct lane *lane = &program->lanes[number];
+  struct device *device = device_of(frame, lane->device);
+  struct memory_tag tag = {.op = "the step"};
+  if (lane->peak_slot >= 0) {
+    const struct slot *slot = &program->slots[lane->peak_slot];
+    const struct node *node = program->graph->nodes[slot->node];
+    tag.op = node->name;
+    if (slot->output >= 0) {
+      tag.type = node->outputs[slot->output].type;
+      tag.shape = node->outputs[slot->output].shape;
+    }
+  }
+  if (!device->backend->is_host) TRY(device_open(device));
+  const situ_status status =
+      buffer_device(device, lane->block_bytes, &tag, &frame->blocks[number]);
+  if (!status) return NULL;
+  return status_at_node(explain(program, lane, status), tag.op);
+}
+
+static struct buffer *block_of(const struct frame *frame, int32_t device) {
+  for (int32_t i = 0; i < frame->program->n_lanes; i++)
+    if (frame->program->lanes[i].device == device) return frame->blocks[i];
+  return NULL;
+}
+
+static situ_status place_slot(struct frame *frame, struct state *state, int32_t number) {
+  const struct slot *slot = &frame->program->slots[number];
+  struct span *span = &frame->slots[number];
+  if (slot->kind == SLOT_BLOCK) {
+    const struct buffer *block = block_of(frame, slot->device);
+    if (block)
+      *span = (struct span){block->span.region, block->span.offset + slot->offset};
+  } else if (slot->kind == SLOT_CONSTANT) {
+    *span = slot->constant->buffer->span;
+  } else if (slot->kind == SLOT_STATE) {
+    struct buffer *buffer = NULL;
+    TRY(state_find(state, frame->program, slot, &buffer));
+    *span = buffer->span;
+  }
+  return NULL;
+}
+
+/* Fed and fetched memory is set in every run; until then any address of the host serves to prepare calls. */
+static void place_moving(struct frame *frame) {
+  for (int32_t i = 0; i < frame->program->n_slots; i++) {
+    const enum slot_kind kind = frame->program->slots[i].kind;
+    if (kind == SLOT_FEED || kind == SLOT_RESULT)
+      frame->slots[i] = (struct span){frame->slots, 0};
+  }
+}
+
+static void note_moving(struct frame *frame, int32_t command, const struct launch *launch) {
+  for (int a = 0; a < launch->n_args; a++) {
+    if (launch->args[a].kind != ARG_SLOT) continue;
+    const enum slot_kind kind = frame->program->slots[launch->args[a].slot].kind;
+    if (kind == SLOT_FEED || kind == SLOT_RESULT)
+      frame->moving[frame->n_moving++] = (struct moving){command, a, launch->args[a].slot};
+  }
+}
+
+static int32_t count_moving(const struct program *program) {
+  int32_t count = 0;
+  for (int32_t i = 0; i < program->n_launches; i++)
+    for (int a = 0; a < program->launches[i].n_args; a++) {
+      const struct launch_arg *arg = &program->launches[i].args[a];
+      if (arg->kind != ARG_SLOT) continue;
+      const enum slot_kind kind = program->slots[arg->slot].kind;
+      count += kind == SLOT_FEED || kind == SLOT_RESULT;
+    }
+  return count;
+}
+
+static situ_status prepare_calls(struct frame *frame) {
+  const struct program *program = frame->program;
+  for (int32_t i = 0; i < program->n_commands; i++) {
+    const struct plan_command *command = &program->commands[i];
+    struct device *device = device_of(frame, command->device);
+    if (!device->handle) TRY(device_open(device));
+    if (command->kind != COMMAND_CALL) continue;
+    const struct launch *launch = &program->launches[command->launch];
+    TRY(status_at_node(device->backend->bind(device->handle, launch, frame->slots, &frame->arena,
+                                             &frame->calls[i]),
+                       launch->node));
+    frame->calls[i]->error = &frame->error;
+    note_moving(frame, i, launch);
+  }
+  return NULL;
+}
+
+static situ_status fill(struct frame *frame, struct state *state) {
+  const struct program *program = frame->program;
+  struct arena *arena = &frame->arena;
+  frame->slots = ARENA_ARRAY(arena, struct span, program->n_slots + 1);
+  frame->blocks = ARENA_ARRAY(arena, struct buffer *, program->n_lanes + 1);
+  frame->calls = ARENA_ARRAY(arena, struct bound *, program->n_commands + 1);
+  frame->marks = ARENA_ARRAY(arena, uint64_t, program->n_commands + 1);
+  frame->results = ARENA_ARRAY(arena, situ_tensor *, program->n_fetches + 1);
+  frame->moving = ARENA_ARRAY(arena, struct moving, count_moving(program) + 1);
+  if (arena->failed) return NO_MEMORY();
+  for (int32_t i = 0; i < program->n_lanes; i++) TRY(make_block(frame, i));
+  place_moving(frame);
+  for (int32_t i = 0; i < program->n_slots; i++) TRY(place_slot(frame, state, i));
+  return prepare_calls(frame);
+}
+
+situ_status frame_create(const struct program *program, struct state *state, struct frame **out) {
+  struct frame *frame = calloc(1, sizeof *frame);
+  if (!frame) return NO_MEMORY();
+  frame->program = program;
+  const situ_status status = fill(frame, state);
+  if (status)
+    frame_destroy(frame);
+  else
+    *out = frame;
+  return status;
+}
+
+uint64_t frame_device_bytes(const struct frame *frame) {
+  uint64_t bytes = 0;
+  for (int32_t i = 0; i < frame->program->n_lanes; i++)
+    if (frame->blocks[i] && frame->blocks[i]->device) bytes += frame->blocks[i]->block.size;
+  return bytes;
+}
+
+static void unbind(struct frame *frame) {
+  for (int32_t i = 0; i < frame->program->n_commands; i++) {
+    if (!frame->calls[i]) continue;
+    struct device *device = device_of(frame, frame->program->commands[i].device);
+    if (device->backend->unbind) device->backend->unbind(device->handle, frame->calls[i]);
+  }
+}
+
+void frame_destroy(struct frame *frame) {
+  if (!frame) return;
+  if (frame->calls) unbind(frame);
+  for (int32_t i = 0; frame->results && i < frame->program->n_fetches; i++)
+    situ_tensor_release(frame->results[i]);
+  for (int32_t i = 0; frame->blocks && i < frame->program->n_lanes; i++)
+    buffer_release(frame->blocks[i]);
+  arena_free(&frame->arena);
+  free(frame);
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * frame.h: a program with addresses: everything a run needs, made once, so that a run allocates nothing.
+ *
+ * A frame serves one run at a time; runs at the same time use several. Between runs it keeps its memory, but gives it
+ * back when a device runs out.
+ */
+#ifndef SITU_EXEC_FRAME_H
+#define SITU_EXEC_FRAME_H
+
+#include <stdatomic.h>
+
+#include "device/buffer.h"
+#include "exec/state.h"
+#include "plan/program.h"
+
+/* An argument of a prepared call that is fed or fetched, and so moves from run to run. */
+struct moving {
+  int32_t command, arg, slot;
+};
+
+struct frame {
+  struct frame *next; /* in the list of idle ones */
+  const struct program *program;
+  struct arena arena;
+  struct span *slots;
+  struct buffer **blocks; /* per lane */
+  struct bound **calls;   /* per command; NULL where it is no call */
+  uint64_t *marks;        /* per command, where it signals */
+  struct moving *moving;
+  int32_t n_moving;
+  situ_tensor **results; /* per fetch: what the last run gave, to be used again when nobody else has it */
+  _Atomic(situ_status) error; /* of a kernel in this run */
+  bool warm;                  /* constants are computed */
+  uint64_t idle_bytes;        /* of device memory, while it is idle */
+};
+
+/* Takes memory for a program and prepares its calls. */
+situ_status frame_create(const struct program *program, struct state *state,
+                         struct frame **out) SITU_MUST_USE;
+
+/* Gives everything back; NULL may be destroyed. */
+void frame_destroy(struct frame *frame);
+
+/* Bytes of device memory that the frame holds. */
+uint64_t frame_device_bytes(const struct frame *frame);
+
+/* Runs the program: `fed` has one tensor in host memory per feed; `results` gets one tensor per fetch (NULL for a node
+ * without outputs). */
+situ_status frame_run(struct frame *frame, situ_tensor *const *fed,
+                      situ_tensor **results) SITU_MUST_USE;
+
+#endif

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * run.c: one run of a frame: hand in what is fed, walk the commands, hand out what is fetched. */
+#include <string.h>
+
+#include "exec/frame.h"
+#include "host/call.h"
+#include "tensor/tensor.h"
+
+static struct device *device_of(const struct frame *frame, int32_t number) {
+  return frame->program->devices->devices[number];
+}
+
+/* Gives the calls that read or write a slot its new memory. */
+static situ_status move_slot(struct frame *frame, int32_t slot, struct span span) {
+  struct span *now = &frame->slots[slot];
+  if (now->region == span.region && now->offset == span.offset) return NULL;
+  *now = span;
+  for (int32_t i = 0; i < frame->n_moving; i++) {
+    const struct moving *moving = &frame->moving[i];
+    if (moving->slot != slot) continue;
+    struct device *device = device_of(frame, frame->program->commands[moving->command].device);
+    TRY(device->backend->rebind(device->handle, frame->calls[moving->command], moving->arg, span));
+  }
+  return NULL;
+}
+
+static situ_status hand_in(struct frame *frame, situ_tensor *const *fed) {
+  for (int32_t i = 0; i < frame->program->n_feeds; i++) {
+    const int32_t slot = frame->program->feeds[i].slot;
+    if (slot >= 0) TRY(move_slot(frame, slot, fed[i]->buffer->span));
+  }
+  return NULL;
+}
+
+/* Whether nobody but the frame has the tensor any more. */
+static bool is_ours(const situ_tensor *tensor) {
+  return tensor && __atomic_load_n(&tensor->references, __ATOMIC_ACQUIRE) == 1 &&
+         __atomic_load_n(&tensor->buffer->references, __ATOMIC_ACQUIRE) == 1;
+}
+
+static situ_status new_result(struct frame *frame, int32_t index) {
+  const struct fetch *fetch = &frame->program->fetches[index];
+  situ_tensor_release(frame->results[index]);
+  frame->results[index] = NULL;
+  struct buffer *buffer = NULL;
+  TRY(buffer_host(frame->program->slots[fetch->slot].bytes, &buffer));
+  return tensor_over(fetch->type, fetch->shape, buffer, &frame->results[index]);
+}
+
+/* Memory for results that commands write; what an earlier run gave is used again when it has come back. */
+static situ_status make_results(struct frame *frame) {
+  const struct program *program = frame->program;
+  for (int32_t i = 0; i < program->n_fetches; i++) {
+    const struct fetch *fetch = &program->fetches[i];
+    if (fetch->slot < 0) continue;
+    const struct slot *slot = &program->slots[fetch->slot];
+    if (slot->kind != SLOT_RESULT || slot->index != i) continue;
+    if (!is_ours(frame->results[i])) TRY(new_result(frame, i));
+    TRY(move_slot(frame, fetch->slot, frame->results[i]->buffer->span));
+  }
+  return NULL;
+}
+
+/* Waits until the commands of other queues that a command needs are done, as cheaply as their back ends allow. */
+static situ_status wait_for(struct frame *frame, const struct plan_command *command) {
+  const struct program *program = frame->program;
+  struct device *device = device_of(frame, command->device);
+  for (int32_t w = 0; w < command->n_waits; w++) {
+    const struct plan_command *on = &program->commands[command->waits[w]];
+    struct device *other = device_of(frame, on->device);
+    const uint64_t mark = frame->marks[command->waits[w]];
+    if (!device->backend->is_host && other->backend == device->backend)
+      TRY(device->backend->wait(device->handle, command->queue, other->handle, on->queue, mark));
+    else
+      TRY(other->backend->sync(other->handle, on->queue, mark));
+  }
+  return NULL;
+}
+
+static situ_status copy(struct frame *frame, const struct plan_command *command) {
+  const struct program *program = frame->program;
+  if (!command->bytes) return NULL;
+  struct device *from = device_of(frame, program->slots[command->from].device);
+  struct device *to = device_of(frame, program->slots[command->to].device);
+  const struct span source = frame->slots[command->from], target = frame->slots[command->to];
+  const bool from_host = from->backend->is_host, to_host = to->backend->is_host;
+  char *host_source = (char *)source.region + source.offset;
+  char *host_target = (char *)target.region + target.offset;
+  if (from_host && to_host) {
+    memcpy(host_target, host_source, command->bytes);
+    return NULL;
+  }
+  if (from_host)
+    return to->backend->write(to->handle, command->queue, target, host_source, command->bytes);
+  if (to_host)
+    return from->backend->read(from->handle, command->queue, host_target, source, command->bytes);
+  return to->backend->peer(to->handle, command->queue, target, from->handle, source,
+                           command->bytes);
+}
+
+static situ_status step(struct frame *frame, int32_t index) {
+  const struct plan_command *command = &frame->program->commands[index];
+  struct device *device = device_of(frame, command->device);
+  if (command->n_waits) TRY(wait_for(frame, command));
+  if (command->kind == COMMAND_CALL)
+    TRY(device->backend->launch(device->handle, command->queue, frame->calls[index]));
+  if (command->kind == COMMAND_COPY) TRY(copy(frame, command));
+  if (command->signal)
+    TRY(device->backend->mark(device->handle, command->queue, &frame->marks[index]));
+  return NULL;
+}
+
+static const char *node_name(const struct frame *frame, int32_t index) {
+  return frame->program->graph->nodes[frame->program->commands[index].node]->name;
+}
+
+/* Waits for everything that was queued; nothing of the frame is in use afterwards, whatever happened. */
+static situ_status drain(struct frame *frame) {
+  situ_status status = NULL;
+  for (int32_t i = 0; i < frame->program->n_lanes; i++) {
+    struct device *device = device_of(frame, frame->program->lanes[i].device);
+    if (device->backend->is_host || !device->handle) continue;
+    for (int queue = 0; queue < N_QUEUES; queue++) {
+      uint64_t mark = 0;
+      situ_status next = device->backend->mark(device->handle, queue, &mark);
+      if (!next) next = device->backend->sync(device->handle, queue, mark);
+      status = status_first(status, next);
+    }
+  }
+  return status;
+}
+
+static situ_status walk_devices(struct frame *frame, int32_t from) {
+  situ_status status = NULL;
+  int32_t i = from;
+  for (; i < frame->program->n_commands && !status; i++) {
+    status = step(frame, i);
+    if (atomic_load_explicit(&frame->error, memory_order_relaxed)) break;
+  }
+  if (status) status = status_at_node(status, node_name(frame, i - 1));
+  const situ_status kernel = NULL;
+  const situ_status after = drain(frame);
+  situ_status failed = atomic_exchange(&frame->error, kernel);
+  return status_first(failed, status_first(status, after));
+}
+
+/* The loop that small programs spend their time in: no waits, no queues. */
+static situ_status walk_host(struct frame *frame, int32_t from) {
+  struct bound *const *calls = frame->calls;
+  const int32_t n = frame->program->n_commands;
+  for (int32_t i = from; i < n; i++) {
+    if (!calls[i]) {
+      TRY(step(frame, i));
+      continue;
+    }
+    const situ_status status = host_run((const struct host_call *)calls[i]);
+    if (status) return status_at_node(status, node_name(frame, i));
+  }
+  return NULL;
+}
+
+/* A fetched constant that was computed: copied out once, the same tensor ever after. */
+static situ_status keep_constant(struct frame *frame, int32_t index) {
+  if (frame->results[index]) return NULL;
+  TRY(new_result(frame, index));
+  const struct fetch *fetch = &frame->program->fetches[index];
+  const struct span span = frame->slots[fetch->slot];
+  situ_tensor *tensor = frame->results[index];
+  memcpy(tensor->buffer->host, (const char *)span.region + span.offset, tensor->bytes);
+  return NULL;
+}
+
+/* The tensor for a fetch that shares memory with another result, a feed or a constant. */
+static situ_status share(const struct fetch *fetch, const situ_tensor *with, situ_tensor **out) {
+  return tensor_reshape(with, fetch->shape, out);
+}
+
+static situ_status hand_out(struct frame *frame, situ_tensor *const *fed, int32_t index,
+                            situ_tensor **out) {
+  const struct fetch *fetch = &frame->program->fetches[index];
+  if (fetch->slot < 0) return NULL;
+  const struct slot *slot = &frame->program->slots[fetch->slot];
+  if (slot->kind == SLOT_FEED) return share(fetch, fed[slot->index], out);
+  if (slot->kind == SLOT_CONSTANT) return share(fetch, slot->constant, out);
+  if (slot->kind == SLOT_RESULT && slot->index != index)
+    return share(fetch, frame->results[slot->index], out);
+  if (slot->kind == SLOT_BLOCK) TRY(keep_constant(frame, index));
+  *out = situ_tensor_retain(frame->results[index]);
+  return NULL;
+}
+
+situ_status frame_run(struct frame *frame, situ_tensor *const *fed, situ_tensor **results) {
+  const struct program *program = frame->program;
+  const int32_t from = frame->warm ? program->n_once : 0;
+  TRY(hand_in(frame, fed));
+  TRY(make_results(frame));
+  situ_status status = program->host_only ? walk_host(frame, from) : walk_devices(frame, from);
+  if (status) return status;
+  frame->warm = true;
+  for (int32_t i = 0; i < program->n_fetches && !status; i++) {
+    results[i] = NULL;
+    status = hand_out(frame, fed, i, &results[i]);
+  }
+  for (int32_t i = 0; i < program->n_fetches && status; i++) {
+    situ_tensor_release(results[i]);
+    results[i] = NULL;
+  }
+  return status;
+}
