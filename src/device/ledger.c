@@ -2,6 +2,7 @@
  * ledger.c: who holds which piece of a device's memory, and what happened lately. */
 #include "device/ledger.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -54,8 +55,7 @@ static void copy_name(const char *name, char out[LEDGER_OP]) {
     memcpy(out, name, length + 1);
     return;
   }
-  memcpy(out, "...", 3);
-  memcpy(out + 3, name + length - (LEDGER_OP - 4), LEDGER_OP - 3);
+  snprintf(out, LEDGER_OP, "...%s", name + length - (LEDGER_OP - 4));
 }
 
 void ledger_copy(const struct memory_tag *tag, struct ledger_holder *out) {
@@ -109,6 +109,19 @@ void ledger_add_shape(struct text *text, const struct ledger_holder *holder) {
   for (int i = 0; i < holder->shape.rank && i < SITU_MAX_RANK; i++)
     text_addf(text, "%s%lld", i ? "," : "", (long long)holder->shape.dim[i]);
   text_add(text, "]");
+}
+
+const char *ledger_type(const struct ledger_holder *holder) {
+  switch (holder->type) {
+#define LEDGER_TYPE(name, number, bytes, word, numpy) \
+  case SITU_##name:                                   \
+    return word;
+    SITU_TYPES(LEDGER_TYPE)
+#undef LEDGER_TYPE
+    case SITU_NO_TYPE:
+      break;
+  }
+  return "";
 }
 
 const char *ledger_word(enum ledger_kind kind) {

@@ -80,6 +80,9 @@ void ledger_copy(const struct memory_tag *tag, struct ledger_holder *out);
 /* Appends "shape[2,3]"; nothing for a holder without a type. */
 void ledger_add_shape(struct text *text, const struct ledger_holder *holder);
 
+/* The word for the holder's type; "" where it has none. */
+const char *ledger_type(const struct ledger_holder *holder);
+
 /* PyTorch's word for a kind. */
 const char *ledger_word(enum ledger_kind kind);
 

@@ -84,7 +84,7 @@ static void add_holders(struct text *text, const struct oom *oom, const struct b
     text_addf(text, "\n    %10s  %s ", text_bytes(share->bytes, bytes),
               share->holder->op[0] ? share->holder->op : "(not named)");
     ledger_add_shape(text, share->holder);
-    if (share->holder->type) text_addf(text, " %s", situ_type_name(share->holder->type));
+    if (share->holder->type) text_addf(text, " %s", ledger_type(share->holder));
     if (share->pieces > 1) text_addf(text, ", %d pieces", share->pieces);
   }
   if (shares.count > TOP) text_addf(text, "\n    and %d more", shares.count - TOP);
@@ -98,7 +98,7 @@ static void add_first_line(struct text *text, const struct oom *oom) {
   if (who.type != SITU_NO_TYPE) {
     text_add(text, "OOM when allocating tensor with ");
     ledger_add_shape(text, &who);
-    text_addf(text, " and type %s", situ_type_name(who.type));
+    text_addf(text, " and type %s", ledger_type(&who));
   } else {
     text_addf(text, "OOM when allocating %s", text_bytes(oom->bytes, bytes));
   }

@@ -28,7 +28,7 @@ static void add_holder(struct text *out, const struct ledger_holder *holder) {
   json_write_string(out, holder->op);
   text_addf(out, ", \"step\": %" PRId64, holder->step);
   if (holder->type == SITU_NO_TYPE) return;
-  text_addf(out, ", \"type\": \"%s\", \"shape\": [", situ_type_name(holder->type));
+  text_addf(out, ", \"type\": \"%s\", \"shape\": [", ledger_type(holder));
   for (int i = 0; i < holder->shape.rank && i < SITU_MAX_RANK; i++)
     text_addf(out, "%s%" PRId64, i ? ", " : "", holder->shape.dim[i]);
   text_add(out, "]");
