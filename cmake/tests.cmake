@@ -75,3 +75,17 @@ foreach(file IN LISTS tools)
     set_tests_properties(tools/${name} PROPERTIES LABELS tools TIMEOUT 300)
   endif()
 endforeach()
+
+# Cases of the reference beside the repository, where they are.
+foreach(cases names/names names/names_python placer/placer placer/placer_random bfc/bfc)
+  get_filename_component(family ${cases} DIRECTORY)
+  get_filename_component(name ${cases} NAME)
+  if(EXISTS ${CMAKE_SOURCE_DIR}/tests/conform/${family}.c)
+    add_test(NAME conform/${name}
+             COMMAND ${CMAKE_SOURCE_DIR}/tests/conform/compare.sh $<TARGET_FILE:conform> ${family}
+                     ${name}
+             WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+    set_tests_properties(conform/${name} PROPERTIES LABELS conform TIMEOUT 300
+                                                    SKIP_RETURN_CODE 77)
+  endif()
+endforeach()

@@ -39,15 +39,10 @@ static situ_status wrong(const struct reader *reader, const char *where, const c
   start -= bytes_back(reader->text, start);
   const char *before = start > reader->text ? "..." : "";
   char line[2 * SHOWN + 8];
-  size_t length = strnlen(start, sizeof line - 1);
-  memcpy(line, start, length);
-  if (start[length]) {
-    length -= 3;
-    length -= bytes_back(line, line + length);
-    memcpy(line + length, "...", 3);
-    length += 3;
-  }
-  line[length] = 0;
+  size_t length = strlen(start);
+  const bool is_cut = length >= sizeof line;
+  if (is_cut) length = sizeof line - 4 - bytes_back(start, start + sizeof line - 4);
+  snprintf(line, sizeof line, "%.*s%s", (int)length, start, is_cut ? "..." : "");
   size_t column = strlen(before);
   for (size_t i = 0; i < length; i++) {
     if ((unsigned char)line[i] < 0x20 || line[i] == 0x7F) line[i] = ' ';
@@ -226,7 +221,7 @@ static situ_status read_list(struct reader *reader, struct sim_spec *out, int *c
 
 static situ_status read_simple(const struct reader *reader, struct piece piece,
                                struct sim_spec *out, int *count) {
-  int64_t n;
+  int64_t n = 0;
   TRY(read_count(reader, piece, INT32_MAX, &n));
   if (n > SIM_MAX) return wrong(reader, piece.start, "at most 64 GPUs can be simulated");
   for (int64_t i = 0; i < n; i++)
@@ -237,11 +232,12 @@ static situ_status read_simple(const struct reader *reader, struct piece piece,
 }
 
 situ_status spec_parse(const char *text, struct sim_spec *out, int *count) {
-  struct reader reader = {text ? text : "", text ? text : ""};
-  const struct piece whole = take(&reader, "");
   *count = 0;
+  if (!text) return NULL;
+  struct reader reader = {text, text};
+  const struct piece whole = take(&reader, "");
   if (whole.start == whole.end) return NULL;
   if (is_all_digits(whole)) return read_simple(&reader, whole, out, count);
-  reader.at = reader.text;
+  reader.at = text;
   return read_list(&reader, out, count);
 }
