@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * moved.c: the warning of soft placement: one line per request that was not met. */
+#include "place/moved.h"
+
+#include "base/text.h"
+
+enum { SHOWN_LINES = 8, SHOWN_NODES = 3 };
+
+/* Nodes that asked for the same and went to the same device. */
+struct line {
+  int32_t spec, device, count;
+  uint8_t why;
+  int32_t nodes[SHOWN_NODES];
+};
+
+static const char *name_of(const struct placer *placer, int32_t node) {
+  return placer->problem->words.name(placer->problem->words.context, node);
+}
+
+/* Adds a node to its line; returns the number of lines. */
+static int add_node(const struct placer *placer, int32_t node, struct line *lines, int n) {
+  const struct line one = {.spec = placer->problem->nodes[node].spec,
+                           .device = placer->device[node],
+                           .why = placer->reasons[node].why};
+  int at = 0;
+  while (at < n &&
+         (lines[at].spec != one.spec || lines[at].device != one.device || lines[at].why != one.why))
+    at++;
+  if (at == SHOWN_LINES) return n;
+  if (at == n) lines[n++] = one;
+  if (lines[at].count < SHOWN_NODES) lines[at].nodes[lines[at].count] = node;
+  lines[at].count++;
+  return n;
+}
+
+static void add_line(const struct placer *placer, const struct line *line, struct text *out) {
+  static const char *const whys[] = {
+      [WHY_NOTHING] = "",
+      [WHY_NO_DEVICE] = ", which does not exist",
+      [WHY_NO_KERNEL] = ", where there is no kernel for them",
+      [WHY_NEIGHBOURS] = ", where nodes that must be with them cannot be",
+  };
+  text_add(out, "\n  ");
+  for (int32_t i = 0; i < line->count && i < SHOWN_NODES; i++)
+    text_addf(out, "%s%s", i ? ", " : "", name_of(placer, line->nodes[i]));
+  if (line->count > SHOWN_NODES) text_addf(out, " and %d more", line->count - SHOWN_NODES);
+  text_addf(out, ": asked for '%s'%s; now on %s", placer->problem->specs[line->spec].text,
+            whys[line->why], placer->problem->devices[line->device].text);
+}
+
+static void add_moved(const struct placer *placer, struct text *out) {
+  struct line lines[SHOWN_LINES];
+  int n = 0;
+  int32_t shown = 0;
+  for (int32_t i = 0; i < placer->problem->n_nodes; i++)
+    if (placer->reasons[i].cause == CAUSE_SOFT) n = add_node(placer, i, lines, n);
+  text_addf(out, "Soft placement moved %d node%s:", placer->moved, placer->moved > 1 ? "s" : "");
+  for (int i = 0; i < n; i++) {
+    add_line(placer, &lines[i], out);
+    shown += lines[i].count;
+  }
+  if (shown < placer->moved) text_addf(out, "\n  and %d more", placer->moved - shown);
+}
+
+situ_status moved_warn(const struct placer *placer, struct arena *arena, const char **out) {
+  const struct sets *sets = &placer->sets;
+  *out = NULL;
+  if (!placer->moved && !sets->refused) return NULL;
+  struct text said = {0};
+  if (placer->moved) add_moved(placer, &said);
+  if (sets->refused)
+    text_addf(&said, "%sSoft placement ignored %d colocation%s: %s is not with %s",
+              placer->moved ? "\n" : "", sets->refused, sets->refused > 1 ? "s, the first one" : "",
+              name_of(placer, sets->first.consumer), name_of(placer, sets->first.producer));
+  *out = said.failed ? NULL : arena_text(arena, text_get(&said), said.length);
+  text_free(&said);
+  return *out ? NULL : NO_MEMORY();
+}
