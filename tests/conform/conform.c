@@ -18,7 +18,7 @@ static const struct family {
 
 static const struct family *find_family(const char *name) {
   for (size_t i = 0; i < COUNT_OF(families); i++)
-    if (!strcmp(families[i].name, name)) return families[i].answer ? &families[i] : NULL;
+    if (!strcmp(families[i].name, name)) return &families[i];
   return NULL;
 }
 

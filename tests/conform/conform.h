@@ -9,7 +9,7 @@
 /* Each gets one case (a JSON object) and appends its "result" as JSON to `out`. What the case
  * expects is for the reader of the output: "expect" keys are not looked at. */
 void conform_names(const struct json *test, struct text *out);
-void conform_placer(const struct json *test, struct text *out) __attribute__((weak));
-void conform_bfc(const struct json *test, struct text *out) __attribute__((weak));
+void conform_placer(const struct json *test, struct text *out);
+void conform_bfc(const struct json *test, struct text *out);
 
 #endif
