@@ -28,6 +28,7 @@ struct device {
   uint64_t virtual_limit; /* of a virtual device, else 0 */
   struct memory_options options;
   struct memory *memory; /* NULL until it is opened, and always of host devices */
+  _Atomic uint64_t idle; /* of its memory, what idle programs keep; guarded by itself */
 };
 
 struct device_list {

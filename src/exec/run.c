@@ -4,6 +4,7 @@
 
 #include "exec/frame.h"
 #include "host/call.h"
+#include "tensor/shape.h"
 #include "tensor/tensor.h"
 
 static struct device *device_of(const struct frame *frame, int32_t number) {
@@ -172,7 +173,9 @@ static situ_status keep_constant(struct frame *frame, int32_t index) {
 
 /* The tensor for a fetch that shares memory with another result, a feed or a constant. */
 static situ_status share(const struct fetch *fetch, const situ_tensor *with, situ_tensor **out) {
-  return tensor_reshape(with, fetch->shape, out);
+  if (!shape_equal(&fetch->shape, &with->shape)) return tensor_reshape(with, fetch->shape, out);
+  *out = situ_tensor_retain((situ_tensor *)with);
+  return NULL;
 }
 
 static situ_status hand_out(struct frame *frame, situ_tensor *const *fed, int32_t index,

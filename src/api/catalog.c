@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * catalog.c: the public view of the ops, and the version. */
+#include "situ/catalog.h"
+
+#include <string.h>
+
+#include "schema/schema.h"
+#include "situ/situ.h"
+
+#ifndef SITU_VERSION
+#define SITU_VERSION "0.1.0"
+#endif
+
+const char *situ_version(void) { return SITU_VERSION; }
+
+int situ_ops_count(void) { return schema_count(); }
+
+/* The family whose rows hold the op. */
+static const char *family_of(const struct op *op) {
+  for (const struct op_family *family = op_families; family->rows; family++)
+    if (op >= family->rows && op < family->rows + family->count) return family->name;
+  return "";
+}
+
+static const char *or_empty(const char *text) { return text ? text : ""; }
+
+situ_status situ_ops_get(int number, situ_op *out) {
+  if (!out) return INVALID("situ_ops_get: `out` is NULL.");
+  if (number < 0 || number >= schema_count())
+    return INVALID("There is no op number %d: there are %d.", number, schema_count());
+  const struct op *op = schema_get(number)->op;
+  *out = (situ_op){.name = op->name,
+                   .family = family_of(op),
+                   .inputs = or_empty(op->inputs),
+                   .outputs = or_empty(op->outputs),
+                   .attrs = or_empty(op->attrs),
+                   .python = or_empty(op->python),
+                   .devices = or_empty(op->devices),
+                   .host = or_empty(op->host),
+                   .doc = or_empty(op->doc),
+                   .samples = or_empty(op->samples)};
+  return NULL;
+}
+
+situ_status situ_ops_find(const char *name, situ_op *out) {
+  if (!name || !out) return INVALID("situ_ops_find: an argument is NULL.");
+  const struct schema *schema = schema_find(name);
+  if (schema) return situ_ops_get(schema->id, out);
+  const char *near = schema_nearest(name);
+  return situ_status_create(SITU_NOT_FOUND, "There is no op '%s'.%s%s%s", name,
+                            near ? " Did you mean '" : "", near ? near : "", near ? "'?" : "");
+}

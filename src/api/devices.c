@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * devices.c: the public view of the devices. */
+#include <stdlib.h>
+
+#include "api/session.h"
+#include "device/limit.h"
+#include "device/list.h"
+#include "situ/device.h"
+
+/* Runs `what` on the device with that number. */
+static situ_status with_device(int number, situ_status (*what)(struct device *device, void *out),
+                               void *out) {
+  const struct device_list *list = NULL;
+  TRY(list_acquire(NULL, false, &list));
+  const situ_status status =
+      number >= 0 && number < list->count
+          ? what(list->devices[number], out)
+          : INVALID("There is no device number %d: there are %d.", number, list->count);
+  list_release();
+  return status;
+}
+
+situ_status situ_devices_configure(const situ_device_config *config) {
+  if (!config) return INVALID("situ_devices_configure: the config is NULL.");
+  return list_configure(config);
+}
+
+situ_status situ_devices_count(int *count) {
+  if (!count) return INVALID("situ_devices_count: `count` is NULL.");
+  const struct device_list *list = NULL;
+  TRY(list_acquire(NULL, false, &list));
+  *count = list->count;
+  list_release();
+  return NULL;
+}
+
+static situ_status describe(struct device *device, void *out) {
+  *(situ_device *)out = (situ_device){.name = device->full,
+                                      .kind = device->backend->kind,
+                                      .model = device->info.model,
+                                      .bus_id = device->info.bus_id,
+                                      .description = device->description,
+                                      .backend = device->backend->name,
+                                      .tested = device->backend->tested,
+                                      .index = device->index,
+                                      .physical = device->physical,
+                                      .memory = device->info.memory};
+  return NULL;
+}
+
+situ_status situ_devices_get(int number, situ_device *out) {
+  if (!out) return INVALID("situ_devices_get: `out` is NULL.");
+  return with_device(number, describe, out);
+}
+
+static situ_status not_found(const struct device_list *list, const char *name) {
+  struct text names = {0};
+  for (int i = 0; i < list->count; i++)
+    text_addf(&names, "%s%s", i ? ", " : "", list->devices[i]->full);
+  const situ_status status = situ_status_create(
+      SITU_NOT_FOUND, "There is no device '%s'. Devices: %s.", name, text_get(&names));
+  text_free(&names);
+  return status;
+}
+
+static situ_status find(const struct device_list *list, const char *name, int *number) {
+  struct device_name wanted;
+  TRY(name_parse_any(name, &wanted));
+  for (int i = 0; i < list->count; i++) {
+    if (!name_is_spec(&wanted, &list->devices[i]->name)) continue;
+    *number = i;
+    return NULL;
+  }
+  return not_found(list, name);
+}
+
+situ_status situ_devices_find(const char *name, int *number) {
+  if (!name || !number) return INVALID("situ_devices_find: an argument is NULL.");
+  const struct device_list *list = NULL;
+  TRY(list_acquire(NULL, false, &list));
+  const situ_status status = find(list, name, number);
+  list_release();
+  return status;
+}
+
+/* What the limit will be when the device is opened, as far as that can be told. */
+static uint64_t expected_limit(const struct device *device) {
+  struct memory_options options = device->options;
+  if (device->virtual_limit) options.limit_bytes = device->virtual_limit;
+  uint64_t limit = 0;
+  enum memory_bound bound;
+  situ_status_release(memory_limit(&options, device->info.memory, device->info.memory,
+                                   device->info.capability_major, &limit, &bound));
+  return limit;
+}
+
+static situ_status memory_info(struct device *device, void *out) {
+  situ_memory_info *info = out;
+  *info = (situ_memory_info){0};
+  if (device->backend->is_host) {
+    info->limit = device->info.memory;
+    return NULL;
+  }
+  pthread_mutex_lock(&device->lock);
+  if (device->memory) {
+    struct memory_stats stats;
+    memory_stats(device->memory, &stats);
+    info->current = stats.current - device->idle;
+    info->peak = stats.peak;
+    info->reserved = stats.reserved;
+    info->limit = stats.limit;
+    info->largest_free = stats.largest_free;
+  } else {
+    info->limit = expected_limit(device);
+  }
+  if (device->handle && device->backend->clock)
+    info->clock = device->backend->clock(device->handle);
+  pthread_mutex_unlock(&device->lock);
+  return NULL;
+}
+
+situ_status situ_device_memory_info(int number, situ_memory_info *out) {
+  if (!out) return INVALID("situ_device_memory_info: `out` is NULL.");
+  return with_device(number, memory_info, out);
+}
+
+static situ_status reset_peak(struct device *device, void *out) {
+  (void)out;
+  if (device->memory) memory_reset_peak(device->memory);
+  return NULL;
+}
+
+situ_status situ_device_reset_peak(int number) { return with_device(number, reset_peak, NULL); }
+
+static situ_status trim(struct device *device, void *out) {
+  uint64_t *bytes = out;
+  if (!device->memory) return NULL;
+  session_drop_idle(device);
+  const uint64_t given = memory_trim(device->memory);
+  if (bytes) *bytes = given;
+  return NULL;
+}
+
+situ_status situ_device_trim(int number, uint64_t *bytes) {
+  if (bytes) *bytes = 0;
+  return with_device(number, trim, bytes);
+}
+
+static situ_status report(struct device *device, void *out) {
+  struct text text = {0};
+  if (device->memory)
+    memory_report(device->memory, &text);
+  else
+    text_add(&text, "{}");
+  fprintf(out, "%s\n", text_get(&text));
+  const bool failed = text.failed;
+  text_free(&text);
+  return failed ? NO_MEMORY() : NULL;
+}
+
+situ_status situ_device_memory_report(int number, FILE *stream) {
+  if (!stream) return INVALID("situ_device_memory_report: the stream is NULL.");
+  return with_device(number, report, stream);
+}
+
+situ_status situ_devices_reset(void) { return list_reset(); }
