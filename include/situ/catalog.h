@@ -27,6 +27,9 @@ SITU_API situ_status situ_ops_get(int number, situ_op *out) SITU_MUST_USE;
 /* The op of that name, or NotFound with the nearest one. */
 SITU_API situ_status situ_ops_find(const char *name, situ_op *out) SITU_MUST_USE;
 
+/* The version of the library: "0.1.0". */
+SITU_API const char *situ_version(void);
+
 #ifdef __cplusplus
 }
 #endif

@@ -27,14 +27,4 @@
 #include "situ/catalog.h"
 #include "situ/ops.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
-/* The version of the library: "0.1.0". */
-SITU_API const char *situ_version(void);
-
-#ifdef __cplusplus
-}
-#endif
 #endif

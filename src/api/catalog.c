@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "schema/schema.h"
-#include "situ/situ.h"
 
 #ifndef SITU_VERSION
 #define SITU_VERSION "0.1.0"

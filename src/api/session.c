@@ -12,46 +12,6 @@
 #include "tensor/shape.h"
 #include "tensor/tensor.h"
 
-/* All sessions, so that a device can be trimmed of what their idle programs keep. */
-static pthread_mutex_t sessions_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct situ_session **sessions;
-static int32_t n_sessions;
-
-static bool remember(struct situ_session *session) {
-  pthread_mutex_lock(&sessions_lock);
-  struct situ_session **more =
-      realloc(sessions, sizeof *more * (size_t)(n_sessions + 1));
-  if (more) {
-    sessions = more;
-    sessions[n_sessions++] = session;
-  }
-  pthread_mutex_unlock(&sessions_lock);
-  return more;
-}
-
-static void forget(const struct situ_session *session) {
-  pthread_mutex_lock(&sessions_lock);
-  for (int32_t i = 0; i < n_sessions; i++)
-    if (sessions[i] == session) sessions[i--] = sessions[--n_sessions];
-  if (!n_sessions) {
-    free(sessions);
-    sessions = NULL;
-  }
-  pthread_mutex_unlock(&sessions_lock);
-}
-
-uint64_t session_drop_idle(const struct device *device) {
-  uint64_t bytes = 0;
-  pthread_mutex_lock(&sessions_lock);
-  for (int32_t i = 0; i < n_sessions; i++) {
-    pthread_mutex_lock(&sessions[i]->lock);
-    bytes += cache_drop_idle(sessions[i], device);
-    pthread_mutex_unlock(&sessions[i]->lock);
-  }
-  pthread_mutex_unlock(&sessions_lock);
-  return bytes;
-}
-
 static bool environment_strict(void) {
   const char *strict = getenv("SITU_STRICT");
   return strict && *strict && strcmp(strict, "0") != 0;
@@ -61,7 +21,7 @@ static situ_status begin(struct situ_session *session, const situ_config *config
   TRY(list_acquire(config ? &config->devices : NULL,
                    (config && config->strict) || environment_strict(), &session->devices));
   session->pressed = calloc((size_t)session->devices->count, sizeof *session->pressed);
-  if (!session->pressed || !remember(session)) return NO_MEMORY();
+  if (!session->pressed) return NO_MEMORY();
   if (config && config->threads) pool_set_threads(config->threads);
   if (session->log_placement) log_mapping(session->devices);
   return NULL;
@@ -101,7 +61,6 @@ static void drop_programs(struct situ_session *session) {
 
 void situ_session_release(situ_session *session) {
   if (!session || __atomic_sub_fetch(&session->references, 1, __ATOMIC_ACQ_REL) > 0) return;
-  forget(session);
   drop_programs(session);
   if (session->devices) list_release();
   arena_free(&session->placement_arena);

@@ -60,7 +60,4 @@ uint64_t cache_drop_idle(struct situ_session *session, const struct device *devi
 /* Frees all programs; nobody runs one. Called with the lock. */
 void cache_clear(struct situ_session *session);
 
-/* Lets every session give back what idle programs keep on a device; returns the bytes. */
-uint64_t session_drop_idle(const struct device *device);
-
 #endif
