@@ -77,41 +77,40 @@ __extension__ typedef _Float16 half;
 #define TAKE_IN(type, x) const type *const x = (arg_++)->pointer;
 #define TAKE_OUT(type, y) type *const y = (arg_++)->pointer;
 #define TAKE_SIZE(n) const i64 n = (arg_++)->integer;
-#define TAKE_SIZES(d)                \
+#define TAKE_SIZES(d)                  \
   const i64 *const d = &arg_->integer; \
   arg_ += SITU_MAX_RANK;
 #define TAKE_REAL(v) const C v = (C)(arg_++)->real;
 #define TAKE(a) TAKE_##a
 
-#define KERNEL(name, ...)                                                                      \
-  INLINE void JOIN(name##_item, T_NAME)(const i64 id, struct fault *fault_                     \
-                                        FOR_EACH(PARAM, __VA_ARGS__));                         \
-  CLONES static situ_status JOIN(name, T_NAME)(const union arg *arg_, int64_t begin,           \
-                                               int64_t end) {                                  \
-    struct fault fault = {0};                                                                  \
-    FOR_EACH(TAKE, __VA_ARGS__)                                                                \
-    INDEPENDENT for (i64 id = begin; id < end; id++)                                           \
-        JOIN(name##_item, T_NAME)(id, &fault FOR_EACH(NAME, __VA_ARGS__));                     \
-    return fault.kind ? kernel_fault(&fault) : NULL;                                           \
-  }                                                                                            \
-  INLINE void JOIN(name##_item, T_NAME)(const i64 id, UNUSED struct fault *fault_              \
-                                        FOR_EACH(PARAM, __VA_ARGS__))
+#define KERNEL(name, ...)                                                                   \
+  INLINE void JOIN(name##_item, T_NAME)(const i64 id,                                       \
+                                        struct fault *fault_ FOR_EACH(PARAM, __VA_ARGS__)); \
+  CLONES static situ_status JOIN(name, T_NAME)(const union arg *arg_, int64_t begin,        \
+                                               int64_t end) {                               \
+    struct fault fault = {0};                                                               \
+    FOR_EACH(TAKE, __VA_ARGS__)                                                             \
+    INDEPENDENT for (i64 id = begin; id < end; id++)                                        \
+        JOIN(name##_item, T_NAME)(id, &fault FOR_EACH(NAME, __VA_ARGS__));                  \
+    return fault.kind ? kernel_fault(&fault) : NULL;                                        \
+  }                                                                                         \
+  INLINE void JOIN(name##_item, T_NAME)(const i64 id,                                       \
+                                        UNUSED struct fault *fault_ FOR_EACH(PARAM, __VA_ARGS__))
 
-#define RANGE(name, ...)                                                                       \
-  INLINE void JOIN(name##_range, T_NAME)(const i64 begin, const i64 end, struct fault *fault_  \
-                                         FOR_EACH(PARAM, __VA_ARGS__));                        \
-  CLONES static situ_status JOIN(name, T_NAME)(const union arg *arg_, int64_t begin,           \
-                                               int64_t end) {                                  \
-    struct fault fault = {0};                                                                  \
-    FOR_EACH(TAKE, __VA_ARGS__)                                                                \
-    JOIN(name##_range, T_NAME)(begin, end, &fault FOR_EACH(NAME, __VA_ARGS__));                \
-    return fault.kind ? kernel_fault(&fault) : NULL;                                           \
-  }                                                                                            \
-  INLINE void JOIN(name##_range, T_NAME)(const i64 begin, const i64 end,                       \
-                                         UNUSED struct fault *fault_                           \
-                                         FOR_EACH(PARAM, __VA_ARGS__))
+#define RANGE(name, ...)                                                                     \
+  INLINE void JOIN(name##_range, T_NAME)(const i64 begin, const i64 end,                     \
+                                         struct fault *fault_ FOR_EACH(PARAM, __VA_ARGS__)); \
+  CLONES static situ_status JOIN(name, T_NAME)(const union arg *arg_, int64_t begin,         \
+                                               int64_t end) {                                \
+    struct fault fault = {0};                                                                \
+    FOR_EACH(TAKE, __VA_ARGS__)                                                              \
+    JOIN(name##_range, T_NAME)(begin, end, &fault FOR_EACH(NAME, __VA_ARGS__));              \
+    return fault.kind ? kernel_fault(&fault) : NULL;                                         \
+  }                                                                                          \
+  INLINE void JOIN(name##_range, T_NAME)(const i64 begin, const i64 end,                     \
+                                         UNUSED struct fault *fault_ FOR_EACH(PARAM, __VA_ARGS__))
 
-#define EACH(i, n)    \
+#define EACH(i, n)  \
   const i64 i = id; \
   (void)(n)
 #define UNPACK(d) (void)(d)
@@ -126,24 +125,24 @@ __extension__ typedef _Float16 half;
 #define KERNEL_TABLE(name, CLASS) \
   static const struct kernel name##_kernel = {#name, {TYPES_##CLASS(TABLE_ENTRY, name)}}
 
-/* The classes of types: X(..., type, word). The words name the kernels; `kernel/types.h` makes them.
+/* The classes of types: X(..., type, word). The words name the kernels, which kernel/types.h makes.
  * BITS are kernels that only move elements, one for each size, made by `kernel/sizes.h`. */
 #define TYPES_REAL(X, ...) \
   X(__VA_ARGS__, FLOAT, float) X(__VA_ARGS__, DOUBLE, double) X(__VA_ARGS__, HALF, half)
-#define TYPES_SIGNED(X, ...)                                                                   \
-  TYPES_REAL(X, __VA_ARGS__)                                                                   \
+#define TYPES_SIGNED(X, ...) \
+  TYPES_REAL(X, __VA_ARGS__) \
   X(__VA_ARGS__, INT32, int32) X(__VA_ARGS__, INT64, int64) X(__VA_ARGS__, INT8, int8)
-#define TYPES_INTEGER(X, ...)                                                                  \
-  X(__VA_ARGS__, INT32, int32)                                                                 \
+#define TYPES_INTEGER(X, ...)  \
+  X(__VA_ARGS__, INT32, int32) \
   X(__VA_ARGS__, INT64, int64) X(__VA_ARGS__, INT8, int8) X(__VA_ARGS__, UINT8, uint8)
 #define TYPES_NUMBER(X, ...) TYPES_REAL(X, __VA_ARGS__) TYPES_INTEGER(X, __VA_ARGS__)
 #define TYPES_BOOL(X, ...) X(__VA_ARGS__, BOOL, truth)
 #define TYPES_ANY(X, ...) TYPES_NUMBER(X, __VA_ARGS__) TYPES_BOOL(X, __VA_ARGS__)
-#define TYPES_BITS(X, ...)                                                                     \
-  X(__VA_ARGS__, FLOAT, 32)                                                                    \
-  X(__VA_ARGS__, DOUBLE, 64) X(__VA_ARGS__, HALF, 16) X(__VA_ARGS__, INT32, 32)                \
-  X(__VA_ARGS__, INT64, 64) X(__VA_ARGS__, INT8, 8) X(__VA_ARGS__, UINT8, 8)                   \
-  X(__VA_ARGS__, BOOL, 8)
+#define TYPES_BITS(X, ...)                                                     \
+  X(__VA_ARGS__, FLOAT, 32)                                                    \
+  X(__VA_ARGS__, DOUBLE, 64)                                                   \
+  X(__VA_ARGS__, HALF, 16) X(__VA_ARGS__, INT32, 32) X(__VA_ARGS__, INT64, 64) \
+      X(__VA_ARGS__, INT8, 8) X(__VA_ARGS__, UINT8, 8) X(__VA_ARGS__, BOOL, 8)
 
 /* The same classes as words for a row's type attribute. */
 #define WORDS_REAL "half float double"

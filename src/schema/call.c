@@ -82,6 +82,7 @@ static size_t slot_bytes(const struct call *call, int32_t slot) {
 
 situ_status call_launch(struct call *call, const struct launch *launch) {
   struct recorder *to = call->to;
+  if (launch->items == 0) return NULL;
   const size_t size = (size_t)launch->n_args * sizeof *launch->args;
   struct launch_arg *args = arena_alloc(to->arena, size);
   if (!args) return NO_MEMORY();

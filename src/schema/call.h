@@ -60,7 +60,8 @@ const struct attr_value *call_attr(const struct call *call, const char *name);
 situ_status call_integers(const struct call *call, int input, int64_t items[SITU_MAX_RANK],
                           int *count) SITU_MUST_USE;
 
-/* Records a call of a kernel; arguments are copied; `bytes` and `node` are filled in. */
+/* Records a call of a kernel; arguments are copied; `bytes` and `node` are filled in. A call
+ * without work items is not recorded. */
 situ_status call_launch(struct call *call, const struct launch *launch) SITU_MUST_USE;
 
 /* A new slot of scratch memory that is free again after this call. */

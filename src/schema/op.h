@@ -16,6 +16,7 @@ enum op_flags {
   OP_CONSTANT = 16,  /* the output is the attribute "value" */
   OP_FED = 32,       /* has no value of its own: must be fed (Placeholder) */
   OP_VARIABLE = 64,  /* the output is a reference to state of the session */
+  OP_INPLACE_FIRST = 128, /* as OP_INPLACE, but only the memory of input 0 */
 };
 
 struct op {

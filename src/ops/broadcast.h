@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * broadcast.h: how operands of different shapes meet in one result. */
+#ifndef SITU_OPS_BROADCAST_H
+#define SITU_OPS_BROADCAST_H
+
+#include "schema/call.h"
+
+enum { BROADCAST_OPERANDS = 3 };
+
+/* A result in as few dimensions as possible. Where it is one (`flat`), an operand goes along with
+ * the result (stride 1 in the last dimension) or is one element (stride 0). */
+struct broadcast {
+  bool flat;
+  int64_t count;                                     /* elements of the result */
+  int64_t dim[SITU_MAX_RANK];                        /* padded in front with 1 */
+  int64_t stride[BROADCAST_OPERANDS][SITU_MAX_RANK]; /* in elements; 0 where it repeats */
+};
+
+/* Plans the broadcasting of `n` shapes, all known, to `result`. */
+void broadcast_plan(const situ_shape *result, const situ_shape *const *shapes, int n,
+                    struct broadcast *out);
+
+/* An operand of a recorded call that need not be the whole of an operand of the op. */
+struct side {
+  int32_t slot;
+  const situ_shape *shape;
+};
+
+/* Records z = f(x, y) with the kernels of f: `flat` and `wide`, as elementwise.cl makes them. */
+situ_status broadcast_record(struct call *call, const struct kernel *const kernels[2],
+                             situ_type type, double cost, struct side x, struct side y,
+                             struct side z) SITU_MUST_USE;
+
+/* Kernels of elementwise.c that other files record too: x + y, min(x, y), max(x, y). */
+extern const struct kernel *const elementwise_add[2];
+extern const struct kernel *const elementwise_least[2];
+extern const struct kernel *const elementwise_greatest[2];
+
+/* A shape function: output 0 is inputs 0 and 1 (and 2, ...) broadcast to one shape. */
+situ_status broadcast_shape(struct call *call) SITU_MUST_USE;
+
+#endif
