@@ -28,10 +28,12 @@ bool shape_bytes(situ_type type, const situ_shape *shape, size_t *bytes);
  * past 2^63 - 1. */
 situ_status shape_check(const situ_shape *shape) SITU_MUST_USE;
 
-/* "[2,3]", "[?,3]", "<unknown>"; writes at most 256 characters, returns `out`. */
-const char *shape_print(const situ_shape *shape, char out[256]);
+enum { SHAPE_TEXT = 256 }; /* holds every printed shape */
+
+/* "[2,3]", "[?,3]", "<unknown>"; returns `out`. */
+const char *shape_print(const situ_shape *shape, char out[SHAPE_TEXT]);
 
 /* "(2, 3)", "(?, 3)", "(2,)", "<unknown>": as Python prints it. */
-const char *shape_print_python(const situ_shape *shape, char out[256]);
+const char *shape_print_python(const situ_shape *shape, char out[SHAPE_TEXT]);
 
 #endif

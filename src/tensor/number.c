@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * number.c: see number.h. The C library does the exact arithmetic; only digits and exponents are
+ * taken from its texts, because the decimal point depends on the locale. */
+#include "tensor/number.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+double number_from_half(uint16_t bits) {
+  const int exponent = bits >> 10 & 31, fraction = bits & 1023;
+  double value = 0;
+  if (exponent == 31)
+    value = fraction ? (double)NAN : (double)INFINITY;
+  else if (exponent)
+    value = ldexp(1024 + fraction, exponent - 25);
+  else
+    value = ldexp(fraction, -24);
+  return bits >> 15 ? -value : value;
+}
+
+uint16_t number_to_half(double value) {
+  const uint16_t sign = signbit(value) ? 0x8000 : 0;
+  const double size = fabs(value);
+  if (isnan(value)) return sign | 0x7e00;
+  if (size >= 65520) return sign | 0x7c00;
+  int exponent = 0;
+  frexp(size, &exponent);
+  if (exponent < -13 || size == 0) exponent = -13; /* subnormal: steps of 2^-24 */
+  /* nearbyint rounds to even; a carry runs into the exponent as it should. */
+  const int steps = (int)nearbyint(ldexp(size, 11 - exponent));
+  return (uint16_t)(sign | (((exponent + 13) << 10) + steps));
+}
+
+double number_at(situ_type type, const void *data, int64_t index) {
+  if (type == SITU_FLOAT) return (double)((const float *)data)[index];
+  if (type == SITU_DOUBLE) return ((const double *)data)[index];
+  if (type == SITU_HALF) return number_from_half(((const uint16_t *)data)[index]);
+  return 0;
+}
+
+int64_t number_integer_at(situ_type type, const void *data, int64_t index) {
+  if (type == SITU_INT32) return ((const int32_t *)data)[index];
+  if (type == SITU_INT64) return ((const int64_t *)data)[index];
+  if (type == SITU_INT8) return ((const int8_t *)data)[index];
+  if (type == SITU_UINT8) return ((const uint8_t *)data)[index];
+  if (type == SITU_BOOL) return ((const uint8_t *)data)[index] != 0;
+  return 0;
+}
+
+void number_round(double value, int digits, struct decimal *out) {
+  char text[DECIMAL_DIGITS + 32];
+  snprintf(text, sizeof text, "%.*e", digits - 1, fabs(value));
+  out->negative = signbit(value);
+  out->count = 0;
+  const char *at = text;
+  for (; *at && *at != 'e'; at++)
+    if (*at >= '0' && *at <= '9') out->digits[out->count++] = *at;
+  out->exponent = *at ? atoi(at + 1) : 0;
+  while (out->count > 1 && out->digits[out->count - 1] == '0') out->count--;
+}
+
+/* What the digits give when they are read as that type. */
+static double read_back(situ_type type, const struct decimal *decimal) {
+  char text[DECIMAL_DIGITS + 32];
+  snprintf(text, sizeof text, "%.*se%d", decimal->count, decimal->digits,
+           decimal->exponent - decimal->count + 1);
+  if (type == SITU_FLOAT) return (double)strtof(text, NULL);
+  const double value = strtod(text, NULL);
+  return type == SITU_HALF ? number_from_half(number_to_half(value)) : value;
+}
+
+/* The next decimal of so many digits away from zero. */
+static void step_up(struct decimal *decimal, int digits) {
+  while (decimal->count < digits) decimal->digits[decimal->count++] = '0';
+  int at = digits - 1;
+  while (at >= 0 && decimal->digits[at] == '9') decimal->digits[at--] = '0';
+  if (at >= 0) {
+    decimal->digits[at]++;
+  } else {
+    decimal->digits[0] = '1';
+    decimal->exponent++;
+  }
+  while (decimal->count > 1 && decimal->digits[decimal->count - 1] == '0') decimal->count--;
+}
+
+void number_shortest(situ_type type, double value, struct decimal *out) {
+  const int most = type == SITU_HALF ? 5 : type == SITU_FLOAT ? 9 : 17;
+  const double size = fabs(value);
+  for (int digits = 1; digits < most; digits++) {
+    number_round(value, digits, out);
+    if (read_back(type, out) == size) return;
+    /* Above a power of two the gap is wider: the nearest decimal may fail and the next one hold. */
+    step_up(out, digits);
+    if (read_back(type, out) == size) return;
+  }
+  number_round(value, most, out);
+}
+
+void number_write(struct text *out, situ_type type, double value) {
+  if (!isfinite(value)) {
+    text_add(out, isnan(value) ? "nan" : value < 0 ? "-inf" : "inf");
+    return;
+  }
+  struct decimal d;
+  number_shortest(type, value, &d);
+  if (d.negative) text_add(out, "-");
+  if (d.exponent < -5 || d.exponent > 16) {
+    text_add_n(out, d.digits, 1);
+    if (d.count > 1) text_add(out, ".");
+    text_add_n(out, d.digits + 1, (size_t)d.count - 1);
+    text_addf(out, "e%c%02d", d.exponent < 0 ? '-' : '+', abs(d.exponent));
+    return;
+  }
+  if (d.exponent < 0) text_add(out, "0.");
+  for (int i = d.exponent + 1; i < 0; i++) text_add(out, "0");
+  for (int i = 0; i < d.count; i++) {
+    if (i == d.exponent + 1 && i) text_add(out, ".");
+    text_add_n(out, d.digits + i, 1);
+  }
+  for (int i = d.count; i <= d.exponent; i++) text_add(out, "0");
+}

@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * print.c: what str() of a NumPy array gives (the rules of NumPy 1.21 to 2.2).
+ *
+ * Two walks over the elements that are shown: the first finds the widths that all share, the second
+ * writes. More than 1000 elements are summarised: three at each end of each axis. */
+#include "tensor/print.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tensor/number.h"
+#include "tensor/shape.h"
+
+enum { PRECISION = 8, THRESHOLD = 1000, EDGE = 3, LINE_WIDTH = 75 };
+
+/* The array and what the first walk found. */
+struct array {
+  situ_type type;
+  const situ_shape *shape;
+  const char *data;
+  int64_t strides[SITU_MAX_RANK]; /* in elements */
+  bool summary;
+  int width;                               /* of an integer */
+  int left, right;                         /* characters before and behind the point of a float */
+  bool scientific;                         /* whether floats have exponents */
+  int fraction, exponent_digits;           /* then: how many digits */
+  double largest, smallest;                /* finite ones other than zero, without sign */
+  bool any_special, any_negative_infinity; /* nan, inf */
+};
+
+typedef void visit(struct array *array, int64_t index);
+
+static bool is_cut(const struct array *array, int axis) {
+  return array->summary && array->shape->dim[axis] > 2 * EDGE;
+}
+
+/* Calls `visit` for every element that is shown. */
+static void walk(struct array *array, int axis, int64_t base, visit *function) {
+  if (axis == array->shape->rank) {
+    function(array, base);
+    return;
+  }
+  const int64_t length = array->shape->dim[axis];
+  for (int64_t i = 0; i < length; i++) {
+    if (i == EDGE && is_cut(array, axis)) i = length - EDGE;
+    walk(array, axis + 1, base + i * array->strides[axis], function);
+  }
+}
+
+static bool is_float(situ_type type) {
+  return type == SITU_FLOAT || type == SITU_DOUBLE || type == SITU_HALF;
+}
+
+static int at_least(int width, int other) { return width > other ? width : other; }
+
+static void measure_integer(struct array *array, int64_t index) {
+  const int64_t value = number_integer_at(array->type, array->data, index);
+  array->width = at_least(array->width, snprintf(NULL, 0, "%" PRId64, value));
+}
+
+static void measure_range(struct array *array, int64_t index) {
+  const double value = number_at(array->type, array->data, index);
+  if (!isfinite(value)) {
+    array->any_special = true;
+    if (isinf(value) && value < 0) array->any_negative_infinity = true;
+    return;
+  }
+  const double size = fabs(value);
+  if (size == 0) return;
+  if (size > array->largest) array->largest = size;
+  if (array->smallest == 0 || size < array->smallest) array->smallest = size;
+}
+
+/* A number in the precision of the array's type, in which NumPy compares. */
+static double in_type(const struct array *array, double value) {
+  if (array->type == SITU_FLOAT) return (double)(float)value;
+  if (array->type == SITU_HALF) return number_from_half(number_to_half(value));
+  return value;
+}
+
+static bool needs_exponents(const struct array *array) {
+  if (array->largest == 0) return false;
+  return array->largest >= 1e8 || array->smallest < in_type(array, 1e-4) ||
+         in_type(array, array->largest / array->smallest) > 1000;
+}
+
+/* Digits with at most PRECISION of them behind the point. */
+static void digits_positional(situ_type type, double value, struct decimal *out) {
+  number_shortest(type, value, out);
+  if (out->count - 1 - out->exponent > PRECISION)
+    number_round(value, out->exponent + 1 + PRECISION, out);
+  else if (out->count < out->exponent + 1)
+    number_round(value, out->exponent + 1, out); /* all digits before the point are true ones */
+}
+
+/* Digits of the form d.ddd with at most `fraction` of them behind the point. */
+static void digits_scientific(situ_type type, double value, int fraction, struct decimal *out) {
+  number_shortest(type, value, out);
+  if (out->count - 1 > fraction) number_round(value, fraction + 1, out);
+}
+
+static void measure_positional(struct array *array, int64_t index) {
+  const double value = number_at(array->type, array->data, index);
+  if (!isfinite(value)) return;
+  struct decimal d;
+  digits_positional(array->type, value, &d);
+  const int whole = d.exponent < 0 ? 1 : d.exponent + 1;
+  array->left = at_least(array->left, whole + d.negative);
+  array->right = at_least(array->right, d.count - 1 - d.exponent);
+}
+
+static void measure_scientific(struct array *array, int64_t index) {
+  const double value = number_at(array->type, array->data, index);
+  if (!isfinite(value)) return;
+  struct decimal d;
+  digits_scientific(array->type, value, PRECISION, &d);
+  array->left = at_least(array->left, 1 + d.negative);
+  array->fraction = at_least(array->fraction, d.count - 1);
+  array->exponent_digits = at_least(array->exponent_digits, abs(d.exponent) > 99 ? 3 : 2);
+}
+
+static void measure_floats(struct array *array) {
+  walk(array, 0, 0, measure_range);
+  array->scientific = needs_exponents(array);
+  walk(array, 0, 0, array->scientific ? measure_scientific : measure_positional);
+  if (array->scientific) array->right = array->exponent_digits + 2 + array->fraction;
+  if (!array->any_special) return;
+  const int longest = array->any_negative_infinity ? 4 : 3; /* -inf, nan */
+  array->left = at_least(array->left, longest - (array->right + 1));
+}
+
+static void pad(struct text *out, int count) {
+  for (int i = 0; i < count; i++) text_add(out, " ");
+}
+
+/* The digits behind the point, the first of which stands for 10^-1. */
+static void write_fraction(const struct decimal *d, int digits, struct text *out) {
+  for (int i = 1; i <= digits; i++) {
+    const int at = d->exponent + i;
+    const bool inside = at >= 0 && at < d->count;
+    text_add_n(out, inside ? d->digits + at : "0", 1);
+  }
+}
+
+/* The digits before the point; at least one. */
+static void write_whole(const struct decimal *d, struct text *out) {
+  if (d->exponent < 0) text_add(out, "0");
+  for (int i = 0; i <= d->exponent; i++) text_add_n(out, i < d->count ? d->digits + i : "0", 1);
+}
+
+static void write_positional(const struct array *array, double value, struct text *out) {
+  struct decimal d;
+  digits_positional(array->type, value, &d);
+  const int whole = d.exponent < 0 ? 1 : d.exponent + 1;
+  const int fraction = at_least(0, d.count - 1 - d.exponent);
+  pad(out, array->left - whole - d.negative);
+  if (d.negative) text_add(out, "-");
+  write_whole(&d, out);
+  text_add(out, ".");
+  write_fraction(&d, fraction, out);
+  pad(out, array->right - fraction);
+}
+
+static void write_scientific(const struct array *array, double value, struct text *out) {
+  struct decimal d;
+  digits_scientific(array->type, value, array->fraction, &d);
+  if (d.count - 1 < array->fraction) number_round(value, array->fraction + 1, &d);
+  pad(out, array->left - 1 - d.negative);
+  const int exponent = d.exponent;
+  d.exponent = 0;
+  text_addf(out, "%s%c.", d.negative ? "-" : "", d.digits[0]);
+  write_fraction(&d, array->fraction, out);
+  text_addf(out, "e%c%0*d", exponent < 0 ? '-' : '+', array->exponent_digits, abs(exponent));
+}
+
+static const char *word_of_special(double value) {
+  return isnan(value) ? "nan" : value < 0 ? "-inf" : "inf";
+}
+
+static void write_float(const struct array *array, double value, struct text *out) {
+  if (!isfinite(value)) {
+    const char *word = word_of_special(value);
+    pad(out, array->left + array->right + 1 - (int)strlen(word));
+    text_add(out, word);
+  } else if (array->scientific) {
+    write_scientific(array, value, out);
+  } else {
+    write_positional(array, value, out);
+  }
+}
+
+/* A single number: all digits that its type needs, exponents outside 1e-4 <= x < 1e16. */
+static void write_single(situ_type type, double value, struct text *out) {
+  if (!isfinite(value)) {
+    text_add(out, word_of_special(value));
+    return;
+  }
+  struct decimal d;
+  number_shortest(type, value, &d);
+  const double size = fabs(value);
+  if (d.negative) text_add(out, "-");
+  if (size == 0 || (size >= 1e-4 && size < 1e16)) {
+    write_whole(&d, out);
+    text_add(out, ".");
+    write_fraction(&d, at_least(1, d.count - 1 - d.exponent), out);
+    return;
+  }
+  text_addf(out, d.count > 1 ? "%c." : "%c", d.digits[0]);
+  text_add_n(out, d.digits + 1, (size_t)d.count - 1);
+  text_addf(out, "e%c%02d", d.exponent < 0 ? '-' : '+', abs(d.exponent));
+}
+
+/* As repr() of Python's bytes. */
+static void write_string(const char *bytes, struct text *out) {
+  const char quote = strchr(bytes, '\'') && !strchr(bytes, '"') ? '"' : '\'';
+  text_addf(out, "b%c", quote);
+  for (const char *at = bytes; *at; at++) {
+    const unsigned char c = (unsigned char)*at;
+    const char *escape = strchr("t\tn\nr\r", c);
+    if (c == (unsigned char)quote || c == '\\')
+      text_addf(out, "\\%c", c);
+    else if (c < ' ' && escape)
+      text_addf(out, "\\%c", escape[-1]);
+    else if (c < ' ' || c > '~')
+      text_addf(out, "\\x%02x", c);
+    else
+      text_add_n(out, at, 1);
+  }
+  text_addf(out, "%c", quote);
+}
+
+static void write_element(const struct array *array, int64_t index, struct text *out) {
+  const bool single = array->shape->rank == 0;
+  if (array->type == SITU_STRING) {
+    const char *bytes = ((const char *const *)(const void *)array->data)[index];
+    write_string(bytes ? bytes : "", out);
+  } else if (array->type == SITU_BOOL) {
+    const bool truth = number_integer_at(array->type, array->data, index) != 0;
+    text_add(out, !truth ? "False" : single ? "True" : " True");
+  } else if (!is_float(array->type)) {
+    text_addf(out, "%*" PRId64, single ? 0 : array->width,
+              number_integer_at(array->type, array->data, index));
+  } else if (single) {
+    write_single(array->type, number_at(array->type, array->data, index), out);
+  } else {
+    write_float(array, number_at(array->type, array->data, index), out);
+  }
+}
+
+/* The lines of one innermost row. */
+struct row {
+  struct text *out;
+  int indent, width; /* of the lines */
+  int used;          /* characters on this line, the indentation included */
+};
+
+static void trim_end(struct text *out) {
+  while (out->length && out->data[out->length - 1] == ' ') out->data[--out->length] = 0;
+}
+
+static void put_word(struct row *row, const char *word, int length) {
+  if (row->used + length > row->width && row->used > row->indent) {
+    trim_end(row->out);
+    text_add(row->out, "\n");
+    pad(row->out, row->indent);
+    row->used = row->indent;
+  }
+  text_add_n(row->out, word, (size_t)length);
+  row->used += length;
+}
+
+static void put_space(struct row *row) {
+  text_add(row->out, " ");
+  row->used++;
+}
+
+static void write_row(const struct array *array, int64_t base, int indent, int width,
+                      struct text *out) {
+  const int axis = array->shape->rank - 1;
+  const int64_t length = array->shape->dim[axis];
+  struct row row = {out, indent, width - 1, indent};
+  struct text word = {0};
+  for (int64_t i = 0; i < length; i++) {
+    if (i) put_space(&row);
+    if (i == EDGE && is_cut(array, axis)) {
+      put_word(&row, "...", 3);
+      put_space(&row);
+      i = length - EDGE;
+    }
+    word.length = 0;
+    write_element(array, base + i * array->strides[axis], &word);
+    put_word(&row, text_get(&word), (int)word.length);
+  }
+  out->failed = out->failed || word.failed;
+  text_free(&word);
+}
+
+static void write_axis(const struct array *array, int axis, int64_t base, int width,
+                       struct text *out) {
+  const int rank = array->shape->rank;
+  text_add(out, "[");
+  if (axis == rank - 1) {
+    write_row(array, base, axis + 1, width, out);
+    text_add(out, "]");
+    return;
+  }
+  for (int64_t i = 0; i < array->shape->dim[axis]; i++) {
+    for (int line = 0; i && line < rank - 1 - axis; line++) text_add(out, "\n");
+    if (i) pad(out, axis + 1);
+    if (i == EDGE && is_cut(array, axis)) {
+      text_add(out, "...");
+      for (int line = 0; line < rank - 1 - axis; line++) text_add(out, "\n");
+      pad(out, axis + 1);
+      i = array->shape->dim[axis] - EDGE;
+    }
+    write_axis(array, axis + 1, base + i * array->strides[axis], width - 1, out);
+  }
+  text_add(out, "]");
+}
+
+void print_array(situ_type type, const situ_shape *shape, const void *data, struct text *out) {
+  struct array array = {.type = type, .shape = shape, .data = data};
+  const int64_t count = situ_shape_count(*shape);
+  if (count <= 0) {
+    text_add(out, "[]");
+    return;
+  }
+  array.summary = count > THRESHOLD;
+  int64_t stride = 1;
+  for (int i = shape->rank - 1; i >= 0; i--) {
+    array.strides[i] = stride;
+    stride *= shape->dim[i];
+  }
+  if (shape->rank == 0) {
+    write_element(&array, 0, out);
+    return;
+  }
+  if (is_float(type))
+    measure_floats(&array);
+  else if (type != SITU_BOOL && type != SITU_STRING)
+    walk(&array, 0, 0, measure_integer);
+  write_axis(&array, 0, 0, LINE_WIDTH, out);
+}
+
+situ_status situ_tensor_print(const situ_tensor *tensor, FILE *stream) {
+  if (!tensor || !stream)
+    return INVALID("situ_tensor_print: %s is NULL.", tensor ? "stream" : "tensor");
+  const size_t bytes = situ_tensor_bytes(tensor);
+  const situ_shape shape = situ_tensor_shape(tensor);
+  const void *data = situ_tensor_data(tensor);
+  void *copy = data ? NULL : malloc(bytes ? bytes : 1);
+  if (!data && !copy) return NO_MEMORY();
+  situ_status status = data ? NULL : situ_tensor_read(tensor, copy, bytes);
+  struct text text = {0};
+  if (!status) print_array(situ_tensor_type(tensor), &shape, data ? data : copy, &text);
+  text_add(&text, "\n");
+  if (!status && text.failed) status = NO_MEMORY();
+  if (!status && fwrite(text.data, 1, text.length, stream) != text.length)
+    status = situ_status_create(SITU_UNKNOWN, "situ_tensor_print: the stream takes no more.");
+  text_free(&text);
+  free(copy);
+  return status;
+}

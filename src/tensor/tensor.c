@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * tensor.c: creating, counting and reading tensors. */
+#include "tensor/tensor.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "tensor/shape.h"
+
+/* The type is one, the shape is known and legal, and the bytes can be counted. */
+static situ_status check(situ_type type, const situ_shape *shape, size_t *bytes) {
+  char text[SHAPE_TEXT];
+  if (!situ_type_size(type)) return INVALID("%d is no element type.", (int)type);
+  TRY(shape_check(shape));
+  if (!shape_is_known(shape))
+    return INVALID("A tensor needs a known shape, not %s.", shape_print(shape, text));
+  if (!shape_bytes(type, shape, bytes))
+    return INVALID("A tensor of type %s and shape %s has more than 2^63 - 1 bytes.",
+                   situ_type_name(type), shape_print(shape, text));
+  return NULL;
+}
+
+static situ_status too_large(situ_type type, const situ_shape *shape, size_t bytes) {
+  char text[SHAPE_TEXT], size[32];
+  return situ_status_create(SITU_RESOURCE_EXHAUSTED,
+                            "OOM when allocating tensor with shape%s and type %s in host memory "
+                            "(%s): the host does not have it.",
+                            shape_print(shape, text), situ_type_name(type),
+                            text_bytes(bytes, size));
+}
+
+/* Whether the machine could hold so much at all: an allocation beyond that may seem to succeed and
+ * end the process when it is touched. */
+static bool fits_host(size_t bytes) {
+  const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+  return pages <= 0 || page <= 0 || bytes / (size_t)page <= (size_t)pages;
+}
+
+static situ_status allocate(situ_type type, const situ_shape *shape, size_t bytes,
+                            struct buffer **out) {
+  if (!fits_host(bytes)) return too_large(type, shape, bytes);
+  const situ_status status = buffer_host(bytes, out);
+  if (situ_status_code(status) != SITU_RESOURCE_EXHAUSTED) return status;
+  situ_status_release(status);
+  return too_large(type, shape, bytes);
+}
+
+/* One block: the pointers, then the texts. */
+static situ_status copy_strings(const situ_shape *shape, const char *const *texts, size_t bytes,
+                                struct buffer **out) {
+  if (!fits_host(bytes)) return too_large(SITU_STRING, shape, bytes);
+  const size_t count = bytes / sizeof *texts;
+  size_t total = bytes;
+  for (size_t i = 0; i < count; i++) {
+    const size_t length = texts && texts[i] ? strlen(texts[i]) : 0;
+    if (__builtin_add_overflow(total, length + 1, &total))
+      return too_large(SITU_STRING, shape, SIZE_MAX);
+  }
+  TRY(allocate(SITU_STRING, shape, total, out));
+  const char **pointers = (*out)->host;
+  char *next = (char *)(*out)->host + bytes;
+  for (size_t i = 0; i < count; i++) {
+    const char *text = texts && texts[i] ? texts[i] : "";
+    const size_t length = strlen(text) + 1;
+    memcpy(next, text, length);
+    pointers[i] = next;
+    next += length;
+  }
+  return NULL;
+}
+
+static situ_status copy_elements(situ_type type, const situ_shape *shape, const void *data,
+                                 size_t bytes, struct buffer **out) {
+  if (type == SITU_STRING) return copy_strings(shape, data, bytes, out);
+  TRY(allocate(type, shape, bytes, out));
+  if (!bytes) return NULL;
+  if (data)
+    memcpy((*out)->host, data, bytes);
+  else
+    memset((*out)->host, 0, bytes);
+  return NULL;
+}
+
+situ_status tensor_over(situ_type type, situ_shape shape, struct buffer *buffer,
+                        situ_tensor **out) {
+  size_t bytes = 0;
+  situ_status status = check(type, &shape, &bytes);
+  if (!status && bytes > buffer->bytes)
+    status = INTERNAL("A tensor of %zu bytes over a buffer of %zu.", bytes, buffer->bytes);
+  situ_tensor *tensor = status ? NULL : malloc(sizeof *tensor);
+  if (!tensor) {
+    buffer_release(buffer);
+    return status ? status : NO_MEMORY();
+  }
+  *tensor = (situ_tensor){1, type, shape, bytes, buffer};
+  *out = tensor;
+  return NULL;
+}
+
+situ_status tensor_reshape(const situ_tensor *tensor, situ_shape shape, situ_tensor **out) {
+  if (situ_shape_count(shape) != situ_shape_count(tensor->shape)) {
+    char from[SHAPE_TEXT], to[SHAPE_TEXT];
+    return INVALID("A tensor of shape %s cannot have shape %s.", shape_print(&tensor->shape, from),
+                   shape_print(&shape, to));
+  }
+  return tensor_over(tensor->type, shape, buffer_retain(tensor->buffer), out);
+}
+
+situ_status situ_tensor_create(situ_type type, situ_shape shape, const void *data,
+                               situ_tensor **out) {
+  if (!out) return INVALID("situ_tensor_create: out is NULL.");
+  *out = NULL;
+  size_t bytes = 0;
+  struct buffer *buffer = NULL;
+  TRY(check(type, &shape, &bytes));
+  TRY(copy_elements(type, &shape, data, bytes, &buffer));
+  return tensor_over(type, shape, buffer, out);
+}
+
+situ_status situ_tensor_wrap(situ_type type, situ_shape shape, const void *data,
+                             void (*release)(void *context), void *context, situ_tensor **out) {
+  if (!out) return INVALID("situ_tensor_wrap: out is NULL.");
+  *out = NULL;
+  size_t bytes = 0;
+  TRY(check(type, &shape, &bytes));
+  if (!data && bytes) return INVALID("situ_tensor_wrap: data is NULL.");
+  struct buffer *buffer = NULL;
+  /* A failure must leave the memory with the caller: no release before the tensor exists. */
+  TRY(buffer_wrap((void *)(uintptr_t)data, bytes, NULL, context, &buffer));
+  TRY(tensor_over(type, shape, buffer, out));
+  buffer->release = release;
+  return NULL;
+}
+
+situ_type situ_tensor_type(const situ_tensor *tensor) {
+  return tensor ? tensor->type : SITU_NO_TYPE;
+}
+
+situ_shape situ_tensor_shape(const situ_tensor *tensor) {
+  return tensor ? tensor->shape : SITU_ANY_SHAPE;
+}
+
+size_t situ_tensor_bytes(const situ_tensor *tensor) { return tensor ? tensor->bytes : 0; }
+
+const char *situ_tensor_device(const situ_tensor *tensor) {
+  if (!tensor) return "";
+  const struct device *device = tensor->buffer->device;
+  return device ? device->full : "/job:localhost/replica:0/task:0/device:CPU:0";
+}
+
+const void *situ_tensor_data(const situ_tensor *tensor) {
+  return tensor ? tensor->buffer->host : NULL;
+}
+
+situ_status situ_tensor_read(const situ_tensor *tensor, void *to, size_t bytes) {
+  if (!tensor) return INVALID("situ_tensor_read: tensor is NULL.");
+  if (!to && bytes) return INVALID("situ_tensor_read: to is NULL.");
+  if (bytes != tensor->bytes)
+    return INVALID("situ_tensor_read: room for %zu bytes, but the tensor has %zu.", bytes,
+                   tensor->bytes);
+  return buffer_read(tensor->buffer, 0, to, bytes);
+}
+
+situ_tensor *situ_tensor_retain(situ_tensor *tensor) {
+  if (tensor) __atomic_add_fetch(&tensor->references, 1, __ATOMIC_RELAXED);
+  return tensor;
+}
+
+void situ_tensor_release(situ_tensor *tensor) {
+  if (!tensor || __atomic_sub_fetch(&tensor->references, 1, __ATOMIC_ACQ_REL) > 0) return;
+  buffer_release(tensor->buffer);
+  free(tensor);
+}

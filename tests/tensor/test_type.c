@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * test_type.c: names, sizes and parsing of every element type. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "situ/tensor.h"
+
+static void every_type_has_its_words(void **state) {
+  (void)state;
+#define CHECK_TYPE(name, number, bytes, word, numpy)        \
+  assert_string_equal(situ_type_name(SITU_##name), word);   \
+  assert_string_equal(situ_type_numpy(SITU_##name), numpy); \
+  assert_int_equal(situ_type_size(SITU_##name), bytes);     \
+  assert_int_equal(situ_type_parse(word), SITU_##name);     \
+  assert_int_equal(situ_type_parse(numpy), SITU_##name);    \
+  assert_int_equal(situ_type_parse("DT_" #name), SITU_##name);
+  SITU_TYPES(CHECK_TYPE)
+#undef CHECK_TYPE
+  assert_int_equal(situ_type_size(SITU_DOUBLE), sizeof(double));
+  assert_int_equal(situ_type_size(SITU_STRING), sizeof(char *));
+}
+
+static void other_numbers_and_words_are_no_types(void **state) {
+  (void)state;
+  const int numbers[] = {-1, 0, 5, 8, 20, 1 << 30};
+  for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+    assert_int_equal(situ_type_size((situ_type)numbers[i]), 0);
+    assert_string_equal(situ_type_name((situ_type)numbers[i]), "invalid");
+    assert_string_equal(situ_type_numpy((situ_type)numbers[i]), "invalid");
+  }
+  const char *words[] = {"", "Float", "float ", "DT_", "DT_float", "complex64", "invalid"};
+  for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+    assert_int_equal(situ_type_parse(words[i]), SITU_NO_TYPE);
+  assert_int_equal(situ_type_parse(NULL), SITU_NO_TYPE);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(every_type_has_its_words),
+      cmocka_unit_test(other_numbers_and_words_are_no_types),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
