@@ -193,6 +193,12 @@ static situ_status find(void) {
   return status;
 }
 
+static bool is_same(const struct memory_options *a, const struct memory_options *b) {
+  return a->limit_bytes == b->limit_bytes && a->reserve_bytes == b->reserve_bytes &&
+         !(a->fraction < b->fraction) && !(a->fraction > b->fraction) && a->growth == b->growth &&
+         a->growth_set == b->growth_set && a->reference == b->reference;
+}
+
 /* Gives devices that hold no memory yet the options that are now asked for; collects those that cannot change. */
 static situ_status renew_memory(const struct request *wanted, struct text *lines) {
   for (int i = 0; i < list.count; i++) {
@@ -205,7 +211,7 @@ static situ_status renew_memory(const struct request *wanted, struct text *lines
     const bool fixed = device->memory != NULL;
     if (!fixed) device->options = options;
     pthread_mutex_unlock(&device->lock);
-    if (!fixed || !memcmp(&have, &options, sizeof have)) continue;
+    if (!fixed || is_same(&have, &options)) continue;
     char a[160], b[160];
     text_addf(lines, "\n  memory of %s: %s is in force, %s is asked for", device->full,
               request_print_memory(&have, a), request_print_memory(&options, b));

@@ -147,7 +147,7 @@ static situ_status read_attrs(const struct op *op, struct arena *arena, struct s
 
 static situ_status read_port(const struct op *op, struct word word, struct arena *arena,
                              const struct schema *schema, struct port *out) {
-  struct word name, rest;
+  struct word name = {0}, rest = {0};
   out->type_attr = out->number_attr = -1;
   bool good = cut(word, &name, &rest);
   const char *star = good ? memchr(rest.at, '*', rest.length) : NULL;
