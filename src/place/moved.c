@@ -37,8 +37,8 @@ static void add_line(const struct placer *placer, const struct line *line, struc
   static const char *const whys[] = {
       [WHY_NOTHING] = "",
       [WHY_NO_DEVICE] = ", which does not exist",
-      [WHY_NO_KERNEL] = ", where there is no kernel for them",
-      [WHY_NEIGHBOURS] = ", where nodes that must be with them cannot be",
+      [WHY_NO_KERNEL] = ", where there is no kernel",
+      [WHY_NEIGHBOURS] = ", where a node that must be with it cannot be",
   };
   text_add(out, "\n  ");
   for (int32_t i = 0; i < line->count && i < SHOWN_NODES; i++)

@@ -124,15 +124,20 @@ situ_status sets_join(struct placer *placer) {
   return placer->arena->failed ? NO_MEMORY() : NULL;
 }
 
+/* A device's name is complete: a claim that it fits becomes that name in all three parts. */
+static bool fits(const struct placer *placer, const struct claim *claim, int32_t address) {
+  const struct spec_value *values = placer->specs.values;
+  const struct device_name *name = &values[address].name;
+  return specs_compatible(&placer->specs, claim->assigned, address) &&
+         !name_different_address_space(&values[claim->resource].name, name) &&
+         !name_different_address_space(&values[claim->requested].name, name);
+}
+
 situ_status sets_narrow(struct placer *placer, struct set *set, int32_t device) {
   if (set->device == device) return NULL;
   const int32_t address = placer->addresses[device];
-  struct claim claim = set->claim;
-  const bool fits = specs_merge(&placer->specs, &claim.assigned, address, MERGE_HARD) &&
-                    specs_merge(&placer->specs, &claim.resource, address, MERGE_OVERRIDE) &&
-                    specs_merge(&placer->specs, &claim.requested, address, MERGE_OVERRIDE);
-  if (!fits) return blame_narrow(placer, set, device);
-  set->claim = claim;
+  if (!fits(placer, &set->claim, address)) return blame_narrow(placer, set, device);
+  set->claim.assigned = set->claim.resource = set->claim.requested = address;
   set->device = device;
-  return placer->arena->failed ? NO_MEMORY() : NULL;
+  return NULL;
 }
