@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * log.c: the placement log. */
+#include "place/log.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/text.h"
+
+static void print(const struct text *lines) {
+  fwrite(text_get(lines), 1, lines->length, stdout);
+  fflush(stdout);
+}
+
+void log_mapping(const struct device_list *devices) {
+  struct text lines = {0};
+  for (int i = 0; i < devices->count; i++) {
+    const struct device *device = devices->devices[i];
+    if (!*device->description) continue;
+    if (!lines.length) text_add(&lines, "Device mapping:\n");
+    text_addf(&lines, "%s -> %s\n", device_log_name(device), device->description);
+  }
+  if (!lines.length) text_add(&lines, "Device mapping: no known devices.\n");
+  print(&lines);
+  text_free(&lines);
+}
+
+situ_status log_nodes(const struct placement *placement) {
+  const struct situ_graph *graph = placement->graph;
+  int32_t *order = malloc(sizeof *order * (size_t)(placement->n_nodes + 1));
+  struct text lines = {0};
+  situ_status s = order ? graph_stack_order(graph, order) : NO_MEMORY();
+  for (int32_t i = 0; !s && i < placement->n_nodes; i++) {
+    const struct device *device = placement->devices->devices[placement->device[order[i]]];
+    text_addf(&lines, "%s: %s\n", graph->nodes[order[i]]->name, device_log_name(device));
+  }
+  if (!s && lines.failed) s = NO_MEMORY();
+  if (!s) print(&lines);
+  text_free(&lines);
+  free(order);
+  return s;
+}
