@@ -2,18 +2,8 @@
  * blame.c: the first line of a failure is the guides' or TensorFlow's; hints.c knows better. */
 #include "place/blame.h"
 
-#include <string.h>
-
 #include "base/text.h"
 #include "place/hints.h"
-
-static const char *name_of(const struct placer *placer, int32_t node) {
-  return placer->problem->words.name(placer->problem->words.context, node);
-}
-
-static const char *op_of(const struct placer *placer, int32_t node) {
-  return placer->problem->words.op(placer->problem->words.context, node);
-}
 
 static const struct place_spec *spec_of(const struct placer *placer, int32_t node) {
   return &placer->problem->specs[placer->problem->nodes[node].spec];
@@ -24,7 +14,7 @@ static situ_status fail(const struct placer *placer, int32_t node, situ_code cod
                         struct text *said, struct text *hints) {
   const struct place_words *words = &placer->problem->words;
   if (placer->problem->reference) {
-    text_addf(said, "\n\t [[{{node %s}}]]", name_of(placer, node));
+    text_addf(said, "\n\t [[{{node %s}}]]", placer_name(placer, node));
   } else if (words->describe) {
     text_add(said, "\n\t [[Node: ");
     words->describe(words->context, node, said);
@@ -35,7 +25,7 @@ static situ_status fail(const struct placer *placer, int32_t node, situ_code cod
       said->failed || hints->failed ? NO_MEMORY() : situ_status_create(code, "%s", text_get(said));
   text_free(said);
   text_free(hints);
-  return status_at_node(s, name_of(placer, node));
+  return status_at_node(s, placer_name(placer, node));
 }
 
 static situ_status blame_assigned(const struct placer *placer, int32_t node) {
@@ -43,10 +33,10 @@ static situ_status blame_assigned(const struct placer *placer, int32_t node) {
   const int32_t device = placer->problem->nodes[node].assigned;
   if (device < 0)
     text_addf(&said, "Assigned device of node '%s' does not match any device.",
-              name_of(placer, node));
+              placer_name(placer, node));
   else
     text_addf(&said, "Assigned device '%s' does not have registered OpKernel support for %s",
-              placer->problem->devices[device].text, op_of(placer, node));
+              placer->problem->devices[device].text, placer_op(placer, node));
   return fail(placer, node, SITU_INTERNAL, &said, &hints);
 }
 
@@ -58,7 +48,7 @@ static situ_status blame_kernels(const struct placer *placer, int32_t node) {
                   "attrs: []\nRegistered devices: ["
                 : "No OpKernel was registered to support Op '%s' used by node '%s'\nRegistered "
                   "devices: [",
-            op_of(placer, node), name_of(placer, node));
+            placer_op(placer, node), placer_name(placer, node));
   hints_kinds(placer, &said);
   text_add(&said, "]\nRegistered kernels:\n  ");
   hints_kernels(placer, node, &said);
@@ -68,7 +58,7 @@ static situ_status blame_kernels(const struct placer *placer, int32_t node) {
 static situ_status blame_malformed(const struct placer *placer, int32_t node) {
   struct text said = {0}, hints = {0};
   text_addf(&said, "Malformed device specification '%s' in node: %s", spec_of(placer, node)->text,
-            name_of(placer, node));
+            placer_name(placer, node));
   return fail(placer, node, SITU_INVALID_ARGUMENT, &said, &hints);
 }
 
@@ -128,7 +118,7 @@ static void say_no_device(const struct placer *placer, int32_t node, struct text
   const char *asked = spec_of(placer, node)->text;
   if (placer->problem->reference) {
     text_addf(said, "{{node %s}} was explicitly assigned to %s but available devices are [ ",
-              name_of(placer, node), asked);
+              placer_name(placer, node), asked);
     hints_devices(placer, said);
     text_add(said, " ]. Make sure the device specification refers to a valid device.");
     return;
@@ -158,7 +148,7 @@ static void say_group(struct placer *placer, int32_t node, const struct claim *c
             "Could not satisfy explicit device specification '%s' because the node "
             "{{colocation_node %s}} was colocated with a group of nodes that required incompatible "
             "device '%s'. All available devices [",
-            spec_of(placer, node)->text, name_of(placer, node),
+            spec_of(placer, node)->text, placer_name(placer, node),
             name_print(asked, printed, sizeof printed));
   hints_devices(placer, said);
   text_add(said, "]. ");
@@ -173,12 +163,12 @@ static situ_status complain(struct placer *placer, int32_t node) {
   text_addf(&said,
             placer->problem->reference ? "Cannot assign a device for operation %s: "
                                        : "Cannot assign a device to node '%s': ",
-            name_of(placer, node));
+            placer_name(placer, node));
   const uint64_t *mask = placer->specs.values[claim.requested].mask;
   const bool own = placer->values[placer->problem->nodes[node].spec] == claim.requested;
   if (!claim.requested)
     text_addf(&said, "Node had no OpKernel registered to support this operation: Operation was %s",
-              op_of(placer, node));
+              placer_op(placer, node));
   else if (!own)
     say_group(placer, node, &claim, &said, &hints);
   else if (ranks_first(&placer->ranks, mask, mask) < 0)
@@ -201,8 +191,8 @@ situ_status blame_edge(struct placer *placer, struct place_reference edge, const
             "groups with incompatible %s devices: %s vs %s. The edge src node is %s , and the dst "
             "node is %s",
             what, name_print(&placer->specs.values[from].name, a, sizeof a),
-            name_print(&placer->specs.values[to].name, b, sizeof b), name_of(placer, edge.producer),
-            name_of(placer, edge.consumer));
+            name_print(&placer->specs.values[to].name, b, sizeof b),
+            placer_name(placer, edge.producer), placer_name(placer, edge.consumer));
   return fail(placer, edge.consumer, SITU_INVALID_ARGUMENT, &said, &hints);
 }
 
@@ -233,7 +223,7 @@ situ_status blame_join(struct placer *placer, int32_t x, int32_t y, enum sets_pa
              "Nodes were connected by a reference or resource connection (requiring them to be on "
              "the same device), but the two nodes were assigned two different devices: ");
   text_addf(&said, "Cannot colocate nodes {{colocation_node %s}} and {{colocation_node %s}}",
-            name_of(placer, x), name_of(placer, y));
+            placer_name(placer, x), placer_name(placer, y));
   if (part != PART_KINDS) {
     say_conflict(placer, &keep->claim, &drop->claim, part, &said);
   } else {

@@ -11,14 +11,6 @@
 
 enum { SHOWN_NODES = 3, SHOWN_DEVICES = 32, SHOWN_MEMBERS = 12 };
 
-static const char *name_of(const struct placer *placer, int32_t node) {
-  return placer->problem->words.name(placer->problem->words.context, node);
-}
-
-static const char *op_of(const struct placer *placer, int32_t node) {
-  return placer->problem->words.op(placer->problem->words.context, node);
-}
-
 static int order_texts(const void *a, const void *b) {
   return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
@@ -81,7 +73,7 @@ static void others(const struct placer *placer, int32_t node, struct text *out) 
   for (int32_t i = 0; i < problem->n_nodes; i++) {
     const struct place_node *other = &problem->nodes[i];
     if (i == node || placer->values[other->spec] != asked || other->assigned >= 0) continue;
-    if (n < SHOWN_NODES) text_addf(&names, "%s%s", n ? ", " : "", name_of(placer, i));
+    if (n < SHOWN_NODES) text_addf(&names, "%s%s", n ? ", " : "", placer_name(placer, i));
     n++;
   }
   if (n)
@@ -111,7 +103,7 @@ void hints_no_device(const struct placer *placer, int32_t node, struct text *out
 }
 
 void hints_no_kernel(const struct placer *placer, int32_t node, struct text *out) {
-  text_addf(out, "\nKernels of %s: ", op_of(placer, node));
+  text_addf(out, "\nKernels of %s: ", placer_op(placer, node));
   hints_kernels(placer, node, out);
   if (!placer->problem->soft)
     text_add(out,
@@ -122,7 +114,7 @@ void hints_no_kernel(const struct placer *placer, int32_t node, struct text *out
 /* "MatMul: GPU CPU " */
 static void add_supported(struct placer *placer, int32_t node, struct text *out) {
   const struct support_row *row = &placer->supports.rows[placer_claim(placer, node).row];
-  text_addf(out, "\n%s: ", op_of(placer, node));
+  text_addf(out, "\n%s: ", placer_op(placer, node));
   for (int32_t i = 0; i < row->n_kinds; i++)
     text_addf(out, "%s ", placer->supports.kinds[row->kinds[i].kind].text);
 }
@@ -130,7 +122,7 @@ static void add_supported(struct placer *placer, int32_t node, struct text *out)
 static void add_member(const struct placer *placer, int32_t node, struct text *out) {
   const struct place_problem *problem = placer->problem;
   const struct place_node *member = &problem->nodes[node];
-  text_addf(out, "\n  %s (%s) %s", name_of(placer, node), op_of(placer, node),
+  text_addf(out, "\n  %s (%s) %s", placer_name(placer, node), placer_op(placer, node),
             problem->specs[member->spec].text);
   if (member->assigned >= 0)
     text_addf(out, " framework assigned device=%s", problem->devices[member->assigned].text);

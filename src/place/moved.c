@@ -13,10 +13,6 @@ struct line {
   int32_t nodes[SHOWN_NODES];
 };
 
-static const char *name_of(const struct placer *placer, int32_t node) {
-  return placer->problem->words.name(placer->problem->words.context, node);
-}
-
 /* Adds a node to its line; returns the number of lines. */
 static int add_node(const struct placer *placer, int32_t node, struct line *lines, int n) {
   const struct line one = {.spec = placer->problem->nodes[node].spec,
@@ -42,7 +38,7 @@ static void add_line(const struct placer *placer, const struct line *line, struc
   };
   text_add(out, "\n  ");
   for (int32_t i = 0; i < line->count && i < SHOWN_NODES; i++)
-    text_addf(out, "%s%s", i ? ", " : "", name_of(placer, line->nodes[i]));
+    text_addf(out, "%s%s", i ? ", " : "", placer_name(placer, line->nodes[i]));
   if (line->count > SHOWN_NODES) text_addf(out, " and %d more", line->count - SHOWN_NODES);
   text_addf(out, ": asked for '%s'%s; now on %s", placer->problem->specs[line->spec].text,
             whys[line->why], placer->problem->devices[line->device].text);
@@ -71,7 +67,7 @@ situ_status moved_warn(const struct placer *placer, struct arena *arena, const c
   if (sets->refused)
     text_addf(&said, "%sSoft placement ignored %d colocation%s: %s is not with %s",
               placer->moved ? "\n" : "", sets->refused, sets->refused > 1 ? "s, the first one" : "",
-              name_of(placer, sets->first.consumer), name_of(placer, sets->first.producer));
+              placer_name(placer, sets->first.consumer), placer_name(placer, sets->first.producer));
   *out = said.failed ? NULL : arena_text(arena, text_get(&said), said.length);
   text_free(&said);
   return *out ? NULL : NO_MEMORY();

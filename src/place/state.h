@@ -53,6 +53,14 @@ struct candidates {
   int32_t first; /* as a rank; -1: there is none */
 };
 
+/* The name and the op of a node, for texts. */
+static inline const char *placer_name(const struct placer *placer, int32_t node) {
+  return placer->problem->words.name(placer->problem->words.context, node);
+}
+static inline const char *placer_op(const struct placer *placer, int32_t node) {
+  return placer->problem->words.op(placer->problem->words.context, node);
+}
+
 /* What is asked of a node alone. */
 struct claim placer_claim(struct placer *placer, int32_t node);
 
