@@ -3,11 +3,14 @@
 #include <situ/tensor.h>
 
 int main() {
-  const situ_shape shape = SITU_SHAPE(2, 3);
   const situ_shape scalar = SITU_SCALAR, any = SITU_ANY_SHAPE;
-  situ_status status = situ_status_create(SITU_NOT_FOUND, "outside");
-  const int code = situ_status_code(status);
-  situ_status_release(status);
-  return !(shape.rank == 2 && shape.dim[1] == 3 && scalar.rank == 0 && any.rank == SITU_ANY &&
-           code == SITU_NOT_FOUND);
+  if (scalar.rank != 0 || any.rank != SITU_ANY) return 1;
+  const double data[] = {1, 2, 3, 4, 5, 6};
+  situ_tensor *tensor = nullptr;
+  situ_status s = situ_tensor_create(SITU_DOUBLE, SITU_SHAPE(2, 3), data, &tensor);
+  if (!s && situ_tensor_shape(tensor).dim[1] != 3)
+    s = situ_status_create(SITU_DATA_LOSS, "The tensor has another shape");
+  if (!s) s = situ_tensor_print(tensor, stdout);
+  situ_tensor_release(tensor);
+  return situ_status_report(s, stderr);
 }
