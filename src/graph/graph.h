@@ -48,9 +48,9 @@ struct situ_graph {
   struct spec *specs;
   int32_t n_specs, spec_capacity;
   struct map spec_numbers;
-  situ_status error;       /* the first one */
-  struct scopes *scopes;   /* private to graph/scope.c */
-  situ_tensor **tensors;   /* constants, released with the graph */
+  situ_status error;     /* the first one */
+  struct scopes *scopes; /* private to graph/scope.c */
+  situ_tensor **tensors; /* constants, released with the graph */
   int32_t n_tensors, tensor_capacity;
 };
 

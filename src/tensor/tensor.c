@@ -108,6 +108,19 @@ situ_status tensor_reshape(const situ_tensor *tensor, situ_shape shape, situ_ten
   return tensor_over(tensor->type, shape, buffer_retain(tensor->buffer), out);
 }
 
+situ_status tensor_host(situ_tensor *tensor, situ_tensor **out) {
+  if (tensor->buffer->host || !tensor->bytes) {
+    *out = situ_tensor_retain(tensor);
+    return NULL;
+  }
+  struct buffer *buffer = NULL;
+  TRY(allocate(tensor->type, &tensor->shape, tensor->bytes, &buffer));
+  const situ_status status = buffer_read(tensor->buffer, 0, buffer->host, tensor->bytes);
+  if (!status) return tensor_over(tensor->type, tensor->shape, buffer, out);
+  buffer_release(buffer);
+  return status;
+}
+
 situ_status situ_tensor_create(situ_type type, situ_shape shape, const void *data,
                                situ_tensor **out) {
   if (!out) return INVALID("situ_tensor_create: out is NULL.");

@@ -22,4 +22,7 @@ situ_status tensor_over(situ_type type, situ_shape shape, struct buffer *buffer,
 situ_status tensor_reshape(const situ_tensor *tensor, situ_shape shape,
                            situ_tensor **out) SITU_MUST_USE;
 
+/* The tensor itself with one more reference, or a copy in host memory. */
+situ_status tensor_host(situ_tensor *tensor, situ_tensor **out) SITU_MUST_USE;
+
 #endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * build.h: what the builders of a graph (emit, scopes, readers) share. */
+#ifndef SITU_GRAPH_BUILD_H
+#define SITU_GRAPH_BUILD_H
+
+#include "graph/graph.h"
+
+/* Keeps the first failure; takes it over. NULL changes nothing. */
+void graph_fail(struct situ_graph *graph, situ_status status);
+
+/* Whether a value belongs to the graph; `needs_output`: and is an output. The failure names `where`
+ * and the number of the argument. */
+situ_status graph_check_value(const struct situ_graph *graph, situ_value value, bool needs_output,
+                              const char *where, int index) SITU_MUST_USE;
+
+/* A value that may be passed on and is nothing. */
+static inline situ_value graph_no_value(struct situ_graph *graph) {
+  return (situ_value){graph, -1, -1};
+}
+
+/* The first output of a node, or its value without output. */
+situ_value graph_value(struct situ_graph *graph, const struct node *node);
+
+/* Reads "name" or "name:1": the length of the name, and the output; 0 where the text is neither. */
+size_t graph_split(const char *text, size_t length, int32_t *output);
+
+/* Keeps a reference to a tensor as long as the graph lives; false without memory. */
+bool graph_hold(struct situ_graph *graph, situ_tensor *tensor);
+
+/* A node that is being made; its parts may still be written. */
+struct draft {
+  struct node *node;
+  struct edge *inputs;
+  struct attr_value *attrs; /* all of kind NONE at first */
+};
+
+/* Begins a node of the graph. False without memory. */
+bool emit_begin(struct situ_graph *graph, const struct schema *schema, int32_t n_inputs,
+                struct draft *out);
+
+/* Sets an attribute of a node; texts, lists and tensors are kept by the graph. */
+situ_status emit_set(struct situ_graph *graph, const struct draft *draft,
+                     const situ_attr *attr) SITU_MUST_USE;
+
+/* Completes a node whose name, inputs, given attributes, device, groups and control inputs are set:
+ * infers the other attributes, types and shapes, and adds it to the graph. */
+situ_status emit_finish(struct situ_graph *graph, const struct draft *draft) SITU_MUST_USE;
+
+/* The status for an op that is not there; names the nearest one. */
+situ_status emit_unknown_op(const char *op) SITU_MUST_USE;
+
+#endif

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * describe.c: a node on one line, as TensorFlow shows it in errors. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "graph/attrs.h"
+#include "graph/graph.h"
+#include "tensor/number.h"
+#include "tensor/shape.h"
+
+enum { SHOWN_VALUES = 3 };
+
+/* C escapes, as in a GraphDef. */
+static void add_escaped(struct text *out, const char *text) {
+  attrs_escape(out, text, strlen(text));
+}
+
+static void add_element(struct text *out, situ_type type, const void *data, int64_t index) {
+  if (type == SITU_STRING)
+    add_escaped(out, ((const char *const *)data)[index]);
+  else if (type == SITU_FLOAT || type == SITU_DOUBLE || type == SITU_HALF)
+    number_write(out, type, number_at(type, data, index));
+  else
+    text_addf(out, "%" PRId64, number_integer_at(type, data, index));
+}
+
+static void add_tensor(struct text *out, const situ_tensor *tensor) {
+  const situ_type type = situ_tensor_type(tensor);
+  const situ_shape shape = situ_tensor_shape(tensor);
+  const int64_t count = situ_shape_count(shape);
+  char printed[SHAPE_TEXT];
+  text_addf(out, "Tensor<type: %s shape: %s values: ", situ_type_name(type),
+            shape_print(&shape, printed));
+  for (int64_t i = 0; i < count && i < SHOWN_VALUES; i++) {
+    if (i) text_add(out, " ");
+    add_element(out, type, situ_tensor_data(tensor), i);
+  }
+  text_add(out, count > SHOWN_VALUES ? "...>" : ">");
+}
+
+static void add_value(struct text *out, const struct attr_value *value) {
+  char printed[SHAPE_TEXT];
+  switch (value->kind) {
+    case SITU_ATTR_INT:
+      text_addf(out, "%" PRId64, value->integer);
+      break;
+    case SITU_ATTR_BOOL:
+      text_add(out, value->integer ? "true" : "false");
+      break;
+    case SITU_ATTR_FLOAT:
+      number_write(out, SITU_DOUBLE, value->real);
+      break;
+    case SITU_ATTR_TYPE:
+      text_add(out, attrs_type_name(value->type));
+      break;
+    case SITU_ATTR_SHAPE:
+      text_add(out, shape_print(value->shape, printed));
+      break;
+    case SITU_ATTR_STRING:
+      text_add(out, "\"");
+      add_escaped(out, value->text);
+      text_add(out, "\"");
+      break;
+    case SITU_ATTR_TENSOR:
+      add_tensor(out, value->tensor);
+      break;
+    case SITU_ATTR_INTS:
+      text_add(out, "[");
+      for (int64_t i = 0; i < value->list.count; i++)
+        text_addf(out, "%s%" PRId64, i ? ", " : "", value->list.items[i]);
+      text_add(out, "]");
+      break;
+    case SITU_ATTR_NONE:
+      break;
+  }
+}
+
+static void add_groups(struct text *out, const struct node *node) {
+  text_add(out, "_class=[");
+  for (int32_t i = 0; i < node->n_groups; i++) {
+    text_addf(out, "%s\"loc:@", i ? ", " : "");
+    add_escaped(out, node->groups[i]);
+    text_add(out, "\"");
+  }
+  text_add(out, "]");
+}
+
+static void add_attrs(struct text *out, const struct situ_graph *graph, const struct node *node) {
+  const char *comma = "";
+  struct attrs_walk walk = {.node = node};
+  while (attrs_next(&walk)) {
+    text_add(out, comma);
+    comma = ", ";
+    if (walk.index == ATTRS_CLASS) {
+      add_groups(out, node);
+    } else {
+      text_addf(out, "%s=", node->schema->attrs[walk.index].name);
+      add_value(out, &node->attrs[walk.index]);
+    }
+  }
+  if (node->spec) text_addf(out, "%s_device=\"%s\"", comma, graph->specs[node->spec].written);
+}
+
+void graph_describe(const struct situ_graph *graph, const struct node *node, struct text *out) {
+  text_addf(out, "%s = %s[", node->name, node->schema->op->name);
+  add_attrs(out, graph, node);
+  text_add(out, "](");
+  for (int32_t i = 0; i < node->n_inputs; i++) {
+    const struct edge edge = node->inputs[i];
+    text_addf(out, "%s%s", i ? ", " : "", graph->nodes[edge.node]->name);
+    if (edge.output) text_addf(out, ":%d", (int)edge.output);
+  }
+  for (int32_t i = 0; i < node->n_controls; i++)
+    text_addf(out, "%s^%s", i || node->n_inputs ? ", " : "", graph->nodes[node->controls[i]]->name);
+  text_add(out, ")");
+}

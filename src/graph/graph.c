@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * graph.c: the life of a graph, and what may be asked of its values. */
+#include "graph/graph.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "graph/build.h"
+#include "graph/grow.h"
+#include "graph/scope.h"
+#include "graph/spec.h"
+
+static void destroy(struct situ_graph *graph) {
+  for (int32_t i = 0; i < graph->n_tensors; i++) situ_tensor_release(graph->tensors[i]);
+  scope_destroy(graph);
+  map_free(&graph->names);
+  map_free(&graph->spec_numbers);
+  situ_status_release(graph->error);
+  arena_free(&graph->arena);
+  free(graph->nodes);
+  free(graph->specs);
+  free(graph->tensors);
+  free(graph);
+}
+
+situ_graph *situ_graph_create(void) {
+  struct situ_graph *graph = calloc(1, sizeof *graph);
+  if (!graph) return NULL;
+  graph->references = 1;
+  const struct device_name none = {0};
+  if (scope_create(graph) && spec_intern(graph, &none, NULL) == 0) return graph;
+  destroy(graph);
+  return NULL;
+}
+
+situ_graph *situ_graph_retain(situ_graph *graph) {
+  if (graph) __atomic_add_fetch(&graph->references, 1, __ATOMIC_RELAXED);
+  return graph;
+}
+
+void situ_graph_release(situ_graph *graph) {
+  if (!graph || __atomic_sub_fetch(&graph->references, 1, __ATOMIC_ACQ_REL) > 0) return;
+  destroy(graph);
+}
+
+void graph_fail(struct situ_graph *graph, situ_status status) {
+  graph->error = status_first(graph->error, status);
+}
+
+situ_status situ_graph_status(const situ_graph *graph) {
+  if (!graph) return INVALID("The graph is NULL.");
+  return status_copy(graph->error);
+}
+
+bool graph_hold(struct situ_graph *graph, situ_tensor *tensor) {
+  if (!GROW(graph->tensors, graph->n_tensors, graph->tensor_capacity)) return false;
+  graph->tensors[graph->n_tensors++] = situ_tensor_retain(tensor);
+  return true;
+}
+
+/* Values */
+
+static const struct node *node_of(situ_value value) {
+  const struct situ_graph *graph = value.graph;
+  if (!graph || value.node < 0 || value.node >= graph->n_nodes) return NULL;
+  return graph->nodes[value.node];
+}
+
+static const struct output *output_of(situ_value value) {
+  const struct node *node = node_of(value);
+  if (!node || value.output < 0 || value.output >= node->n_outputs) return NULL;
+  return &node->outputs[value.output];
+}
+
+situ_value graph_value(struct situ_graph *graph, const struct node *node) {
+  return (situ_value){graph, node->id, node->n_outputs ? 0 : -1};
+}
+
+situ_status graph_check_value(const struct situ_graph *graph, situ_value value, bool needs_output,
+                              const char *where, int index) {
+  if (!value.graph || value.node < 0)
+    return INVALID("%s: value %d is invalid; it comes from a call that failed.", where, index);
+  if (value.graph != graph) return INVALID("%s: value %d belongs to another graph.", where, index);
+  const struct node *node = node_of(value);
+  if (!node) return INVALID("%s: value %d: there is no node %d.", where, index, (int)value.node);
+  if (output_of(value) || (!needs_output && !node->n_outputs)) return NULL;
+  if (!node->n_outputs)
+    return INVALID("%s: value %d: node '%s' (op: '%s') has no outputs.", where, index, node->name,
+                   node->schema->op->name);
+  return INVALID("%s: value %d: node '%s' has no output %d.", where, index, node->name,
+                 (int)value.output);
+}
+
+bool situ_value_valid(situ_value value) {
+  const struct node *node = node_of(value);
+  return output_of(value) || (node && !node->n_outputs && value.output == -1);
+}
+
+situ_value situ_value_output(situ_value value, int output) {
+  const situ_value other = {value.graph, value.node, output};
+  return output_of(other) ? other : graph_no_value(value.graph);
+}
+
+const char *situ_value_name(situ_value value) {
+  const struct node *node = node_of(value);
+  return node ? node->name : "";
+}
+
+const char *situ_value_op(situ_value value) {
+  const struct node *node = node_of(value);
+  return node ? node->schema->op->name : "";
+}
+
+situ_type situ_value_type(situ_value value) {
+  const struct output *output = output_of(value);
+  return output ? output->type : SITU_NO_TYPE;
+}
+
+situ_shape situ_value_shape(situ_value value) {
+  const struct output *output = output_of(value);
+  return output ? output->shape : SITU_ANY_SHAPE;
+}
+
+const char *situ_value_device(situ_value value) {
+  const struct node *node = node_of(value);
+  return node ? value.graph->specs[node->spec].canonical : "";
+}
+
+int situ_graph_count(const situ_graph *graph) { return graph ? graph->n_nodes : 0; }
+
+situ_value situ_graph_node(situ_graph *graph, int index) {
+  if (!graph || index < 0 || index >= graph->n_nodes) return graph_no_value(graph);
+  return graph_value(graph, graph->nodes[index]);
+}
+
+size_t graph_split(const char *text, size_t length, int32_t *output) {
+  const char *colon = memchr(text, ':', length);
+  *output = 0;
+  if (!colon) return length;
+  const char *end = text + length;
+  int64_t number = 0;
+  if (colon + 1 == end) return 0;
+  for (const char *at = colon + 1; at < end; at++) {
+    if (*at < '0' || *at > '9') return 0;
+    number = number * 10 + (*at - '0');
+    if (number > INT32_MAX) return 0;
+  }
+  *output = (int32_t)number;
+  return (size_t)(colon - text);
+}
+
+situ_value situ_graph_find(situ_graph *graph, const char *name) {
+  int32_t output = 0;
+  if (!graph || !name) return graph_no_value(graph);
+  const size_t length = graph_split(name, strlen(name), &output);
+  const int32_t id = length ? map_get(&graph->names, name, length) : -1;
+  if (id < 0) return graph_no_value(graph);
+  const struct node *node = graph->nodes[id];
+  if (!node->n_outputs && !name[length]) return graph_value(graph, node);
+  return situ_value_output(graph_value(graph, node), output);
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * grow.h: arrays that double. */
+#ifndef SITU_GRAPH_GROW_H
+#define SITU_GRAPH_GROW_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Room for twice the elements; false without memory, the array is then as it was. */
+static inline bool grow_array(void *array, int32_t *capacity, size_t size) {
+  if (*capacity > INT32_MAX / 2) return false;
+  const int32_t more = *capacity ? *capacity * 2 : 16;
+  void *grown = NULL; /* copied in and out, for `array` points to a pointer of any type */
+  memcpy(&grown, array, sizeof grown);
+  grown = realloc(grown, (size_t)more * size);
+  if (!grown) return false;
+  memcpy(array, &grown, sizeof grown);
+  *capacity = more;
+  return true;
+}
+
+/* Makes room for one more element behind `count` of them; false without memory. */
+#define GROW(array, count, capacity) \
+  ((count) < (capacity) || grow_array(&(array), &(capacity), sizeof *(array)))
+
+#endif

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * scope.c: see scope.h. A push that fails still pushes, so that its pop finds something. */
+#include "graph/scope.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "graph/build.h"
+#include "graph/grow.h"
+#include "graph/spec.h"
+
+bool scope_create(struct situ_graph *graph) {
+  graph->scopes = calloc(1, sizeof *graph->scopes);
+  return graph->scopes;
+}
+
+void scope_destroy(struct situ_graph *graph) {
+  struct scopes *scopes = graph->scopes;
+  if (!scopes) return;
+  names_free(&scopes->names);
+  free(scopes->devices);
+  free(scopes->prefixes);
+  free(scopes->controls);
+  free(scopes->colocates);
+  free(scopes->marks);
+  free(scopes);
+}
+
+const char *scope_prefix(const struct situ_graph *graph) {
+  const struct scopes *scopes = graph->scopes;
+  return scopes->n_prefixes ? scopes->prefixes[scopes->n_prefixes - 1] : "";
+}
+
+static const struct colocate_scope *top_colocate(const struct scopes *scopes) {
+  static const struct colocate_scope none = {0};
+  return scopes->n_colocates ? &scopes->colocates[scopes->n_colocates - 1] : &none;
+}
+
+static int32_t top_device(const struct scopes *scopes) {
+  const int32_t depth = scopes->n_devices;
+  return depth > top_colocate(scopes)->floor ? scopes->devices[depth - 1] : 0;
+}
+
+static void unbalanced(struct situ_graph *graph, const char *what) {
+  graph_fail(graph, INVALID("situ_%s_pop without situ_%s_push.", what, what));
+}
+
+/* Devices */
+
+void situ_device_push(situ_graph *graph, const char *device) {
+  if (!graph) return;
+  struct scopes *scopes = graph->scopes;
+  int32_t spec = 0;
+  if (device && !graph->error)
+    graph_fail(graph, spec_parse(graph, device, top_device(scopes), &spec));
+  if (!GROW(scopes->devices, scopes->n_devices, scopes->device_capacity))
+    graph_fail(graph, NO_MEMORY());
+  else
+    scopes->devices[scopes->n_devices++] = spec;
+}
+
+void situ_device_pop(situ_graph *graph) {
+  if (!graph) return;
+  if (graph->scopes->n_devices > top_colocate(graph->scopes)->floor)
+    graph->scopes->n_devices--;
+  else
+    unbalanced(graph, "device");
+}
+
+/* Names */
+
+/* The prefix of a scope inside the present one; NULL without memory. TensorFlow's rules: "" and
+ * NULL lead outside of all scopes, "a/" goes back into the scope a. */
+static const char *enter_scope(struct situ_graph *graph, const char *scope) {
+  const size_t length = scope ? strlen(scope) : 0;
+  if (!length) return "";
+  if (scope[length - 1] == '/') return arena_text(&graph->arena, scope, length);
+  const char *name = names_unique(&graph->scopes->names, &graph->arena, scope_prefix(graph), scope);
+  return name ? arena_format(&graph->arena, "%s/", name) : NULL;
+}
+
+void situ_name_push(situ_graph *graph, const char *scope) {
+  if (!graph) return;
+  struct scopes *scopes = graph->scopes;
+  const bool inside = *scope_prefix(graph);
+  if (scope && *scope && !(inside ? names_legal_inside(scope) : names_legal(scope)))
+    graph_fail(graph, INVALID("'%s' is not a valid scope name", scope));
+  const char *prefix = graph->error ? "" : enter_scope(graph, scope);
+  if (!prefix || !GROW(scopes->prefixes, scopes->n_prefixes, scopes->prefix_capacity))
+    graph_fail(graph, NO_MEMORY());
+  else
+    scopes->prefixes[scopes->n_prefixes++] = prefix;
+}
+
+void situ_name_pop(situ_graph *graph) {
+  if (!graph) return;
+  if (graph->scopes->n_prefixes)
+    graph->scopes->n_prefixes--;
+  else
+    unbalanced(graph, "name");
+}
+
+/* Control inputs */
+
+static situ_status read_controls(struct situ_graph *graph, const situ_value *values, int count,
+                                 struct control_scope *out) {
+  if (count < 0 || (count && !values))
+    return INVALID("situ_control_push: %d values at NULL.", count);
+  int32_t *nodes = ARENA_ARRAY(&graph->arena, int32_t, count);
+  if (!nodes) return NO_MEMORY();
+  for (int i = 0; i < count; i++) {
+    TRY(graph_check_value(graph, values[i], false, "situ_control_push", i));
+    nodes[i] = values[i].node;
+  }
+  *out = (struct control_scope){graph->n_nodes, count, nodes};
+  return NULL;
+}
+
+void situ_control_push(situ_graph *graph, const situ_value *values, int count) {
+  if (!graph) return;
+  struct scopes *scopes = graph->scopes;
+  struct control_scope scope = {0};
+  if (!graph->error) graph_fail(graph, read_controls(graph, values, count, &scope));
+  if (!GROW(scopes->controls, scopes->n_controls, scopes->control_capacity))
+    graph_fail(graph, NO_MEMORY());
+  else
+    scopes->controls[scopes->n_controls++] = scope;
+}
+
+void situ_control_pop(situ_graph *graph) {
+  if (!graph) return;
+  if (graph->scopes->n_controls)
+    graph->scopes->n_controls--;
+  else
+    unbalanced(graph, "control");
+}
+
+/* Whether an input was made inside the scope: then it runs after the scope's nodes already. */
+static bool is_dominated(const struct node *node, const struct control_scope *scope) {
+  for (int32_t i = 0; i < node->n_inputs; i++)
+    if (node->inputs[i].node >= scope->first) return true;
+  return false;
+}
+
+/* Forgets all marks, and makes room for those of all nodes. */
+static bool clear_marks(const struct situ_graph *graph, struct scopes *scopes) {
+  scopes->round++;
+  if (scopes->n_marks >= graph->n_nodes) return true;
+  uint32_t *marks = realloc(scopes->marks, (size_t)graph->node_capacity * sizeof *marks);
+  if (!marks) return false;
+  memset(marks + scopes->n_marks, 0,
+         (size_t)(graph->node_capacity - scopes->n_marks) * sizeof *marks);
+  scopes->marks = marks;
+  scopes->n_marks = graph->node_capacity;
+  return true;
+}
+
+/* Marks a node; false if it was marked before. */
+static bool mark(struct scopes *scopes, int32_t id) {
+  const bool is_new = scopes->marks[id] != scopes->round;
+  scopes->marks[id] = scopes->round;
+  return is_new;
+}
+
+/* Each node at most once, and no inputs. */
+static bool apply_controls(struct situ_graph *graph, struct node *node) {
+  struct scopes *scopes = graph->scopes;
+  int32_t most = 0;
+  for (int32_t i = 0; i < scopes->n_controls; i++) most += scopes->controls[i].count;
+  if (!most) return true;
+  int32_t *controls = ARENA_ARRAY(&graph->arena, int32_t, most);
+  if (!controls || !clear_marks(graph, scopes)) return false;
+  for (int32_t i = 0; i < node->n_inputs; i++) mark(scopes, node->inputs[i].node);
+  for (int32_t i = 0; i < scopes->n_controls; i++) {
+    const struct control_scope *scope = &scopes->controls[i];
+    if (is_dominated(node, scope)) continue;
+    for (int32_t k = 0; k < scope->count; k++)
+      if (mark(scopes, scope->nodes[k])) controls[node->n_controls++] = scope->nodes[k];
+  }
+  node->controls = controls;
+  return true;
+}
+
+/* Colocation */
+
+static int compare_texts(const void *a, const void *b) {
+  return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* The groups of the scopes outside and of the node, sorted, each once. */
+static bool join_groups(struct situ_graph *graph, const struct node *node,
+                        struct colocate_scope *scope) {
+  const struct colocate_scope *outer = top_colocate(graph->scopes);
+  const int32_t own = node->n_groups ? node->n_groups : 1;
+  const char **groups = ARENA_ARRAY(&graph->arena, const char *, outer->n_groups + own);
+  if (!groups) return false;
+  int32_t count = 0;
+  for (int32_t i = 0; i < outer->n_groups; i++) groups[count++] = outer->groups[i];
+  for (int32_t i = 0; i < own; i++) groups[count++] = node->n_groups ? node->groups[i] : node->name;
+  qsort(groups, (size_t)count, sizeof *groups, compare_texts);
+  int32_t kept = 0;
+  for (int32_t i = 0; i < count; i++)
+    if (!i || strcmp(groups[i], groups[kept - 1])) groups[kept++] = groups[i];
+  scope->groups = groups;
+  scope->n_groups = kept;
+  return true;
+}
+
+void situ_colocate_push(situ_graph *graph, situ_value value) {
+  if (!graph) return;
+  struct scopes *scopes = graph->scopes;
+  struct colocate_scope scope = {.floor = scopes->n_devices};
+  if (!graph->error)
+    graph_fail(graph, graph_check_value(graph, value, false, "situ_colocate_push", 0));
+  if (!graph->error) {
+    const struct node *node = graph->nodes[value.node];
+    const int32_t outer = top_colocate(scopes)->spec;
+    scope.spec = outer ? outer : node->spec;
+    if (!join_groups(graph, node, &scope)) graph_fail(graph, NO_MEMORY());
+  }
+  if (!GROW(scopes->colocates, scopes->n_colocates, scopes->colocate_capacity))
+    graph_fail(graph, NO_MEMORY());
+  else
+    scopes->colocates[scopes->n_colocates++] = scope;
+}
+
+void situ_colocate_pop(situ_graph *graph) {
+  if (!graph) return;
+  struct scopes *scopes = graph->scopes;
+  if (!scopes->n_colocates) {
+    unbalanced(graph, "colocate");
+    return;
+  }
+  const int32_t floor = scopes->colocates[--scopes->n_colocates].floor;
+  if (scopes->n_devices > floor) {
+    scopes->n_devices = floor;
+    graph_fail(graph, INVALID("situ_colocate_pop before situ_device_pop of a scope inside."));
+  }
+}
+
+bool scope_apply(struct situ_graph *graph, struct node *node) {
+  const struct scopes *scopes = graph->scopes;
+  const struct colocate_scope *colocate = top_colocate(scopes);
+  node->spec = colocate->spec ? colocate->spec : top_device(scopes);
+  node->groups = colocate->groups;
+  node->n_groups = colocate->n_groups;
+  return !scopes->n_controls || apply_controls(graph, node);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * spec.c: see spec.h. */
+#include "graph/spec.h"
+
+#include <string.h>
+
+#include "graph/grow.h"
+
+int32_t spec_intern(struct situ_graph *graph, const struct device_name *name, const char *written) {
+  char canonical[NAME_SIZE];
+  name_print(name, canonical, sizeof canonical);
+  if (!written) written = canonical;
+  /* Equal devices that were written differently are different, so that errors can quote each. An
+   * index without a kind is lost in the canonical form. */
+  const char *key = arena_format(&graph->arena, "%s\n%s\n%d", canonical, written,
+                                 name->has_index ? (int)name->index : -1);
+  if (!key) return -1;
+  const int32_t found = map_get(&graph->spec_numbers, key, strlen(key));
+  if (found >= 0) return found;
+  if (!GROW(graph->specs, graph->n_specs, graph->spec_capacity)) return -1;
+  const struct spec spec = {*name, arena_text(&graph->arena, canonical, strlen(canonical)),
+                            arena_text(&graph->arena, written, strlen(written))};
+  if (!spec.canonical || !spec.written) return -1;
+  if (!map_put(&graph->spec_numbers, key, graph->n_specs)) return -1;
+  graph->specs[graph->n_specs] = spec;
+  return graph->n_specs++;
+}
+
+situ_status spec_parse(struct situ_graph *graph, const char *written, int32_t outer, int32_t *out) {
+  struct device_name inner = {0}, merged = {0};
+  TRY(name_parse_any(written, &inner));
+  const struct spec around = graph->specs[outer];
+  name_nest(&around.name, &inner, &merged);
+  /* Quote the one scope that gave the whole device. */
+  if (name_equal(&merged, &around.name))
+    *out = outer;
+  else
+    *out = spec_intern(graph, &merged, name_equal(&merged, &inner) ? written : NULL);
+  return *out < 0 ? NO_MEMORY() : NULL;
+}
