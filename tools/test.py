@@ -31,8 +31,10 @@ def count(case):
     text = case.findtext("system-out") or ""
     passed = sum(map(int, PASSED.findall(text)))
     failed = sum(map(int, FAILED.findall(text)))
-    if case.get("status") == "fail" and not failed:
-        failed = 1  # it crashed, or a sanitizer stopped it
+    skipped = case.find("skipped")
+    missing = skipped is not None and "SKIP" not in skipped.get("message", "")
+    if (case.get("status") == "fail" or missing) and not failed:
+        failed = 1  # it crashed, a sanitizer stopped it, or it was not built
     if case.get("status") == "run" and not passed:
         passed = sum(map(int, RAN.findall(text))) or 1
     return passed, failed
