@@ -34,7 +34,11 @@
 #define SITU_HOST 1
 
 /* OpenCL's words for types. bool is stored as uchar. */
+typedef int8_t i8;
+typedef uint8_t u8;
+typedef int32_t i32;
 typedef int64_t i64;
+typedef uint32_t u32;
 typedef uint64_t u64;
 typedef unsigned char uchar;
 typedef unsigned int uint;

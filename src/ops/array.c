@@ -1,7 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
- * array.c: values as they are: constants, placeholders, other shapes of the same elements. */
+ * array.c: values as they are: constants, placeholders, shapes, other shapes of the same elements.
+ */
+#include "ops/broadcast.h"
 #include "ops/ops.h"
+#include "ops/strided.h"
 #include "tensor/shape.h"
+
+#define KERNELS "ops/array.cl"
+#include "kernel/types.h"
+
+KERNEL_TABLE(put_integers, INTEGER);
+
+/* Constants and placeholders */
 
 static situ_status const_shape(struct call *call) {
   const situ_tensor *value = call_attr(call, "value")->tensor;
@@ -19,21 +29,179 @@ static situ_status placeholder_shape(struct call *call) {
   return shape_check(&call->out[0].shape);
 }
 
+static situ_status default_shape(struct call *call) {
+  const situ_shape *declared = call_attr(call, "shape")->shape;
+  char a[256], b[256];
+  if (!shape_compatible(declared, &call->in[0].shape))
+    return INVALID("The default has shape %s, which is not compatible with %s",
+                   shape_print(&call->in[0].shape, a), shape_print(declared, b));
+  call->out[0].shape = *declared;
+  if (call->to) call->out[0].shape = call->in[0].shape;
+  return shape_check(declared);
+}
+
+/* Shapes as values */
+
+static situ_status shape_shape(struct call *call) {
+  const int rank = call->in[0].shape.rank;
+  call->out[0].shape = (situ_shape){1, {rank == SITU_ANY ? SITU_ANY : rank}};
+  return NULL;
+}
+
+static situ_status put_integers(struct call *call, const int64_t *values, int n) {
+  return LAUNCH(call, &put_integers_kernel, call->out[0].type, n, 0, 0, ARG_OUT(call, 0),
+                ARG_INTS(values), ARG_INT(n));
+}
+
+static situ_status record_shape(struct call *call) {
+  return put_integers(call, call->in[0].shape.dim, call->in[0].shape.rank);
+}
+
+static situ_status record_size(struct call *call) {
+  return put_integers(call, (int64_t[SITU_MAX_RANK]){situ_shape_count(call->in[0].shape)}, 1);
+}
+
+static situ_status record_rank(struct call *call) {
+  return put_integers(call, (int64_t[SITU_MAX_RANK]){call->in[0].shape.rank}, 1);
+}
+
+/* Other shapes of the same elements */
+
+/* The product of the known dimensions, and the place of the last unknown one or -1. */
+static int64_t known_product(const situ_shape *shape, int *unknown) {
+  int64_t product = 1;
+  *unknown = -1;
+  for (int d = 0; d < shape->rank; d++) {
+    if (shape->dim[d] == SITU_ANY)
+      *unknown = d;
+    else
+      product *= shape->dim[d];
+  }
+  return product;
+}
+
+static situ_status reshape_shape(struct call *call) {
+  situ_shape *out = &call->out[0].shape;
+  int open, given = 0;
+  TRY(op_host_shape(call, 1, true, out));
+  if (out->rank == SITU_ANY || !call->in[1].value) return NULL;
+  for (int d = 0; d < out->rank; d++) given += out->dim[d] == SITU_ANY;
+  if (given > 1) return INVALID("Only one input size may be -1, but %d are", given);
+  const int64_t count = situ_shape_count(call->in[0].shape), product = known_product(out, &open);
+  if (count == SITU_ANY) return NULL;
+  if (open >= 0 && product > 0 && count % product == 0) out->dim[open] = count / product;
+  if (open >= 0 && product == 0 && count == 0) out->dim[open] = 0;
+  if (situ_shape_count(*out) == count) return NULL;
+  if (open >= 0)
+    return INVALID(
+        "Input to reshape is a tensor with %lld values, but the requested shape "
+        "requires a multiple of %lld",
+        (long long)count, (long long)product);
+  return INVALID("Input to reshape is a tensor with %lld values, but the requested shape has %lld",
+                 (long long)count, (long long)product);
+}
+
+static situ_status expand_shape(struct call *call) {
+  const situ_shape *in = &call->in[0].shape;
+  situ_shape *out = &call->out[0].shape;
+  int64_t axis = 0;
+  bool known;
+  int at;
+  *out = SITU_ANY_SHAPE;
+  TRY(op_host_scalar(call, 1, &axis, &known));
+  if (!known || in->rank == SITU_ANY) return NULL;
+  if (in->rank == SITU_MAX_RANK)
+    return INVALID("A tensor has at most %d dimensions", (int)SITU_MAX_RANK);
+  TRY(op_wrap_axis(axis, in->rank + 1, &at));
+  out->rank = in->rank + 1;
+  for (int d = 0; d < out->rank; d++) out->dim[d] = d == at ? 1 : in->dim[d - (d > at)];
+  return NULL;
+}
+
+static situ_status squeeze_shape(struct call *call) {
+  const situ_shape *in = &call->in[0].shape;
+  const struct attr_value *dims = call_attr(call, "squeeze_dims");
+  situ_shape *out = &call->out[0].shape;
+  unsigned marked = 0;
+  bool unknown = false;
+  *out = SITU_ANY_SHAPE;
+  if (in->rank == SITU_ANY) return NULL;
+  for (int64_t i = 0; i < dims->list.count; i++) {
+    int at;
+    TRY(op_wrap_axis(dims->list.items[i], in->rank, &at));
+    if (in->dim[at] != 1 && in->dim[at] != SITU_ANY)
+      return INVALID("Can not squeeze dim[%d], expected a dimension of 1, got %lld", at,
+                     (long long)in->dim[at]);
+    marked |= 1u << at;
+  }
+  out->rank = 0;
+  for (int d = 0; d < in->rank; d++) {
+    unknown = unknown || (dims->list.count == 0 && in->dim[d] == SITU_ANY);
+    const bool squeezed = dims->list.count ? marked >> d & 1 : in->dim[d] == 1;
+    if (!squeezed) out->dim[out->rank++] = in->dim[d];
+  }
+  if (unknown) *out = SITU_ANY_SHAPE;
+  return NULL;
+}
+
+/* Repetition */
+
+static situ_status fill_shape(struct call *call) {
+  TRY(op_need_rank(call, 1, 0, "value"));
+  return op_host_shape(call, 0, false, &call->out[0].shape);
+}
+
+static situ_status record_fill(struct call *call) {
+  return strided_fill(call, call->out[0].type, call->in[1].slot, call->out[0].slot,
+                      situ_shape_count(call->out[0].shape));
+}
+
+static situ_status broadcast_to_shape(struct call *call) {
+  situ_shape met;
+  char a[256], b[256];
+  TRY(op_host_shape(call, 1, false, &call->out[0].shape));
+  const situ_shape *in = &call->in[0].shape, *out = &call->out[0].shape;
+  if (shape_broadcast(in, out, &met) && shape_compatible(&met, out)) return NULL;
+  return INVALID("Incompatible shapes: %s vs. %s", shape_print(in, a), shape_print(out, b));
+}
+
+static situ_status record_broadcast_to(struct call *call) {
+  struct broadcast b;
+  struct view view = {.rank = SITU_MAX_RANK};
+  broadcast_plan(&call->out[0].shape, (const situ_shape *[]){&call->in[0].shape}, 1, &b);
+  for (int d = 0; d < SITU_MAX_RANK; d++) {
+    view.dim[d] = b.dim[d];
+    view.stride[d] = b.stride[0][d];
+  }
+  return strided_copy(call, call->out[0].type, call->in[0].slot, &view, call->out[0].slot);
+}
+
+#define ALL_DEVICES "CPU GPU(" NUMERIC ")"
+
 static const struct op rows[] = {
     {.name = "Const",
      .outputs = "output:dtype",
      .attrs = "value:tensor dtype:type",
      .doc = "A constant tensor.",
-     .devices = "CPU GPU(" NUMERIC ")",
+     .devices = ALL_DEVICES,
      .flags = OP_CONSTANT,
      .shape = const_shape},
     {.name = "Placeholder",
      .outputs = "output:dtype",
      .attrs = "dtype:type shape:shape=<unknown>",
      .doc = "A value that every run must be given.",
-     .devices = "CPU GPU(" NUMERIC ")",
+     .devices = ALL_DEVICES,
      .flags = OP_FED,
      .shape = placeholder_shape},
+    {.name = "PlaceholderWithDefault",
+     .inputs = "input:dtype",
+     .outputs = "output:dtype",
+     .attrs = "dtype:type shape:shape",
+     .doc = "A value that a run may be given; else it is the input.",
+     .samples = "shape=[?,3] [2,3]; shape=<unknown> [4]",
+     .devices = ALL_DEVICES,
+     .flags = OP_ALIAS,
+     .shape = default_shape},
     {.name = "Identity",
      .inputs = "input:T",
      .outputs = "output:T",
@@ -41,7 +209,17 @@ static const struct op rows[] = {
      .python = "identity",
      .doc = "The input itself.",
      .samples = "[3,4]; []",
-     .devices = "CPU GPU(" NUMERIC ")",
+     .devices = ALL_DEVICES,
+     .flags = OP_ALIAS,
+     .shape = op_same_shape},
+    {.name = "StopGradient",
+     .inputs = "input:T",
+     .outputs = "output:T",
+     .attrs = "T:type",
+     .python = "stop_gradient",
+     .doc = "The input itself, through which no gradient flows.",
+     .samples = "[3,4]",
+     .devices = ALL_DEVICES,
      .flags = OP_ALIAS,
      .shape = op_same_shape},
     {.name = "NoOp",
@@ -49,6 +227,93 @@ static const struct op rows[] = {
      .doc = "Does nothing; serves to run other nodes before it.",
      .devices = EVERYWHERE,
      .shape = op_no_shape},
+    {.name = "Shape",
+     .inputs = "input:T",
+     .outputs = "output:out_type",
+     .attrs = "T:type out_type:{int32 int64}=int32",
+     .python = "shape",
+     .doc = "The dimensions of the input.",
+     .samples = "[3,4]; []; out_type=int64 [2,0,5]",
+     .devices = EVERYWHERE,
+     .flags = OP_SHAPE_ONLY,
+     .shape = shape_shape,
+     .record = record_shape},
+    {.name = "Size",
+     .inputs = "input:T",
+     .outputs = "output:out_type",
+     .attrs = "T:type out_type:{int32 int64}=int32",
+     .python = "size",
+     .doc = "The number of elements of the input.",
+     .samples = "[3,4]; []; out_type=int64 [2,0,5]",
+     .devices = EVERYWHERE,
+     .flags = OP_SHAPE_ONLY,
+     .shape = op_scalar_shape,
+     .record = record_size},
+    {.name = "Rank",
+     .inputs = "input:T",
+     .outputs = "output:int32",
+     .attrs = "T:type",
+     .python = "rank",
+     .doc = "The number of dimensions of the input.",
+     .samples = "[3,4]; []",
+     .devices = EVERYWHERE,
+     .flags = OP_SHAPE_ONLY,
+     .shape = op_scalar_shape,
+     .record = record_rank},
+    {.name = "Reshape",
+     .inputs = "tensor:T shape:Tshape",
+     .outputs = "output:T",
+     .attrs = "T:type Tshape:{int32 int64}=int32",
+     .python = "reshape",
+     .doc = "The same elements in another shape; one dimension may be -1: what is left.",
+     .samples = "[3,4] [2]=2,6; [3,4] [2]=-1,2; [1] [0]=; Tshape=int64 [2,0] [2]=0,5",
+     .host = "shape",
+     .devices = ALL_DEVICES,
+     .flags = OP_ALIAS,
+     .shape = reshape_shape},
+    {.name = "ExpandDims",
+     .inputs = "input:T dim:Tdim",
+     .outputs = "output:T",
+     .attrs = "T:type Tdim:{int32 int64}=int32",
+     .python = "expand_dims",
+     .doc = "The same elements with one more dimension of 1 in front of dimension `dim`.",
+     .samples = "[3,4] []=0; [3,4] []=-1; [3,4] []=1; Tdim=int64 [] []=0",
+     .host = "dim",
+     .devices = ALL_DEVICES,
+     .flags = OP_ALIAS,
+     .shape = expand_shape},
+    {.name = "Squeeze",
+     .inputs = "input:T",
+     .outputs = "output:T",
+     .attrs = "T:type squeeze_dims:list(int)=[]",
+     .python = "squeeze",
+     .doc = "The same elements without the dimensions of 1, all or those listed.",
+     .samples = "[1,3,1,4]; squeeze_dims=[0] [1,3,1]; squeeze_dims=[-1] [1,3,1]",
+     .devices = ALL_DEVICES,
+     .flags = OP_ALIAS,
+     .shape = squeeze_shape},
+    {.name = "Fill",
+     .inputs = "dims:index_type value:T",
+     .outputs = "output:T",
+     .attrs = "T:{" NUMERIC "} index_type:{int32 int64}=int32",
+     .python = "fill",
+     .doc = "A tensor of shape dims whose elements are all the value.",
+     .samples = "[2]=3,4 []; [0]= []; index_type=int64 [1]=5 []; [2]=3,0 []",
+     .host = "dims",
+     .devices = EVERYWHERE,
+     .shape = fill_shape,
+     .record = record_fill},
+    {.name = "BroadcastTo",
+     .inputs = "input:T shape:Tidx",
+     .outputs = "output:T",
+     .attrs = "T:{" NUMERIC "} Tidx:{int32 int64}=int32",
+     .python = "broadcast_to",
+     .doc = "The input repeated along dimensions of 1, and new ones in front, up to the shape.",
+     .samples = "[3,1] [2]=3,4; [] [2]=2,3; Tidx=int64 [4] [3]=2,3,4; [2,1,3,1] [4]=2,5,3,4",
+     .host = "shape",
+     .devices = EVERYWHERE,
+     .shape = broadcast_to_shape,
+     .record = record_broadcast_to},
 };
 
 OP_FAMILY(array, rows);

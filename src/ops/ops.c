@@ -2,6 +2,8 @@
  * ops.c: the table of all families, and what their files share. */
 #include "ops/ops.h"
 
+#include "tensor/shape.h"
+
 const struct op_family *const op_families[] = {
 #define FAMILY(name) &name##_family,
     OP_FAMILIES(FAMILY)
@@ -38,6 +40,62 @@ situ_status op_host_scalar(const struct call *call, int input, int64_t *value, b
   if (count != 1) return INVALID("Input %d must be one number but has %d", input, count);
   *value = items[0];
   return NULL;
+}
+
+/* Element 0 as a number. */
+static double first_number(const situ_tensor *tensor) {
+  const void *data = situ_tensor_data(tensor);
+  switch (situ_tensor_type(tensor)) {
+    case SITU_FLOAT:
+      return (double)*(const float *)data;
+    case SITU_DOUBLE:
+      return *(const double *)data;
+    case SITU_INT32:
+      return *(const int32_t *)data;
+    case SITU_INT64:
+      return (double)*(const int64_t *)data;
+    case SITU_INT8:
+      return *(const int8_t *)data;
+    case SITU_UINT8:
+      return *(const uint8_t *)data;
+    default:
+      return 0;
+  }
+}
+
+situ_status op_host_number(const struct call *call, int input, double *value, bool *known) {
+  const struct operand *in = &call->in[input];
+  *known = in->value != NULL;
+  if (!*known) return NULL;
+  if (situ_shape_count(in->shape) != 1)
+    return INVALID("Input %d must be one number but has %lld", input,
+                   (long long)situ_shape_count(in->shape));
+  *value = first_number(in->value);
+  return NULL;
+}
+
+situ_status op_host_shape(const struct call *call, int input, bool open, situ_shape *out) {
+  const situ_shape *shape = &call->in[input].shape;
+  int64_t dims[SITU_MAX_RANK];
+  int count;
+  *out = SITU_ANY_SHAPE;
+  TRY(op_need_rank(call, input, 1, "shape"));
+  if (shape->rank == 1 && shape->dim[0] > SITU_MAX_RANK)
+    return INVALID("A shape of %lld dimensions; at most %d are possible", (long long)shape->dim[0],
+                   (int)SITU_MAX_RANK);
+  TRY(call_integers(call, input, dims, &count));
+  if (count == SITU_ANY) {
+    if (shape->rank == 1 && shape->dim[0] != SITU_ANY) out->rank = (int)shape->dim[0];
+    for (int d = 0; d < out->rank; d++) out->dim[d] = SITU_ANY;
+    return NULL;
+  }
+  out->rank = count;
+  for (int d = 0; d < count; d++) {
+    if (dims[d] < (open ? -1 : 0))
+      return INVALID("Dimension %d must be >= 0, but is %lld", d, (long long)dims[d]);
+    out->dim[d] = dims[d];
+  }
+  return shape_check(out);
 }
 
 situ_status op_wrap_axis(int64_t axis, int rank, int *out) {

@@ -6,7 +6,7 @@
 #include "schema/op.h"
 
 /* Every family once; X_family is defined by its file. */
-#define OP_FAMILIES(X) X(array) X(elementwise)
+#define OP_FAMILIES(X) X(array) X(elementwise) X(cast) X(pointwise)
 
 #define OP_FAMILY_EXTERN(name) extern const struct op_family name##_family;
 OP_FAMILIES(OP_FAMILY_EXTERN)
@@ -36,6 +36,15 @@ situ_status op_need_rank(const struct call *call, int i, int rank, const char *w
 /* The one value of an integer input; *known is false while it is not known. */
 situ_status op_host_scalar(const struct call *call, int input, int64_t *value,
                            bool *known) SITU_MUST_USE;
+
+/* The one value of a numeric input of any type; *known is false while it is not known. */
+situ_status op_host_number(const struct call *call, int input, double *value,
+                           bool *known) SITU_MUST_USE;
+
+/* The shape that an integer input holds; dimensions (or all) are SITU_ANY while they are not known.
+ * A dimension of -1 stays -1 where `open` allows it. */
+situ_status op_host_shape(const struct call *call, int input, bool open,
+                          situ_shape *out) SITU_MUST_USE;
 
 /* An axis of -rank <= axis < rank, made positive; the error is TensorFlow's. */
 situ_status op_wrap_axis(int64_t axis, int rank, int *out) SITU_MUST_USE;

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * cast.cl: a kernel for each type of the result, in all types of the input. Reals become small
+ * integers through int, so that they wrap alike everywhere. */
+#if T_IS_REAL
+#define whole(x) (i32)(x)
+#else
+#define whole(x) (x)
+#endif
+
+#define CAST(word, D, f)                                   \
+  KERNEL(cast_##word, IN(T, x_), OUT(D, y_), SIZE(n)) {    \
+    EACH(i, n);                                            \
+    const C x = (C)x_[i];                                  \
+    y_[i] = (D)(f);                                        \
+  }
+
+CAST(float, float, x)
+CAST(double, double, x)
+CAST(half, half, x)
+CAST(int32, i32, x)
+CAST(int64, i64, x)
+CAST(int8, i8, whole(x))
+CAST(uint8, u8, whole(x))
+CAST(truth, u8, x != 0)
+
+#undef CAST
+#undef whole

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * pointwise.c: element-wise ops that are more than an expression. */
+#include "ops/broadcast.h"
+#include "ops/ops.h"
+#include "ops/strided.h"
+#include "tensor/shape.h"
+
+#define KERNELS "ops/pointwise.cl"
+#include "kernel/types.h"
+#define KERNELS "ops/select.cl"
+#include "kernel/sizes.h"
+
+KERNEL_TABLE(put_number, ANY);
+KERNEL_TABLE(sum3, NUMBER);
+KERNEL_TABLE(sum4, NUMBER);
+KERNEL_TABLE(clip, NUMBER);
+KERNEL_TABLE(leaky_relu, REAL);
+KERNEL_TABLE(select, BITS);
+KERNEL_TABLE(select_wide, BITS);
+
+static struct side side_of(const struct operand *operand) {
+  return (struct side){operand->slot, &operand->shape};
+}
+
+/* Select */
+
+static situ_status select_shape(struct call *call) {
+  const situ_shape *c = &call->in[0].shape, *x = &call->in[1].shape, *y = &call->in[2].shape;
+  char a[256], b[256];
+  if (!shape_compatible(x, y))
+    return INVALID("'then' and 'else' must have the same size.  but received: %s vs. %s",
+                   shape_print(x, a), shape_print(y, b));
+  call->out[0].shape = shape_merge(x, y);
+  const bool vector = c->rank == 1 && x->rank > 1;
+  const situ_shape first = {1, {x->dim[0]}};
+  if (c->rank == SITU_ANY || c->rank == 0 || x->rank == SITU_ANY) return NULL;
+  if (shape_compatible(c, vector ? &first : x)) return NULL;
+  return INVALID(
+      "'then' must have the same shape as 'cond' or its first dimension; "
+      "received: %s vs. %s",
+      shape_print(x, a), shape_print(c, b));
+}
+
+static situ_status record_selection(struct call *call, const situ_shape *condition) {
+  const situ_type type = call->out[0].type;
+  struct broadcast b;
+  broadcast_plan(&call->out[0].shape,
+                 (const situ_shape *[]){condition, &call->in[1].shape, &call->in[2].shape}, 3, &b);
+  if (b.flat)
+    return LAUNCH(call, &select_kernel, type, b.count, GRAIN, (double)b.count, ARG_IN(call, 0),
+                  ARG_IN(call, 1), ARG_IN(call, 2), ARG_OUT(call, 0), ARG_INT(b.stride[0][7]),
+                  ARG_INT(b.stride[1][7]), ARG_INT(b.stride[2][7]), ARG_INT(b.count));
+  return LAUNCH(call, &select_wide_kernel, type, b.count, GRAIN, (double)b.count, ARG_IN(call, 0),
+                ARG_IN(call, 1), ARG_IN(call, 2), ARG_OUT(call, 0), ARG_INTS(b.dim),
+                ARG_INTS(b.stride[0]), ARG_INTS(b.stride[1]), ARG_INTS(b.stride[2]),
+                ARG_INT(b.count));
+}
+
+static situ_status record_select_v2(struct call *call) {
+  return record_selection(call, &call->in[0].shape);
+}
+
+/* A condition of rank 1 chooses among rows. */
+static situ_status record_select(struct call *call) {
+  situ_shape condition = call->in[0].shape;
+  if (condition.rank == 1) condition.rank = call->out[0].shape.rank;
+  for (int d = 1; d < condition.rank && call->in[0].shape.rank == 1; d++) condition.dim[d] = 1;
+  return record_selection(call, &condition);
+}
+
+/* Sums */
+
+static situ_status sum_shape(struct call *call) {
+  situ_shape shape = call->in[0].shape;
+  for (int i = 1; i < call->n_in; i++) {
+    char a[256], b[256];
+    if (!shape_compatible(&shape, &call->in[i].shape))
+      return INVALID(
+          "Inputs to operation %s of type AddN must have the same size and shape.  "
+          "Input 0: %s != input %d: %s",
+          call->node, shape_print(&call->in[0].shape, a), i, shape_print(&call->in[i].shape, b));
+    shape = shape_merge(&shape, &call->in[i].shape);
+  }
+  call->out[0].shape = shape;
+  return NULL;
+}
+
+/* The first launch adds up to four inputs; each later one up to three to what is there. */
+static situ_status record_sum(struct call *call) {
+  const int64_t n = situ_shape_count(call->out[0].shape);
+  const situ_type type = call->out[0].type;
+  struct launch_arg so_far = ARG_IN(call, 0);
+  const struct launch_arg out = ARG_OUT(call, 0);
+  if (call->n_in == 1)
+    return strided_rows(call, type, so_far.slot, out.slot, &(struct rows){.count = 1, .length = n});
+  for (int i = 1; i < call->n_in; so_far = out) {
+    const int left = call->n_in - i;
+    if (left >= 3) {
+      TRY(LAUNCH(call, &sum4_kernel, type, n, GRAIN, 3.0 * (double)n, so_far, ARG_IN(call, i),
+                 ARG_IN(call, i + 1), ARG_IN(call, i + 2), out, ARG_INT(n)));
+    } else if (left == 2) {
+      TRY(LAUNCH(call, &sum3_kernel, type, n, GRAIN, 2.0 * (double)n, so_far, ARG_IN(call, i),
+                 ARG_IN(call, i + 1), out, ARG_INT(n)));
+    } else {
+      TRY(LAUNCH(call, elementwise_add[0], type, n, GRAIN, (double)n, so_far, ARG_IN(call, i), out,
+                 ARG_INT(1), ARG_INT(1), ARG_INT(n)));
+    }
+    i += left >= 3 ? 3 : left;
+  }
+  return NULL;
+}
+
+/* Biases */
+
+/* Which dimension of the value the bias goes along. */
+static int bias_axis(const struct call *call) {
+  const bool first = call_text(call, "data_format")[1] == 'C';
+  return first ? 1 : call->in[0].shape.rank - 1;
+}
+
+static situ_status bias_shape(struct call *call) {
+  const situ_shape *value = &call->in[0].shape, *bias = &call->in[1].shape;
+  call->out[0].shape = *value;
+  TRY(op_need_rank(call, 1, 1, "Biases must be 1D: they"));
+  if (value->rank == SITU_ANY) return NULL;
+  if (value->rank < 2) return INVALID("Input tensor must be at least 2D");
+  const int64_t size = value->dim[bias_axis(call)];
+  if (bias->rank == SITU_ANY || bias->dim[0] == SITU_ANY || size == SITU_ANY) return NULL;
+  if (bias->dim[0] == size) return NULL;
+  char a[256], b[256];
+  return INVALID("Must provide as many biases as the last dimension of the input tensor: %s vs. %s",
+                 shape_print(bias, a), shape_print(value, b));
+}
+
+static situ_status record_bias(struct call *call) {
+  situ_shape bias = {.rank = call->in[0].shape.rank};
+  for (int d = 0; d < bias.rank; d++) bias.dim[d] = 1;
+  bias.dim[bias_axis(call)] = call->in[1].shape.dim[0];
+  return broadcast_record(call, elementwise_add, call->out[0].type, 1, side_of(&call->in[0]),
+                          (struct side){call->in[1].slot, &bias}, side_of(&call->out[0]));
+}
+
+/* Clipping */
+
+static situ_status clip_shape(struct call *call) {
+  TRY(broadcast_shape(call));
+  char a[256], b[256];
+  if (!shape_compatible(&call->out[0].shape, &call->in[0].shape))
+    return INVALID("The bounds must be scalars or have the shape of the input: %s vs. %s",
+                   shape_print(&call->out[0].shape, a), shape_print(&call->in[0].shape, b));
+  call->out[0].shape = call->in[0].shape;
+  return NULL;
+}
+
+static situ_status record_clip(struct call *call) {
+  const int64_t n = situ_shape_count(call->out[0].shape);
+  const situ_type type = call->out[0].type;
+  const struct side x = side_of(&call->in[0]), low = side_of(&call->in[1]),
+                    high = side_of(&call->in[2]), y = side_of(&call->out[0]);
+  if (situ_shape_count(*low.shape) == 1 && situ_shape_count(*high.shape) == 1)
+    return LAUNCH(call, &clip_kernel, type, n, GRAIN, 2.0 * (double)n, ARG_IN(call, 0),
+                  ARG_IN(call, 1), ARG_IN(call, 2), ARG_OUT(call, 0), ARG_INT(n));
+  TRY(broadcast_record(call, elementwise_least, type, 1, x, high, y));
+  return broadcast_record(call, elementwise_greatest, type, 1, y, low, y);
+}
+
+/* Numbers */
+
+static situ_status record_leaky_relu(struct call *call) {
+  const int64_t n = situ_shape_count(call->out[0].shape);
+  return LAUNCH(call, &leaky_relu_kernel, call->out[0].type, n, GRAIN, (double)n, ARG_IN(call, 0),
+                ARG_OUT(call, 0), ARG_NUM(call_real(call, "alpha")), ARG_INT(n));
+}
+
+static situ_status put_number(struct call *call, double number) {
+  const int64_t n = situ_shape_count(call->out[0].shape);
+  return LAUNCH(call, &put_number_kernel, call->out[0].type, n, GRAIN, 0, ARG_OUT(call, 0),
+                ARG_NUM(number), ARG_INT(n));
+}
+
+static situ_status record_zeros(struct call *call) { return put_number(call, 0); }
+static situ_status record_ones(struct call *call) { return put_number(call, 1); }
+
+static const struct op rows[] = {
+    {.name = "Select",
+     .inputs = "condition:bool t:T e:T",
+     .outputs = "output:T",
+     .attrs = "T:{" NUMERIC "}",
+     .doc = "The elements of t where the condition holds, those of e elsewhere. t and e have one "
+            "shape; the condition has it too, or is one value, or chooses rows.",
+     .samples = "[3,4] [3,4] [3,4]; [] [3,4] [3,4]; [3] [3,4] [3,4]; [2,0] [2,0] [2,0]",
+     .devices = EVERYWHERE,
+     .flags = OP_INPLACE,
+     .shape = select_shape,
+     .record = record_select},
+    {.name = "SelectV2",
+     .inputs = "condition:bool t:T e:T",
+     .outputs = "output:T",
+     .attrs = "T:{" NUMERIC "}",
+     .python = "where",
+     .doc = "The elements of t where the condition holds, those of e elsewhere, with broadcasting.",
+     .samples = "[3,4] [3,4] [3,4]; [3,1] [4] []; [2,3,1] [1,4] [3,1]; [] [] []; [4] [3,4] [1]",
+     .devices = EVERYWHERE,
+     .flags = OP_INPLACE,
+     .shape = broadcast_shape,
+     .record = record_select_v2},
+    {.name = "AddN",
+     .inputs = "inputs:N*T",
+     .outputs = "sum:T",
+     .attrs = "N:int>=1 T:{" WORDS_NUMBER "}",
+     .python = "add_n math.add_n",
+     .doc = "The sum of all inputs, which have one shape.",
+     .samples = "[3,4]; [3,4] [3,4]; [5] [5] [5]; [5] [5] [5] [5]; [2,2] [2,2] [2,2] [2,2] [2,2] "
+                "[2,2]",
+     .devices = EVERYWHERE,
+     .flags = OP_INPLACE_FIRST,
+     .shape = sum_shape,
+     .record = record_sum},
+    {.name = "BiasAdd",
+     .inputs = "value:T bias:T",
+     .outputs = "output:T",
+     .attrs = "T:{" WORDS_NUMBER "} data_format:{'NHWC','NCHW'}='NHWC'",
+     .python = "nn.bias_add",
+     .doc = "The value plus one bias for each channel, which is the last dimension (NHWC) or the "
+            "second (NCHW).",
+     .samples = "[2,3] [3]; [2,4,5,3] [3]; data_format='NCHW' [2,3,4,5] [3]; "
+                "data_format='NCHW' [2,3] [3]",
+     .devices = EVERYWHERE,
+     .flags = OP_INPLACE_FIRST,
+     .shape = bias_shape,
+     .record = record_bias},
+    {.name = "ClipByValue",
+     .inputs = "t:T clip_value_min:T clip_value_max:T",
+     .outputs = "output:T",
+     .attrs = "T:{" WORDS_NUMBER "}",
+     .python = "clip_by_value",
+     .doc = "The elements, those below the minimum and above the maximum replaced by it.",
+     .samples = "[3,4] []=1 []=3; [3,4] [3,4]:unit [3,4]:pos; [3,4] [4]:unit []=2",
+     .devices = EVERYWHERE,
+     .flags = OP_INPLACE_FIRST,
+     .shape = clip_shape,
+     .record = record_clip},
+    {.name = "LeakyRelu",
+     .inputs = "features:T",
+     .outputs = "activations:T",
+     .attrs = "alpha:float=0.2 T:{" WORDS_REAL "}=float",
+     .python = "nn.leaky_relu",
+     .doc = "x above 0, alpha * x below.",
+     .samples = "[3,5]; alpha=0.5 [4]",
+     .devices = EVERYWHERE,
+     .flags = OP_INPLACE,
+     .shape = op_same_shape,
+     .record = record_leaky_relu},
+    {.name = "ZerosLike",
+     .inputs = "x:T",
+     .outputs = "y:T",
+     .attrs = "T:{" NUMERIC "}",
+     .python = "zeros_like",
+     .doc = "As many zeros, in the same shape.",
+     .samples = "[3,5]; []; [0]",
+     .devices = EVERYWHERE,
+     .flags = OP_INPLACE,
+     .shape = op_same_shape,
+     .record = record_zeros},
+    {.name = "OnesLike",
+     .inputs = "x:T",
+     .outputs = "y:T",
+     .attrs = "T:{" NUMERIC "}",
+     .python = "ones_like",
+     .doc = "As many ones, in the same shape.",
+     .samples = "[3,5]; []; [0]",
+     .devices = EVERYWHERE,
+     .flags = OP_INPLACE,
+     .shape = op_same_shape,
+     .record = record_ones},
+};
+
+OP_FAMILY(pointwise, rows);

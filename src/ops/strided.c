@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * strided.c: recorded copies of elements from one layout to another. */
+#include "ops/strided.h"
+
+#include <string.h>
+
+#include "ops/ops.h"
+
+#define KERNELS "ops/strided.cl"
+#include "kernel/sizes.h"
+
+KERNEL_TABLE(put_value, BITS);
+KERNEL_TABLE(copy_view, BITS);
+KERNEL_TABLE(copy_block, BITS);
+
+struct view strided_view(const situ_shape *shape) {
+  struct view view = {.rank = shape->rank};
+  int64_t stride = 1;
+  for (int d = shape->rank - 1; d >= 0; d--) {
+    view.dim[d] = shape->dim[d];
+    view.stride[d] = stride;
+    stride *= shape->dim[d];
+  }
+  return view;
+}
+
+/* The same elements in as few dimensions as possible, padded in front with 1. */
+static struct view merge(const struct view *view, int64_t *count) {
+  struct view out = {.rank = SITU_MAX_RANK, .start = view->start};
+  int k = SITU_MAX_RANK;
+  *count = 1;
+  for (int d = 0; d < SITU_MAX_RANK; d++) out.dim[d] = 1;
+  for (int d = view->rank - 1; d >= 0; d--) {
+    *count *= view->dim[d];
+    if (view->dim[d] == 1) continue;
+    if (k == SITU_MAX_RANK || view->stride[d] != out.stride[k] * out.dim[k])
+      out.stride[--k] = view->stride[d];
+    out.dim[k] *= view->dim[d];
+  }
+  return out;
+}
+
+situ_status strided_copy(struct call *call, situ_type type, int32_t from, const struct view *view,
+                         int32_t to) {
+  int64_t n;
+  const struct view v = merge(view, &n);
+  return LAUNCH(call, &copy_view_kernel, type, n, GRAIN, 0, ARG_AT(from), ARG_AT(to),
+                ARG_INTS(v.dim), ARG_INTS(v.stride), ARG_INT(v.start), ARG_INT(n));
+}
+
+situ_status strided_rows(struct call *call, situ_type type, int32_t from, int32_t to,
+                         const struct rows *rows) {
+  const int64_t n = rows->count * rows->length;
+  return LAUNCH(call, &copy_block_kernel, type, n, GRAIN, 0, ARG_AT(from), ARG_AT(to),
+                ARG_INT(rows->length), ARG_INT(rows->from_pitch), ARG_INT(rows->from_start),
+                ARG_INT(rows->to_pitch), ARG_INT(rows->to_start), ARG_INT(n));
+}
+
+situ_status strided_fill(struct call *call, situ_type type, int32_t from, int32_t to,
+                         int64_t count) {
+  return LAUNCH(call, &put_value_kernel, type, count, GRAIN, 0, ARG_AT(from), ARG_AT(to),
+                ARG_INT(count));
+}
