@@ -26,6 +26,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "device/backend.h"
 #include "kernel/foreach.h"
@@ -46,6 +47,28 @@ __extension__ typedef _Float16 half;
 
 #define INLINE static inline __attribute__((always_inline))
 #define UNUSED __attribute__((unused))
+
+/* OpenCL's words for the same bits as another type. */
+INLINE UNUSED u32 as_uint(float value) {
+  u32 bits;
+  memcpy(&bits, &value, sizeof bits);
+  return bits;
+}
+INLINE UNUSED float as_float(u32 bits) {
+  float value;
+  memcpy(&value, &bits, sizeof value);
+  return value;
+}
+INLINE UNUSED u64 as_ulong(double value) {
+  u64 bits;
+  memcpy(&bits, &value, sizeof bits);
+  return bits;
+}
+INLINE UNUSED double as_double(u64 bits) {
+  double value;
+  memcpy(&value, &bits, sizeof value);
+  return value;
+}
 
 /* Work items do not depend on each other: no checks for overlapping memory. */
 #if defined(__clang__)

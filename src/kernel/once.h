@@ -2,5 +2,6 @@
  * once.h: includes the kernel file KERNELS for one type and forgets the type. No include guard. */
 #include KERNELS
 #undef T
+#undef T_BYTES
 #undef C
 #undef T_NAME

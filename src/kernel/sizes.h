@@ -5,21 +5,25 @@
 #include "kernel/host.h"
 
 #define T uint8_t
+#define T_BYTES 1
 #define C T
 #define T_NAME 8
 #include "kernel/once.h"
 
 #define T uint16_t
+#define T_BYTES 2
 #define C T
 #define T_NAME 16
 #include "kernel/once.h"
 
 #define T uint32_t
+#define T_BYTES 4
 #define C T
 #define T_NAME 32
 #include "kernel/once.h"
 
 #define T uint64_t
+#define T_BYTES 8
 #define C T
 #define T_NAME 64
 #include "kernel/once.h"

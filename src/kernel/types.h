@@ -8,7 +8,7 @@
  *
  * Inside, T is the type, C the type to compute in, T_NAME its word, and IF_REAL(...), IF_SIGNED,
  * IF_INTEGER, IF_NUMBER, IF_BOOL keep their text for the types of the class only; #if may ask
- * T_IS_REAL, T_IS_INTEGER, T_IS_BOOL, T_IS_SIGNED.
+ * T_IS_REAL, T_IS_INTEGER, T_IS_BOOL, T_IS_SIGNED, T_BYTES.
  */
 #include "kernel/host.h"
 #include "kernel/math.h"
@@ -25,16 +25,19 @@
 #define IF_BOOL(...)
 
 #define T float
+#define T_BYTES 4
 #define C float
 #define T_NAME float
 #include "kernel/once.h"
 
 #define T double
+#define T_BYTES 8
 #define C double
 #define T_NAME double
 #include "kernel/once.h"
 
 #define T half
+#define T_BYTES 2
 #define C float
 #define T_NAME half
 #include "kernel/once.h"
@@ -50,16 +53,19 @@
 #define IF_INTEGER(...) __VA_ARGS__
 
 #define T int32_t
+#define T_BYTES 4
 #define C int32_t
 #define T_NAME int32
 #include "kernel/once.h"
 
 #define T int64_t
+#define T_BYTES 8
 #define C int64_t
 #define T_NAME int64
 #include "kernel/once.h"
 
 #define T int8_t
+#define T_BYTES 1
 #define C int32_t
 #define T_NAME int8
 #include "kernel/once.h"
@@ -71,6 +77,7 @@
 #define IF_SIGNED(...)
 
 #define T uint8_t
+#define T_BYTES 1
 #define C int32_t
 #define T_NAME uint8
 #include "kernel/once.h"
@@ -88,6 +95,7 @@
 #define IF_BOOL(...) __VA_ARGS__
 
 #define T uchar
+#define T_BYTES 1
 #define C int32_t
 #define T_NAME truth
 #include "kernel/once.h"

@@ -29,17 +29,6 @@ static situ_status placeholder_shape(struct call *call) {
   return shape_check(&call->out[0].shape);
 }
 
-static situ_status default_shape(struct call *call) {
-  const situ_shape *declared = call_attr(call, "shape")->shape;
-  char a[256], b[256];
-  if (!shape_compatible(declared, &call->in[0].shape))
-    return INVALID("The default has shape %s, which is not compatible with %s",
-                   shape_print(&call->in[0].shape, a), shape_print(declared, b));
-  call->out[0].shape = *declared;
-  if (call->to) call->out[0].shape = call->in[0].shape;
-  return shape_check(declared);
-}
-
 /* Shapes as values */
 
 static situ_status shape_shape(struct call *call) {
@@ -193,15 +182,6 @@ static const struct op rows[] = {
      .devices = ALL_DEVICES,
      .flags = OP_FED,
      .shape = placeholder_shape},
-    {.name = "PlaceholderWithDefault",
-     .inputs = "input:dtype",
-     .outputs = "output:dtype",
-     .attrs = "dtype:type shape:shape",
-     .doc = "A value that a run may be given; else it is the input.",
-     .samples = "shape=[?,3] [2,3]; shape=<unknown> [4]",
-     .devices = ALL_DEVICES,
-     .flags = OP_ALIAS,
-     .shape = default_shape},
     {.name = "Identity",
      .inputs = "input:T",
      .outputs = "output:T",

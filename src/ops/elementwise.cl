@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * elementwise.cl: the kernels of elementwise.def: one of each unary op; two of each binary op, one
- * for operands that go along with the result or are one element, and a `wide` one for all others. */
+ * for operands that go along with the result or are one element, a `wide` one for all others. */
 #include "kernel/walk.h"
 
 /* Words of elementwise.def that depend on the type. */

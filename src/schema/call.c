@@ -34,6 +34,12 @@ situ_type call_type(const struct call *call, const char *name) {
   return value ? value->type : SITU_NO_TYPE;
 }
 
+int64_t call_element(const struct call *call, int input, int64_t index) {
+  const void *data = situ_tensor_data(call->in[input].value);
+  return call->in[input].type == SITU_INT32 ? ((const int32_t *)data)[index]
+                                            : ((const int64_t *)data)[index];
+}
+
 situ_status call_integers(const struct call *call, int input, int64_t items[SITU_MAX_RANK],
                           int *count) {
   const struct operand *in = &call->in[input];
@@ -42,12 +48,10 @@ situ_status call_integers(const struct call *call, int input, int64_t items[SITU
     return INVALID("Input %d must be int32 or int64, not %s", input, situ_type_name(in->type));
   if (!in->value) return NULL;
   const int64_t n = situ_shape_count(in->shape);
-  const void *data = situ_tensor_data(in->value);
   if (n < 0 || n > SITU_MAX_RANK)
     return INVALID("Input %d has %lld elements; at most %d are possible", input, (long long)n,
                    (int)SITU_MAX_RANK);
-  for (int64_t i = 0; i < n; i++)
-    items[i] = in->type == SITU_INT32 ? ((const int32_t *)data)[i] : ((const int64_t *)data)[i];
+  for (int64_t i = 0; i < n; i++) items[i] = call_element(call, input, i);
   *count = (int)n;
   return NULL;
 }

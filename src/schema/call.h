@@ -60,6 +60,9 @@ const struct attr_value *call_attr(const struct call *call, const char *name);
 situ_status call_integers(const struct call *call, int input, int64_t items[SITU_MAX_RANK],
                           int *count) SITU_MUST_USE;
 
+/* Element `index` of an integer input whose value is known. */
+int64_t call_element(const struct call *call, int input, int64_t index);
+
 /* Records a call of a kernel; arguments are copied; `bytes` and `node` are filled in. A call
  * without work items is not recorded. */
 situ_status call_launch(struct call *call, const struct launch *launch) SITU_MUST_USE;

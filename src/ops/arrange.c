@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * arrange.c: elements laid out anew: repeated, with a margin, chosen by number, counted up. */
+#include <math.h>
+
+#include "ops/ops.h"
+#include "tensor/shape.h"
+
+#define KERNELS "ops/arrange.cl"
+#include "kernel/sizes.h"
+#define KERNELS "ops/range.cl"
+#include "kernel/types.h"
+
+KERNEL_TABLE(tile, BITS);
+KERNEL_TABLE(pad, BITS);
+KERNEL_TABLE(gather_i32, BITS);
+KERNEL_TABLE(gather_i64, BITS);
+KERNEL_TABLE(one_hot_u8, BITS);
+KERNEL_TABLE(one_hot_i32, BITS);
+KERNEL_TABLE(one_hot_i64, BITS);
+KERNEL_TABLE(range, NUMBER);
+
+/* The dimensions at the end of SITU_MAX_RANK words, `filler` in front. */
+static void right_align(const int64_t *dims, int rank, int64_t filler, int64_t out[SITU_MAX_RANK]) {
+  for (int d = 0; d < SITU_MAX_RANK; d++) {
+    const int own = d - (SITU_MAX_RANK - rank);
+    out[d] = own < 0 ? filler : dims[own];
+  }
+}
+
+/* Tile */
+
+static situ_status tile_shape(struct call *call) {
+  const situ_shape *in = &call->in[0].shape;
+  situ_shape *out = &call->out[0].shape;
+  TRY(op_host_shape(call, 1, false, out));
+  if (out->rank == SITU_ANY || in->rank == SITU_ANY) {
+    *out = *in;
+    for (int d = 0; d < out->rank; d++) out->dim[d] = SITU_ANY;
+    return NULL;
+  }
+  if (out->rank != in->rank)
+    return INVALID("Expected multiples argument to be a vector of length %d but got length %d",
+                   in->rank, out->rank);
+  for (int d = 0; d < out->rank; d++)
+    out->dim[d] =
+        out->dim[d] == SITU_ANY || in->dim[d] == SITU_ANY ? SITU_ANY : out->dim[d] * in->dim[d];
+  return shape_check(out);
+}
+
+static situ_status record_tile(struct call *call) {
+  const situ_shape *in = &call->in[0].shape, *out = &call->out[0].shape;
+  const int64_t n = situ_shape_count(*out);
+  int64_t dim[SITU_MAX_RANK], own[SITU_MAX_RANK];
+  right_align(out->dim, out->rank, 1, dim);
+  right_align(in->dim, in->rank, 1, own);
+  return LAUNCH(call, &tile_kernel, call->out[0].type, n, GRAIN, 0, ARG_IN(call, 0),
+                ARG_OUT(call, 0), ARG_INTS(dim), ARG_INTS(own), ARG_INT(n));
+}
+
+/* Pad */
+
+static situ_status check_paddings(const struct call *call) {
+  const situ_shape *in = &call->in[0].shape, *paddings = &call->in[1].shape;
+  char text[256];
+  if (paddings->rank == SITU_ANY) return NULL;
+  if (paddings->rank != 2 || (paddings->dim[1] != 2 && paddings->dim[1] != SITU_ANY))
+    return INVALID("paddings must be a matrix with 2 columns: %s", shape_print(paddings, text));
+  if (in->rank != SITU_ANY && paddings->dim[0] != SITU_ANY && paddings->dim[0] != in->rank)
+    return INVALID("The first dimension of paddings must be the rank of inputs: %s, rank %d",
+                   shape_print(paddings, text), in->rank);
+  return NULL;
+}
+
+static situ_status pad_shape(struct call *call) {
+  situ_shape *out = &call->out[0].shape;
+  *out = call->in[0].shape;
+  TRY(check_paddings(call));
+  for (int d = 0; d < out->rank; d++) {
+    const int64_t before = call->in[1].value ? call_element(call, 1, 2 * d) : 0;
+    const int64_t behind = call->in[1].value ? call_element(call, 1, 2 * d + 1) : 0;
+    if (before < 0 || behind < 0)
+      return INVALID("Paddings must be non-negative: %lld %lld", (long long)before,
+                     (long long)behind);
+    const bool known = call->in[1].value && out->dim[d] != SITU_ANY;
+    out->dim[d] = known ? out->dim[d] + before + behind : SITU_ANY;
+  }
+  return shape_check(out);
+}
+
+static situ_status record_pad(struct call *call) {
+  const situ_shape *in = &call->in[0].shape, *out = &call->out[0].shape;
+  const int64_t n = situ_shape_count(*out);
+  const bool given = call->n_in > 2;
+  int64_t dim[SITU_MAX_RANK], own[SITU_MAX_RANK], before[SITU_MAX_RANK];
+  right_align(out->dim, out->rank, 1, dim);
+  right_align(in->dim, in->rank, 1, own);
+  for (int d = 0; d < in->rank; d++) before[d] = call_element(call, 1, 2 * d);
+  int64_t first[SITU_MAX_RANK];
+  right_align(before, in->rank, 0, first);
+  return LAUNCH(call, &pad_kernel, call->out[0].type, n, GRAIN, 0, ARG_IN(call, 0),
+                ARG_IN(call, given ? 2 : 0), ARG_OUT(call, 0), ARG_INTS(dim), ARG_INTS(own),
+                ARG_INTS(first), ARG_INT(given), ARG_INT(n));
+}
+
+/* Gather */
+
+/* in with dimension `axis` replaced by the dimensions of the indices. */
+static situ_status gathered(const situ_shape *in, const situ_shape *indices, int axis,
+                            situ_shape *out) {
+  const int rank = in->rank - 1 + indices->rank;
+  if (rank > SITU_MAX_RANK)
+    return INVALID("A tensor has at most %d dimensions", (int)SITU_MAX_RANK);
+  out->rank = 0;
+  for (int d = 0; d < axis; d++) out->dim[out->rank++] = in->dim[d];
+  for (int d = 0; d < indices->rank; d++) out->dim[out->rank++] = indices->dim[d];
+  for (int d = axis + 1; d < in->rank; d++) out->dim[out->rank++] = in->dim[d];
+  return NULL;
+}
+
+static situ_status gather_axis(const struct call *call, int rank, int *at) {
+  int64_t axis = 0;
+  bool known = true;
+  *at = -1;
+  if (call->n_in > 2) TRY(op_host_scalar(call, 2, &axis, &known));
+  return known && rank != SITU_ANY ? op_wrap_axis(axis, rank, at) : NULL;
+}
+
+static situ_status gather_shape(struct call *call) {
+  const situ_shape *in = &call->in[0].shape, *indices = &call->in[1].shape;
+  int at;
+  call->out[0].shape = SITU_ANY_SHAPE;
+  TRY(gather_axis(call, in->rank, &at));
+  if (at < 0 || indices->rank == SITU_ANY) return NULL;
+  return gathered(in, indices, at, &call->out[0].shape);
+}
+
+static situ_status record_gather(struct call *call) {
+  const situ_shape *in = &call->in[0].shape;
+  const int64_t n = situ_shape_count(call->out[0].shape);
+  int64_t inner = 1;
+  int at;
+  TRY(gather_axis(call, in->rank, &at));
+  for (int d = at + 1; d < in->rank; d++) inner *= in->dim[d];
+  const struct kernel *kernel =
+      call->in[1].type == SITU_INT32 ? &gather_i32_kernel : &gather_i64_kernel;
+  return LAUNCH(call, kernel, call->out[0].type, n, GRAIN, 0, ARG_IN(call, 0), ARG_IN(call, 1),
+                ARG_OUT(call, 0), ARG_INT(in->dim[at]), ARG_INT(inner),
+                ARG_INT(situ_shape_count(call->in[1].shape)), ARG_INT(n));
+}
+
+/* OneHot */
+
+static situ_status one_hot_axis(const struct call *call, int *at) {
+  const int rank = call->in[0].shape.rank;
+  const int64_t axis = call_integer(call, "axis");
+  if (axis < -1 || axis > rank)
+    return INVALID("Expected axis to be -1 or between [0, %d).  But received: %lld", rank + 1,
+                   (long long)axis);
+  *at = axis < 0 ? rank : (int)axis;
+  return NULL;
+}
+
+static situ_status one_hot_shape(struct call *call) {
+  const situ_shape *in = &call->in[0].shape;
+  situ_shape *out = &call->out[0].shape;
+  int64_t depth = SITU_ANY;
+  bool known;
+  int at;
+  *out = SITU_ANY_SHAPE;
+  TRY(op_host_scalar(call, 1, &depth, &known));
+  TRY(op_need_rank(call, 2, 0, "on_value"));
+  TRY(op_need_rank(call, 3, 0, "off_value"));
+  if (known && depth < 0) return INVALID("depth must be non-negative, got: %lld", (long long)depth);
+  if (in->rank == SITU_ANY) return NULL;
+  if (in->rank == SITU_MAX_RANK)
+    return INVALID("A tensor has at most %d dimensions", (int)SITU_MAX_RANK);
+  TRY(one_hot_axis(call, &at));
+  out->rank = in->rank + 1;
+  for (int d = 0; d < out->rank; d++) out->dim[d] = d == at ? depth : in->dim[d - (d > at)];
+  return shape_check(out);
+}
+
+static situ_status record_one_hot(struct call *call) {
+  const situ_shape *out = &call->out[0].shape;
+  const int64_t n = situ_shape_count(*out);
+  const situ_type type = call->in[0].type;
+  int64_t suffix = 1;
+  int at;
+  TRY(one_hot_axis(call, &at));
+  for (int d = at + 1; d < out->rank; d++) suffix *= out->dim[d];
+  const struct kernel *kernel = type == SITU_UINT8   ? &one_hot_u8_kernel
+                                : type == SITU_INT32 ? &one_hot_i32_kernel
+                                                     : &one_hot_i64_kernel;
+  return LAUNCH(call, kernel, call->out[0].type, n, GRAIN / 4, 0, ARG_IN(call, 0), ARG_IN(call, 2),
+                ARG_IN(call, 3), ARG_OUT(call, 0), ARG_INT(out->dim[at]), ARG_INT(suffix),
+                ARG_INT(n));
+}
+
+/* Range */
+
+/* How many steps of `delta` there are; -1: they lead away from the limit. */
+static int64_t count_integers(int64_t start, int64_t limit, int64_t delta) {
+  if (delta > 0 ? start > limit : start < limit) return -1;
+  const uint64_t span = delta > 0 ? (uint64_t)limit - (uint64_t)start
+                                  : (uint64_t)start - (uint64_t)limit;
+  const uint64_t step = delta > 0 ? (uint64_t)delta : 0 - (uint64_t)delta;
+  const uint64_t count = span / step + (span % step != 0);
+  return (int64_t)(count < INT64_MAX ? count : INT64_MAX);
+}
+
+static int64_t count_reals(double start, double limit, double delta) {
+  if (delta > 0 ? start > limit : start < limit) return -1;
+  const double count = ceil((limit - start) / delta);
+  return count < 9e18 ? (int64_t)count : INT64_MAX;
+}
+
+static situ_status range_shape(struct call *call) {
+  static const char *const names[] = {"start", "limit", "delta"};
+  const bool whole = call->in[0].type == SITU_INT32 || call->in[0].type == SITU_INT64;
+  double v[3] = {0, 0, 1};
+  bool all = true, known;
+  for (int i = 0; i < 3; i++) {
+    TRY(op_need_rank(call, i, 0, names[i]));
+    TRY(op_host_number(call, i, &v[i], &known));
+    all = all && known;
+  }
+  call->out[0].shape = (situ_shape){1, {SITU_ANY}};
+  if (!all) return NULL;
+  if (v[2] == 0) return INVALID("Requires delta != 0: 0");
+  const int64_t count = whole ? count_integers(call_element(call, 0, 0), call_element(call, 1, 0),
+                                               call_element(call, 2, 0))
+                              : count_reals(v[0], v[1], v[2]);
+  if (count < 0)
+    return INVALID("Requires start %s limit when delta %s 0: %g/%g", v[2] > 0 ? "<=" : ">=",
+                   v[2] > 0 ? ">" : "<", v[0], v[1]);
+  call->out[0].shape.dim[0] = count;
+  return shape_check(&call->out[0].shape);
+}
+
+static situ_status record_range(struct call *call) {
+  const int64_t n = call->out[0].shape.dim[0];
+  const situ_type type = call->out[0].type;
+  double start = 0, delta = 1;
+  bool known;
+  if (type == SITU_INT32 || type == SITU_INT64)
+    return LAUNCH(call, &range_kernel, type, n, GRAIN, (double)n, ARG_OUT(call, 0),
+                  ARG_INT(call_element(call, 0, 0)), ARG_INT(call_element(call, 2, 0)), ARG_INT(n));
+  TRY(op_host_number(call, 0, &start, &known));
+  TRY(op_host_number(call, 2, &delta, &known));
+  return LAUNCH(call, &range_kernel, type, n, GRAIN, (double)n, ARG_OUT(call, 0), ARG_NUM(start),
+                ARG_NUM(delta), ARG_INT(n));
+}
+
+static const struct op rows[] = {
+    {.name = "Tile",
+     .inputs = "input:T multiples:Tmultiples",
+     .outputs = "output:T",
+     .attrs = "T:{" NUMERIC "} Tmultiples:{int32 int64}=int32",
+     .python = "tile",
+     .doc = "The input repeated `multiples` times along each dimension.",
+     .samples = "[2,3] [2]=2,3; [4] [1]=1; Tmultiples=int64 [2,1,3] [3]=1,4,2; [2,3] [2]=0,2; "
+                "[2,2,2,2,2] [5]=2,1,2,2,2",
+     .host = "multiples",
+     .devices = EVERYWHERE,
+     .shape = tile_shape,
+     .record = record_tile},
+    {.name = "Pad",
+     .inputs = "input:T paddings:Tpaddings",
+     .outputs = "output:T",
+     .attrs = "T:{" NUMERIC "} Tpaddings:{int32 int64}=int32",
+     .doc = "The input with zeros around it: paddings[d] has how many before and behind "
+            "dimension d.",
+     .samples = "[2,3] [2,2]=1,0,2,1; [3] [1,2]=0,0; Tpaddings=int64 [2,2] [2,2]=0,1,1,0; "
+                "[0,2] [2,2]=1,1,0,0",
+     .host = "paddings",
+     .devices = EVERYWHERE,
+     .shape = pad_shape,
+     .record = record_pad},
+    {.name = "PadV2",
+     .inputs = "input:T paddings:Tpaddings constant_values:T",
+     .outputs = "output:T",
+     .attrs = "T:{" NUMERIC "} Tpaddings:{int32 int64}=int32",
+     .doc = "The input with a value around it: paddings[d] has how many before and behind "
+            "dimension d.",
+     .samples = "[2,3] [2,2]=1,0,2,1 []; [2,1,2] [3,2]=0,1,1,1,2,0 []",
+     .host = "paddings",
+     .devices = EVERYWHERE,
+     .shape = pad_shape,
+     .record = record_pad},
+    {.name = "Gather",
+     .inputs = "params:Tparams indices:Tindices",
+     .outputs = "output:Tparams",
+     .attrs = "Tparams:{" NUMERIC "} Tindices:{int32 int64} validate_indices:bool=true",
+     .doc = "The rows of params with these numbers.",
+     .samples = "Tindices=int32 [4,3] [3]=2,0,3; Tindices=int64 [5] [2,2]=4,0,1,1; "
+                "Tindices=int32 [4,3] []=1",
+     .devices = EVERYWHERE,
+     .shape = gather_shape,
+     .record = record_gather},
+    {.name = "GatherV2",
+     .inputs = "params:Tparams indices:Tindices axis:Taxis",
+     .outputs = "output:Tparams",
+     .attrs = "Tparams:{" NUMERIC "} Tindices:{int32 int64} Taxis:{int32 int64}=int32",
+     .python = "gather",
+     .doc = "The slices of params along an axis with these numbers.",
+     .samples = "Tindices=int32 [4,3] [3]=2,0,3 []=0; Tindices=int64 [2,5,3] [2]=4,1 []=1; "
+                "Tindices=int32 [2,3] [2,2]=0,2,1,1 []=-1; Tindices=int32 [4,3] [0]= []=0",
+     .host = "axis",
+     .devices = EVERYWHERE,
+     .shape = gather_shape,
+     .record = record_gather},
+    {.name = "OneHot",
+     .inputs = "indices:TI depth:int32 on_value:T off_value:T",
+     .outputs = "output:T",
+     .attrs = "axis:int=-1 T:{" NUMERIC "} TI:{uint8 int32 int64}=int64",
+     .python = "one_hot",
+     .doc = "For each index a vector of length depth along a new axis: on_value at the index, "
+            "off_value elsewhere. An index outside gives off_value everywhere.",
+     .samples = "[3]=0,2,5 []=4 [] []; TI=int32 axis=0 [2,2]=0,1,3,-1 []=4 [] []; "
+                "TI=uint8 axis=1 [2,3]=0,1,2,2,1,0 []=3 [] []",
+     .host = "depth",
+     .devices = EVERYWHERE,
+     .shape = one_hot_shape,
+     .record = record_one_hot},
+    {.name = "Range",
+     .inputs = "start:Tidx limit:Tidx delta:Tidx",
+     .outputs = "output:Tidx",
+     .attrs = "Tidx:{float double int32 int64}=int32",
+     .python = "range",
+     .doc = "Numbers from start to before limit, delta apart.",
+     .samples = "[]=0 []=5 []=1; []=3 []=18 []=3; []=3 []=1 []=-1; []=2 []=2 []=1",
+     .host = "start limit delta",
+     .devices = EVERYWHERE,
+     .shape = range_shape,
+     .record = record_range},
+};
+
+OP_FAMILY(arrange, rows);

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * slice.c: parts of a tensor: boxes, with steps, backwards. */
+#include "ops/ops.h"
+#include "ops/strided.h"
+#include "tensor/shape.h"
+
+static situ_status copy_to_output(struct call *call, const struct view *view) {
+  return strided_copy(call, call->out[0].type, call->in[0].slot, view, call->out[0].slot);
+}
+
+/* Slice */
+
+static situ_status check_lengths(const struct call *call, int n_begin, int n_size) {
+  const int rank = call->in[0].shape.rank;
+  if (n_begin == n_size && (rank == SITU_ANY || rank == n_begin)) return NULL;
+  return INVALID(
+      "Expected begin and size arguments to be 1-D tensors of size %d, but got shapes "
+      "[%d] and [%d] instead.",
+      rank, n_begin, n_size);
+}
+
+/* Dimension d of a slice: size -1 is all that is left. */
+static situ_status slice_dim(int d, int64_t dim, int64_t begin, int64_t size, int64_t *out) {
+  *out = size;
+  if (size == -1) *out = dim == SITU_ANY ? SITU_ANY : dim - begin;
+  if (begin < 0 || (dim != SITU_ANY && begin > dim))
+    return INVALID("Expected begin[%d] in [0, %lld], but got %lld", d, (long long)dim,
+                   (long long)begin);
+  if (size < -1 || (dim != SITU_ANY && *out > dim - begin))
+    return INVALID("Expected size[%d] in [0, %lld], but got %lld", d, (long long)(dim - begin),
+                   (long long)size);
+  return NULL;
+}
+
+static situ_status slice_shape(struct call *call) {
+  const situ_shape *in = &call->in[0].shape;
+  situ_shape *out = &call->out[0].shape;
+  int64_t begin[SITU_MAX_RANK], size[SITU_MAX_RANK];
+  int n_begin, n_size;
+  TRY(call_integers(call, 1, begin, &n_begin));
+  TRY(call_integers(call, 2, size, &n_size));
+  *out = *in;
+  if (n_begin == SITU_ANY || n_size == SITU_ANY) {
+    for (int d = 0; d < out->rank; d++) out->dim[d] = SITU_ANY;
+    return NULL;
+  }
+  TRY(check_lengths(call, n_begin, n_size));
+  out->rank = n_begin;
+  for (int d = 0; d < n_begin; d++) {
+    const int64_t dim = in->rank == SITU_ANY ? SITU_ANY : in->dim[d];
+    TRY(slice_dim(d, dim, begin[d], size[d], &out->dim[d]));
+  }
+  return NULL;
+}
+
+static situ_status record_slice(struct call *call) {
+  struct view view = strided_view(&call->in[0].shape);
+  int64_t begin[SITU_MAX_RANK];
+  int count;
+  TRY(call_integers(call, 1, begin, &count));
+  for (int d = 0; d < view.rank; d++) {
+    view.start += begin[d] * view.stride[d];
+    view.dim[d] = call->out[0].shape.dim[d];
+  }
+  return copy_to_output(call, &view);
+}
+
+/* StridedSlice */
+
+/* What the arguments of a StridedSlice say. */
+struct spec {
+  int64_t begin[SITU_MAX_RANK], end[SITU_MAX_RANK], stride[SITU_MAX_RANK];
+  int count; /* SITU_ANY: not known yet */
+  unsigned begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask;
+};
+
+static situ_status read_spec(const struct call *call, struct spec *spec) {
+  int n[3];
+  TRY(call_integers(call, 1, spec->begin, &n[0]));
+  TRY(call_integers(call, 2, spec->end, &n[1]));
+  TRY(call_integers(call, 3, spec->stride, &n[2]));
+  spec->begin_mask = (unsigned)call_integer(call, "begin_mask");
+  spec->end_mask = (unsigned)call_integer(call, "end_mask");
+  spec->ellipsis_mask = (unsigned)call_integer(call, "ellipsis_mask");
+  spec->new_axis_mask = (unsigned)call_integer(call, "new_axis_mask");
+  spec->shrink_axis_mask = (unsigned)call_integer(call, "shrink_axis_mask");
+  spec->count = n[0] == SITU_ANY || n[1] == SITU_ANY ? SITU_ANY : n[2];
+  if (spec->count != SITU_ANY && (n[0] != n[1] || n[1] != n[2]))
+    return INVALID(
+        "Expected begin, end, and strides to be 1D equal size tensors, but got shapes "
+        "[%d], [%d], and [%d] instead.",
+        n[0], n[1], n[2]);
+  if (spec->ellipsis_mask & (spec->ellipsis_mask - 1))
+    return INVALID("Multiple ellipses in slice spec not allowed");
+  return NULL;
+}
+
+/* What the walk over a spec makes: a view of the input and the shape of the output. */
+struct sliced {
+  const situ_shape *in;
+  struct view all, view; /* all elements; those that are taken, in the output's dimensions */
+  int next;              /* dimension of the input */
+};
+
+static situ_status add_dim(struct sliced *s, int64_t size, int64_t stride) {
+  if (s->view.rank == SITU_MAX_RANK)
+    return INVALID("A tensor has at most %d dimensions", (int)SITU_MAX_RANK);
+  s->view.dim[s->view.rank] = size;
+  s->view.stride[s->view.rank++] = stride;
+  return NULL;
+}
+
+static situ_status take_all(struct sliced *s) {
+  const int d = s->next++;
+  return add_dim(s, s->in->dim[d], s->all.stride[d]);
+}
+
+static int64_t clamp(int64_t value, int64_t low, int64_t high) {
+  return value < low ? low : value > high ? high : value;
+}
+
+/* Takes one index; the dimension is gone. */
+static situ_status take_index(struct sliced *s, const struct spec *spec, int i) {
+  const int d = s->next++;
+  const int64_t dim = s->in->dim[d], at = spec->begin[i] + (spec->begin[i] < 0 ? dim : 0);
+  if (dim == SITU_ANY) return NULL;
+  if (spec->stride[i] < 0) return INVALID("only stride 1 allowed on non-range indexing.");
+  if (at < 0 || at >= dim)
+    return INVALID("slice index %lld of dimension %d out of bounds.", (long long)spec->begin[i], d);
+  s->view.start += at * s->all.stride[d];
+  return NULL;
+}
+
+static situ_status take_range(struct sliced *s, const struct spec *spec, int i) {
+  const int d = s->next++;
+  const int64_t dim = s->in->dim[d], step = spec->stride[i];
+  if (step == 0) return INVALID("strides[%d] must be non-zero", i);
+  if (dim == SITU_ANY) return add_dim(s, SITU_ANY, 0);
+  const int64_t low = step > 0 ? 0 : -1, high = step > 0 ? dim : dim - 1;
+  int64_t begin = clamp(spec->begin[i] + (spec->begin[i] < 0 ? dim : 0), low, high);
+  int64_t end = clamp(spec->end[i] + (spec->end[i] < 0 ? dim : 0), low, high);
+  if (spec->begin_mask >> i & 1) begin = step > 0 ? 0 : dim - 1;
+  if (spec->end_mask >> i & 1) end = step > 0 ? dim : -1;
+  const int64_t span = end - begin, size = span / step + (span % step != 0);
+  s->view.start += begin * s->all.stride[d];
+  return add_dim(s, (span < 0) == (step < 0) && span != 0 ? size : 0, step * s->all.stride[d]);
+}
+
+/* Dimensions that the parts of a spec behind part i take. */
+static int dims_behind(const struct spec *spec, int i) {
+  int count = 0;
+  for (int k = i + 1; k < spec->count; k++) count += !(spec->new_axis_mask >> k & 1);
+  return count;
+}
+
+static situ_status walk_spec(const struct call *call, const struct spec *spec, struct sliced *s) {
+  s->in = &call->in[0].shape;
+  s->all = strided_view(s->in);
+  for (int i = 0; i < spec->count; i++) {
+    if (spec->ellipsis_mask >> i & 1) {
+      const int end = s->in->rank - dims_behind(spec, i);
+      while (s->next < end) TRY(take_all(s));
+    } else if (spec->new_axis_mask >> i & 1) {
+      TRY(add_dim(s, 1, 0));
+    } else if (s->next >= s->in->rank) {
+      return INVALID("Index out of range using input dim %d; input has only %d dims", s->next,
+                     s->in->rank);
+    } else if (spec->shrink_axis_mask >> i & 1) {
+      TRY(take_index(s, spec, i));
+    } else {
+      TRY(take_range(s, spec, i));
+    }
+  }
+  while (s->next < s->in->rank) TRY(take_all(s));
+  return NULL;
+}
+
+static situ_status strided_slice(const struct call *call, struct sliced *s) {
+  struct spec spec;
+  TRY(read_spec(call, &spec));
+  s->view.rank = SITU_ANY;
+  if (spec.count == SITU_ANY || call->in[0].shape.rank == SITU_ANY) return NULL;
+  s->view.rank = 0;
+  return walk_spec(call, &spec, s);
+}
+
+static situ_status strided_slice_shape(struct call *call) {
+  struct sliced s = {0};
+  TRY(strided_slice(call, &s));
+  call->out[0].shape.rank = s.view.rank;
+  for (int d = 0; d < s.view.rank; d++) call->out[0].shape.dim[d] = s.view.dim[d];
+  return NULL;
+}
+
+static situ_status record_strided_slice(struct call *call) {
+  struct sliced s = {0};
+  TRY(strided_slice(call, &s));
+  return copy_to_output(call, &s.view);
+}
+
+/* Reverse */
+
+static situ_status reversed(const struct call *call, struct view *view) {
+  int64_t axes[SITU_MAX_RANK];
+  int count, at;
+  unsigned seen = 0;
+  TRY(call_integers(call, 1, axes, &count));
+  for (int i = 0; i < count && call->in[0].shape.rank != SITU_ANY; i++) {
+    TRY(op_wrap_axis(axes[i], call->in[0].shape.rank, &at));
+    if (seen >> at & 1) return INVALID("axis %d specified more than once.", at);
+    seen |= 1u << at;
+    view->start += view->stride[at] * (view->dim[at] - 1);
+    view->stride[at] = -view->stride[at];
+  }
+  return NULL;
+}
+
+static situ_status reverse_shape(struct call *call) {
+  struct view view = strided_view(&call->in[0].shape);
+  call->out[0].shape = call->in[0].shape;
+  return reversed(call, &view);
+}
+
+static situ_status record_reverse(struct call *call) {
+  struct view view = strided_view(&call->in[0].shape);
+  TRY(reversed(call, &view));
+  return copy_to_output(call, &view);
+}
+
+static const struct op rows[] = {
+    {.name = "Slice",
+     .inputs = "input:T begin:Index size:Index",
+     .outputs = "output:T",
+     .attrs = "T:{" NUMERIC "} Index:{int32 int64}=int32",
+     .python = "slice",
+     .doc =
+         "A box of the input: `size` elements from `begin` on; a size of -1 is all that is left.",
+     .samples = "[4,5] [2]=1,2 [2]=2,3; [4,5] [2]=0,1 [2]=-1,-1; Index=int64 [3,4,5] [3]=1,0,2 "
+                "[3]=2,4,1; [] [0]= [0]=; [4] [1]=4 [1]=0",
+     .host = "begin size",
+     .devices = EVERYWHERE,
+     .shape = slice_shape,
+     .record = record_slice},
+    {.name = "StridedSlice",
+     .inputs = "input:T begin:Index end:Index strides:Index",
+     .outputs = "output:T",
+     .attrs = "T:{" NUMERIC "} Index:{int32 int64}=int32 begin_mask:int=0 end_mask:int=0 "
+              "ellipsis_mask:int=0 new_axis_mask:int=0 shrink_axis_mask:int=0",
+     .python = "strided_slice",
+     .doc =
+         "What input[begin:end:strides, ...] is in NumPy. Bit i of a mask: begin_mask, end_mask: "
+         "part i begins or ends with the dimension; ellipsis_mask: it is `...`; new_axis_mask: it "
+         "is a new dimension; shrink_axis_mask: it is one index.",
+     .samples = "[4,5] [2]=1,0 [2]=4,5 [2]=2,3; [4,5] [2]=-1,4 [2]=0,0 [2]=-1,-2; "
+                "begin_mask=1 end_mask=3 [4,5] [2]=0,1 [2]=0,0 [2]=1,1; "
+                "shrink_axis_mask=1 [4,5] [1]=-2 [1]=-1 [1]=1; "
+                "ellipsis_mask=1 shrink_axis_mask=2 [2,3,4] [2]=0,1 [2]=0,2 [2]=1,1; "
+                "new_axis_mask=1 [3] [2]=0,1 [2]=0,3 [2]=1,1; "
+                "begin_mask=1 end_mask=1 [5] [1]=0 [1]=0 [1]=-1; Index=int64 [5] [1]=3 [1]=3 [1]=1",
+     .host = "begin end strides",
+     .devices = EVERYWHERE,
+     .shape = strided_slice_shape,
+     .record = record_strided_slice},
+    {.name = "ReverseV2",
+     .inputs = "tensor:T axis:Tidx",
+     .outputs = "output:T",
+     .attrs = "T:{" NUMERIC "} Tidx:{int32 int64}=int32",
+     .python = "reverse",
+     .doc = "The input with the order of the elements along these axes turned round.",
+     .samples = "[3,4] [1]=0; [3,4] [2]=1,0; [3,4] [1]=-1; [5] [0]=; Tidx=int64 [2,3,4] [2]=2,0",
+     .host = "axis",
+     .devices = EVERYWHERE,
+     .shape = reverse_shape,
+     .record = record_reverse},
+};
+
+OP_FAMILY(slice, rows);
