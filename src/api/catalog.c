@@ -16,8 +16,10 @@ int situ_ops_count(void) { return schema_count(); }
 
 /* The family whose rows hold the op. */
 static const char *family_of(const struct op *op) {
-  for (const struct op_family *family = op_families; family->rows; family++)
+  for (int i = 0; op_families[i]; i++) {
+    const struct op_family *family = op_families[i];
     if (op >= family->rows && op < family->rows + family->count) return family->name;
+  }
   return "";
 }
 

@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * session.c: the public session: checks what it is given, places the graph once, and runs programs. */
+#include "api/session.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "device/list.h"
+#include "host/pool.h"
+#include "place/log.h"
+#include "tensor/shape.h"
+#include "tensor/tensor.h"
+
+static bool environment_strict(void) {
+  const char *strict = getenv("SITU_STRICT");
+  return strict && *strict && strcmp(strict, "0") != 0;
+}
+
+static situ_status begin(struct situ_session *session, const situ_config *config) {
+  TRY(list_acquire(config ? &config->devices : NULL,
+                   (config && config->strict) || environment_strict(), &session->devices));
+  session->pressed = calloc((size_t)session->devices->count, sizeof *session->pressed);
+  if (!session->pressed) return NO_MEMORY();
+  if (config && config->threads) pool_set_threads(config->threads);
+  if (session->log_placement) log_mapping(session->devices);
+  return NULL;
+}
+
+situ_status situ_session_create(situ_graph *graph, const situ_config *config, situ_session **out) {
+  if (!out) return INVALID("situ_session_create: the session has nowhere to go: `out` is NULL.");
+  *out = NULL;
+  if (!graph) return INVALID("situ_session_create: the graph is NULL.");
+  struct situ_session *session = calloc(1, sizeof *session);
+  if (!session) return NO_MEMORY();
+  session->references = 1;
+  session->placed = -1;
+  session->graph = situ_graph_retain(graph);
+  session->log_placement = config && config->log_device_placement;
+  session->soft = config && config->allow_soft_placement;
+  pthread_mutex_init(&session->lock, NULL);
+  pthread_mutex_init(&session->state.lock, NULL);
+  const situ_status status = begin(session, config);
+  if (status)
+    situ_session_release(session);
+  else
+    *out = session;
+  return status;
+}
+
+situ_session *situ_session_retain(situ_session *session) {
+  if (session) __atomic_add_fetch(&session->references, 1, __ATOMIC_RELAXED);
+  return session;
+}
+
+/* Frees what lives on devices; called with the lock. */
+static void drop_programs(struct situ_session *session) {
+  if (session->devices && session->pressed) cache_clear(session);
+  state_clear(&session->state);
+}
+
+void situ_session_release(situ_session *session) {
+  if (!session || __atomic_sub_fetch(&session->references, 1, __ATOMIC_ACQ_REL) > 0) return;
+  drop_programs(session);
+  if (session->devices) list_release();
+  arena_free(&session->placement_arena);
+  free(session->pressed);
+  situ_graph_release(session->graph);
+  pthread_mutex_destroy(&session->lock);
+  pthread_mutex_destroy(&session->state.lock);
+  free(session);
+}
+
+static int32_t count_active(const struct situ_session *session) {
+  int32_t active = 0;
+  for (int32_t i = 0; i < session->n_programs; i++) active += session->programs[i]->active;
+  return active;
+}
+
+situ_status situ_session_close(situ_session *session) {
+  if (!session) return INVALID("situ_session_close: the session is NULL.");
+  situ_status status = NULL;
+  pthread_mutex_lock(&session->lock);
+  const int32_t active = count_active(session);
+  if (active) {
+    status = situ_status_create(SITU_FAILED_PRECONDITION,
+                                "The session cannot be closed while %d run(s) are under way.",
+                                active);
+  } else {
+    session->closed = true;
+    drop_programs(session);
+  }
+  pthread_mutex_unlock(&session->lock);
+  return status;
+}
+
+situ_status session_place(struct situ_session *session) {
+  const struct situ_graph *graph = session->graph;
+  if (session->placed == graph->n_nodes) return NULL;
+  TRY(situ_graph_status(graph));
+  struct arena arena = {0};
+  struct placement placement = {0};
+  const struct place_options options = {
+      .soft = session->soft,
+      .previous = session->placed > 0 ? session->placement.device : NULL,
+      .n_previous = session->placed > 0 ? session->placed : 0};
+  const situ_status status =
+      place_graph(graph, session->devices, &options, &arena, &placement);
+  if (status) {
+    arena_free(&arena);
+    return status;
+  }
+  arena_free(&session->placement_arena);
+  session->placement_arena = arena;
+  session->placement = placement;
+  session->placed = graph->n_nodes;
+  if (placement.warning) log_warn_once("%s", placement.warning);
+  return session->log_placement ? log_nodes(&session->placement) : NULL;
+}
+
+/* What a run is asked for, in the planner's words. */
+struct asked {
+  struct plan_feed few_feeds[8], *feeds;
+  situ_tensor *few_tensors[8], **tensors; /* borrowed from the caller, but for those computed here */
+  struct edge few_fetches[8], *fetches;
+  int32_t n_feeds, n_fetches;
+  struct arena arena;
+};
+
+static situ_status check_value(const struct situ_session *session, situ_value value,
+                               const char *what, int index) {
+  if (value.graph != session->graph)
+    return INVALID("%s %d is %s.", what, index,
+                   value.graph ? "a value of another graph than the session's"
+                               : "no value: its graph is NULL");
+  if (value.node < 0 || value.node >= session->graph->n_nodes)
+    return INVALID("%s %d is no value of the graph: it has no node %d.", what, index, value.node);
+  const struct node *node = session->graph->nodes[value.node];
+  const bool runs_only = value.output <= 0 && !node->n_outputs;
+  if (!runs_only && (value.output < 0 || value.output >= node->n_outputs))
+    return INVALID("%s %d: node '%s' (%s) has no output %d.", what, index, node->name,
+                   node->schema->op->name, value.output);
+  return NULL;
+}
+
+static situ_status check_feed(const struct situ_session *session, const situ_feed *feed, int index,
+                              bool may_lack) {
+  TRY(check_value(session, feed->value, "Feed", index));
+  const struct node *node = session->graph->nodes[feed->value.node];
+  if (!node->n_outputs)
+    return INVALID("Feed %d: node '%s' has no output to feed.", index, node->name);
+  const struct output *output = &node->outputs[feed->value.output];
+  char want[256], have[256];
+  if (!feed->tensor) {
+    if (may_lack && shape_is_known(&output->shape)) return NULL;
+    return INVALID("Feed %d: the tensor for '%s' is NULL.", index, node->name);
+  }
+  if (feed->tensor->type != output->type)
+    return INVALID("Tensor '%s:%d' has type %s and cannot be fed a tensor of type %s.", node->name,
+                   feed->value.output, situ_type_name(output->type),
+                   situ_type_name(feed->tensor->type));
+  if (!shape_compatible(&feed->tensor->shape, &output->shape))
+    return INVALID("Cannot feed value of shape %s for Tensor '%s:%d', which has shape '%s'",
+                   shape_print_python(&feed->tensor->shape, have), node->name, feed->value.output,
+                   shape_print_python(&output->shape, want));
+  return NULL;
+}
+
+static situ_status ask_feeds(struct situ_session *session, const situ_feed *feeds, int n,
+                             bool may_lack, struct asked *out) {
+  for (int i = 0; i < n; i++) {
+    TRY(check_feed(session, &feeds[i], i, may_lack));
+    const struct edge edge = {feeds[i].value.node, feeds[i].value.output};
+    for (int k = 0; k < i; k++)
+      if (out->feeds[k].edge.node == edge.node && out->feeds[k].edge.output == edge.output)
+        return INVALID("'%s:%d' is fed twice.", session->graph->nodes[edge.node]->name,
+                       edge.output);
+    const struct output *output = &session->graph->nodes[edge.node]->outputs[edge.output];
+    out->tensors[i] = feeds[i].tensor;
+    out->feeds[i] = (struct plan_feed){
+        .edge = edge,
+        .type = output->type,
+        .shape = feeds[i].tensor ? feeds[i].tensor->shape : output->shape,
+        .tensor = feeds[i].tensor};
+  }
+  out->n_feeds = n;
+  return NULL;
+}
+
+static situ_status ask(struct situ_session *session, const situ_feed *feeds, int n_feeds,
+                       const situ_value *fetches, int n_fetches, bool may_lack,
+                       struct asked *out) {
+  TRY(situ_graph_status(session->graph));
+  if (n_feeds < 0 || n_fetches < 0 || (n_feeds && !feeds) || (n_fetches && !fetches))
+    return INVALID("A run needs %d feeds and %d fetches, but an array of them is NULL.", n_feeds,
+                   n_fetches);
+  const bool few = n_feeds <= 8 && n_fetches <= 8;
+  out->feeds = few ? out->few_feeds : ARENA_ARRAY(&out->arena, struct plan_feed, n_feeds + 1);
+  out->tensors = few ? out->few_tensors : ARENA_ARRAY(&out->arena, situ_tensor *, n_feeds + 1);
+  out->fetches = few ? out->few_fetches : ARENA_ARRAY(&out->arena, struct edge, n_fetches + 1);
+  if (out->arena.failed) return NO_MEMORY();
+  TRY(ask_feeds(session, feeds, n_feeds, may_lack, out));
+  for (int i = 0; i < n_fetches; i++) {
+    TRY(check_value(session, fetches[i], "Fetch", i));
+    const struct node *node = session->graph->nodes[fetches[i].node];
+    out->fetches[i] = (struct edge){node->id, node->n_outputs ? fetches[i].output : -1};
+  }
+  out->n_fetches = n_fetches;
+  return NULL;
+}
+
+static struct plan_request plan_request(const struct situ_session *session,
+                                        const struct asked *asked) {
+  return (struct plan_request){.graph = session->graph,
+                               .placement = session->placement.device,
+                               .devices = session->devices,
+                               .feeds = asked->feeds,
+                               .n_feeds = asked->n_feeds,
+                               .fetches = asked->fetches,
+                               .n_fetches = asked->n_fetches};
+}
+
+static situ_status enter(struct situ_session *session, const struct asked *asked,
+                         struct cached **cached, struct edge *need) {
+  situ_status status = NULL;
+  pthread_mutex_lock(&session->lock);
+  if (session->closed)
+    status = situ_status_create(SITU_FAILED_PRECONDITION,
+                                "Attempted to use a closed Session.");
+  if (!status) status = session_place(session);
+  if (!status) {
+    const struct plan_request request = plan_request(session, asked);
+    status = cache_enter(session, &request, cached, need);
+  }
+  pthread_mutex_unlock(&session->lock);
+  return status;
+}
+
+static void leave(struct situ_session *session, struct cached *cached) {
+  pthread_mutex_lock(&session->lock);
+  cache_leave(cached);
+  pthread_mutex_unlock(&session->lock);
+}
+
+static situ_status run_asked(struct situ_session *session, const struct asked *asked,
+                             situ_tensor **results);
+
+/* The value that the plan lacks, and every stateful one behind it, so that these are drawn once in the step. */
+static situ_status missing_values(const struct situ_session *session, const struct asked *asked,
+                                  struct edge need, struct asked *out) {
+  const struct situ_graph *graph = session->graph;
+  char *behind = arena_zero(&out->arena, (size_t)graph->n_nodes + 1);
+  out->fetches = ARENA_ARRAY(&out->arena, struct edge, need.node + 2);
+  if (out->arena.failed) return NO_MEMORY();
+  behind[need.node] = 1;
+  out->fetches[out->n_fetches++] = need;
+  for (int32_t i = need.node; i >= 0; i--) {
+    if (!behind[i]) continue;
+    const struct node *node = graph->nodes[i];
+    bool fed = false;
+    for (int32_t f = 0; f < asked->n_feeds; f++) fed |= asked->feeds[f].edge.node == i;
+    if (fed) continue;
+    if (i != need.node && node->n_outputs == 1 && node->schema->op->flags & OP_STATEFUL)
+      out->fetches[out->n_fetches++] = (struct edge){i, 0};
+    for (int32_t k = 0; k < node->n_inputs; k++) behind[node->inputs[k].node] = 1;
+  }
+  out->feeds = asked->feeds;
+  out->tensors = asked->tensors;
+  out->n_feeds = asked->n_feeds;
+  return NULL;
+}
+
+/* Feeds of the second part: those of the first, and what it computed. */
+static situ_status feed_missing(const struct situ_session *session, const struct asked *asked,
+                                const struct asked *missing, situ_tensor *const *values,
+                                struct asked *out) {
+  const int32_t n = asked->n_feeds + missing->n_fetches;
+  out->feeds = ARENA_ARRAY(&out->arena, struct plan_feed, n);
+  out->tensors = ARENA_ARRAY(&out->arena, situ_tensor *, n);
+  if (out->arena.failed) return NO_MEMORY();
+  memcpy(out->feeds, asked->feeds, sizeof *out->feeds * (size_t)asked->n_feeds);
+  memcpy(out->tensors, asked->tensors, sizeof *out->tensors * (size_t)asked->n_feeds);
+  for (int32_t i = 0; i < missing->n_fetches; i++) {
+    const struct edge edge = missing->fetches[i];
+    out->tensors[asked->n_feeds + i] = values[i];
+    out->feeds[asked->n_feeds + i] =
+        (struct plan_feed){.edge = edge,
+                           .type = session->graph->nodes[edge.node]->outputs[edge.output].type,
+                           .shape = values[i]->shape,
+                           .tensor = values[i]};
+  }
+  out->n_feeds = n;
+  out->fetches = asked->fetches;
+  out->n_fetches = asked->n_fetches;
+  return NULL;
+}
+
+/* A shape depends on a value that only running gives: runs what makes the value, then plans and runs the rest. */
+static situ_status run_in_parts(struct situ_session *session, const struct asked *asked,
+                                struct edge need, situ_tensor **results) {
+  struct asked missing = {0}, rest = {0};
+  situ_tensor **values = NULL;
+  situ_status status = missing_values(session, asked, need, &missing);
+  if (!status) {
+    values = ARENA_ARRAY(&missing.arena, situ_tensor *, missing.n_fetches);
+    status = values ? run_asked(session, &missing, values) : NO_MEMORY();
+  }
+  if (!status) status = feed_missing(session, asked, &missing, values, &rest);
+  if (!status) status = run_asked(session, &rest, results);
+  for (int32_t i = 0; values && i < missing.n_fetches; i++) situ_tensor_release(values[i]);
+  arena_free(&rest.arena);
+  arena_free(&missing.arena);
+  return status;
+}
+
+/* Shows the node that failed behind what happened to it. */
+static situ_status show_node(const struct situ_session *session, situ_status status) {
+  const char *name = situ_status_node(status);
+  const int32_t id = name ? map_get(&session->graph->names, name, strlen(name)) : -1;
+  if (id < 0) return status;
+  struct text line = {0};
+  graph_describe(session->graph, session->graph->nodes[id], &line);
+  status = status_note(status, "\t [[Node: %s]]", text_get(&line));
+  text_free(&line);
+  return status;
+}
+
+static situ_status run_asked(struct situ_session *session, const struct asked *asked,
+                             situ_tensor **results) {
+  struct cached *cached = NULL;
+  struct edge need = {-1, 0};
+  TRY(enter(session, asked, &cached, &need));
+  if (need.node >= 0) return run_in_parts(session, asked, need, results);
+  struct frame *frame = NULL;
+  situ_status status = cache_take(session, cached, &frame);
+  if (status) {
+    leave(session, cached);
+    return status;
+  }
+  status = frame_run(frame, asked->tensors, results);
+  cache_give(session, cached, frame);
+  return status ? show_node(session, status) : NULL;
+}
+
+situ_status situ_session_run(situ_session *session, const situ_feed *feeds, int n_feeds,
+                             const situ_value *fetches, int n_fetches, situ_tensor **results) {
+  for (int i = 0; results && i < n_fetches; i++) results[i] = NULL;
+  if (!session) return INVALID("situ_session_run: the session is NULL.");
+  if (!results && n_fetches > 0) return INVALID("situ_session_run: `results` is NULL.");
+  struct asked asked;
+  asked.arena = (struct arena){0};
+  situ_status status = ask(session, feeds, n_feeds, fetches, n_fetches, false, &asked);
+  if (!status) status = run_asked(session, &asked, results);
+  arena_free(&asked.arena);
+  return status;
+}
+
+situ_status situ_session_eval(situ_session *session, situ_value value, situ_tensor **result) {
+  return situ_session_run(session, NULL, 0, &value, 1, result);
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * session.h: a session from the inside. */
+#ifndef SITU_API_SESSION_H
+#define SITU_API_SESSION_H
+
+#include <pthread.h>
+
+#include "exec/frame.h"
+#include "exec/state.h"
+#include "place/place.h"
+#include "plan/plan.h"
+#include "situ/session.h"
+
+/* A program with its frames. */
+struct cached {
+  struct program *program;
+  struct frame *idle; /* frames that nobody runs */
+  int32_t active;     /* runs of it, and whoever looks at it */
+  uint64_t used;      /* when it was last asked for, as a count */
+};
+
+enum { MAX_PROGRAMS = 64 };
+
+struct situ_session {
+  int references; /* atomic */
+  situ_graph *graph;
+  const struct device_list *devices;
+  bool log_placement, soft;
+  pthread_mutex_t lock; /* of what follows */
+  bool closed;
+  struct arena placement_arena;
+  struct placement placement;
+  int32_t placed; /* nodes that were there when the graph was placed; -1: never */
+  struct cached *programs[MAX_PROGRAMS];
+  int32_t n_programs;
+  uint64_t clock;
+  bool *pressed; /* per device: asks us for idle memory when it runs out */
+  struct state state;
+};
+
+/* Places the graph if it has grown since; called with the lock. */
+situ_status session_place(struct situ_session *session) SITU_MUST_USE;
+
+/* A program for these fetches and feeds, made if there is none; called with the lock. The caller gives it back with
+ * cache_leave. *need as in plan_make. */
+situ_status cache_enter(struct situ_session *session, const struct plan_request *request,
+                        struct cached **out, struct edge *need) SITU_MUST_USE;
+void cache_leave(struct cached *cached);
+
+/* An idle frame of a program, or a new one; called without the lock. */
+situ_status cache_take(struct situ_session *session, struct cached *cached,
+                       struct frame **out) SITU_MUST_USE;
+
+/* Lets the frame idle, or, when it is broken, go. */
+void cache_give(struct situ_session *session, struct cached *cached, struct frame *frame);
+
+/* Frees idle frames that hold memory of a device (all with NULL); returns the bytes. Called with the lock. */
+uint64_t cache_drop_idle(struct situ_session *session, const struct device *device);
+
+/* Frees all programs; nobody runs one. Called with the lock. */
+void cache_clear(struct situ_session *session);
+
+#endif

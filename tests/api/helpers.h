@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * helpers.h: short words for graphs and runs, for the tests of the public API. */
+#ifndef SITU_TESTS_API_HELPERS_H
+#define SITU_TESTS_API_HELPERS_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "situ/graph.h"
+#include "situ/session.h"
+
+/* Fails the test with the text of a status. */
+#define OK(call)                                                                   \
+  do {                                                                             \
+    const situ_status ok_status_ = (call);                                         \
+    if (ok_status_) {                                                              \
+      print_error("%s:%d: %s\n", __FILE__, __LINE__, situ_status_message(ok_status_)); \
+      situ_status_release(ok_status_);                                             \
+      fail();                                                                      \
+    }                                                                              \
+  } while (0)
+
+/* The call must fail with this code and a text that holds this part. */
+#define FAILS(call, code_, part)                                                       \
+  do {                                                                                 \
+    const situ_status fails_status_ = (call);                                          \
+    assert_non_null(fails_status_);                                                    \
+    if (!strstr(situ_status_message(fails_status_), part))                             \
+      print_error("%s:%d: text is: %s\n", __FILE__, __LINE__,                          \
+                  situ_status_message(fails_status_));                                 \
+    assert_non_null(strstr(situ_status_message(fails_status_), part));                 \
+    assert_int_equal(situ_status_code(fails_status_), code_);                          \
+    situ_status_release(fails_status_);                                                \
+  } while (0)
+
+static inline situ_value emit1(situ_graph *graph, const char *op, situ_value a) {
+  return situ_emit(graph, op, NULL, &a, 1, NULL, 0);
+}
+
+static inline situ_value emit2(situ_graph *graph, const char *op, situ_value a, situ_value b) {
+  return situ_emit(graph, op, NULL, (situ_value[]){a, b}, 2, NULL, 0);
+}
+
+static inline situ_value scalar(situ_graph *graph, float value) {
+  return situ_constant(graph, NULL, SITU_FLOAT, SITU_SCALAR, &value);
+}
+
+static inline situ_tensor *floats(situ_shape shape, const float *data) {
+  situ_tensor *tensor = NULL;
+  OK(situ_tensor_create(SITU_FLOAT, shape, data, &tensor));
+  return tensor;
+}
+
+/* The elements of a host tensor must be these. */
+static inline void expect_floats(const situ_tensor *tensor, const float *want, int n) {
+  assert_non_null(tensor);
+  assert_int_equal(situ_tensor_type(tensor), SITU_FLOAT);
+  assert_int_equal(situ_shape_count(situ_tensor_shape(tensor)), n);
+  const float *have = situ_tensor_data(tensor);
+  assert_non_null(have);
+  for (int i = 0; i < n; i++) assert_float_equal(have[i], want[i], 1e-5);
+}
+
+/* Begins anew with these simulated GPUs. */
+static inline void fleet(const char *gpus) {
+  setenv("SITU_SIM_GPUS", gpus, 1);
+  OK(situ_devices_reset());
+}
+
+#endif
