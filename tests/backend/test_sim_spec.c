@@ -14,7 +14,7 @@ static struct sim_spec specs[SIM_MAX];
 
 static int read_text(const char *text) {
   int count = -1;
-  situ_status s = spec_parse(text, specs, &count);
+  situ_status s = sim_spec_parse(text, specs, &count);
   if (s) fail_msg("'%s': %s", text, situ_status_message(s));
   return count;
 }
@@ -23,7 +23,7 @@ static int read_text(const char *text) {
 static void assert_refuses(const char *text, const char *what, int column) {
   int count = -1;
   char mark[200];
-  situ_status s = spec_parse(text, specs, &count);
+  situ_status s = sim_spec_parse(text, specs, &count);
   if (!s) fail_msg("'%s' was read", text);
   assert_int_equal(situ_status_code(s), SITU_INVALID_ARGUMENT);
   snprintf(mark, sizeof mark, "%s\n  %s\n  %*s^", what, text, column, "");
@@ -118,12 +118,12 @@ static void long_texts_are_shown_in_part(void **state) {
   text[999] = 0;
   text[40] = ',';
   int count;
-  situ_status s = spec_parse(text, specs, &count);
+  situ_status s = sim_spec_parse(text, specs, &count);
   assert_non_null(strstr(situ_status_message(s), "a name of more than 63 characters\n  xxx"));
   assert_non_null(strstr(situ_status_message(s), "x...\n"));
   situ_status_release(s);
   memset(text, 0x86, sizeof text - 1); /* bytes that begin no character of UTF-8 */
-  s = spec_parse(text, specs, &count);
+  s = sim_spec_parse(text, specs, &count);
   assert_non_null(strstr(situ_status_message(s), "a name of more than 63 characters"));
   situ_status_release(s);
 }
@@ -146,7 +146,7 @@ static void at_most_64(void **state) {
   assert_int_equal(read_text(text), SIM_MAX);
   strcat(text, ",A");
   int count;
-  situ_status s = spec_parse(text, specs, &count);
+  situ_status s = sim_spec_parse(text, specs, &count);
   assert_non_null(strstr(situ_status_message(s), "at most 64 GPUs can be simulated\n  ...A,A"));
   situ_status_release(s);
 }

@@ -16,7 +16,7 @@ static void demand(bool holds, const char *what, const char *text) {
 static void check_specs(const char *text) {
   static struct sim_spec specs[SIM_MAX];
   int count = -1;
-  situ_status s = spec_parse(text, specs, &count);
+  situ_status s = sim_spec_parse(text, specs, &count);
   demand(s ? !!strchr(situ_status_message(s), '^') : count >= 0 && count <= SIM_MAX,
          "no mark, or a wrong count", text);
   for (int i = 0; !s && i < count; i++) {

@@ -21,7 +21,7 @@ static situ_status sim_probe(const struct backend_request *request, int *count, 
   *count = 0;
   *why = "none were asked for (SITU_SIM_GPUS, --gpus, or the config)";
   if (!request->sim_gpus || !*request->sim_gpus) return NULL;
-  TRY(spec_parse(request->sim_gpus, specs, &n_specs));
+  TRY(sim_spec_parse(request->sim_gpus, specs, &n_specs));
   for (int i = 0; i < SIM_MAX; i++) used[i] = 0, allocations[i] = 0;
   *count = n_specs;
   return NULL;

@@ -231,7 +231,7 @@ static situ_status read_simple(const struct reader *reader, struct piece piece,
   return NULL;
 }
 
-situ_status spec_parse(const char *text, struct sim_spec *out, int *count) {
+situ_status sim_spec_parse(const char *text, struct sim_spec *out, int *count) {
   *count = 0;
   if (!text) return NULL;
   struct reader reader = {text, text};

@@ -30,6 +30,6 @@ struct sim_spec {
  * wrong one is InvalidArgument; the message shows the text with a mark under the place. A GPU
  * without a bus id gets 0000:BB:00.0 where BB is its number in the list from 1, or the next that
  * nobody has; without memory, 8 GiB. Two with one bus id are an error. */
-situ_status spec_parse(const char *text, struct sim_spec *out, int *count) SITU_MUST_USE;
+situ_status sim_spec_parse(const char *text, struct sim_spec *out, int *count) SITU_MUST_USE;
 
 #endif
