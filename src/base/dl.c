@@ -7,7 +7,8 @@
 #include <string.h>
 
 /* The name of the first symbol that is missing, or NULL when the table is complete. */
-static const char *fill(void *library, const struct dl_symbol *symbols, int n_symbols, char *table) {
+static const char *fill(void *library, const struct dl_symbol *symbols, int n_symbols,
+                        char *table) {
   const char *missing = NULL;
   for (int i = 0; i < n_symbols; i++) {
     void *address = library ? dlsym(library, symbols[i].name) : NULL;

@@ -116,7 +116,8 @@ static bool give_way(void) {
   return false;
 }
 
-/* Does chunks of a job until none is left. False: a helper gave way before, and its core with it. */
+/* Does chunks of a job until none is left. False: a helper gave way before, and its core with it.
+ */
 static bool work(struct job *job, int first, bool is_helper) {
   for (int k = 0; k < job->n_lanes; k++) {
     struct lane *lane = &job->lanes[(first + k) % job->n_lanes];

@@ -13,14 +13,14 @@
 /* Runs the kernel over the work items 0 <= i < items, in the calling thread, helped by idle threads
  * of the pool when items >= 2 * grain (grain 0: one call, never split). The borders of the chunks
  * depend on items and grain alone, never on the number of threads, so results are the same to the
- * bit for any number of them. A kernel may call pool_run itself. The first failure wins; chunks that
- * nobody began are then left out. */
+ * bit for any number of them. A kernel may call pool_run itself. The first failure wins; chunks
+ * that nobody began are then left out. */
 situ_status pool_run(host_kernel *kernel, const union arg *args, int64_t items,
                      int64_t grain) SITU_MUST_USE;
 
 /* Said by a thread that begins and stops computing for a while (a run of a session, a worker of a
- * device): as long as it computes it counts as a core in use. Pairs nest. Never blocks; leave before
- * waiting for another thread. pool_run needs no pair around it. */
+ * device): as long as it computes it counts as a core in use. Pairs nest. Never blocks; leave
+ * before waiting for another thread. pool_run needs no pair around it. */
 void pool_enter(void);
 void pool_leave(void);
 

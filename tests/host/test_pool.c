@@ -139,8 +139,8 @@ static void callers_share_the_cores(void **state) {
   int *items = calloc(ITEMS, sizeof *items);
   pthread_t threads[CALLERS];
   for (int i = 0; i < CALLERS; i++)
-    assert_int_equal(
-        pthread_create(&threads[i], NULL, caller_main, items + i * (ITEMS / CALLERS)), 0);
+    assert_int_equal(pthread_create(&threads[i], NULL, caller_main, items + i * (ITEMS / CALLERS)),
+                     0);
   for (int i = 0; i < CALLERS; i++) {
     void *failed;
     pthread_join(threads[i], &failed);

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * gemm.c: products of matrices: which loops for which size, and how they are dealt out to threads.
+ */
+#include "host/gemm.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+#include "device/backend.h"
+#include "host/dnn.h"
+#include "host/gemm_kernels.h"
+#include "host/half.h"
+#include "host/pool.h"
+
+enum {
+  TINY = 32,            /* products (m * n * k) up to here are three plain loops */
+  THIN_FROM = 16384,    /* up to here a thin product is no special case */
+  SMALL = 96 * 96 * 96, /* up to here one thread and no packing of A */
+  BLOCK_ROWS = 96,      /* of the result that a thread takes at a time, if there are enough */
+  BLOCK_PANELS = 16,
+  ENOUGH_BLOCKS = 32,
+  HALF_INLINE = 1536, /* elements of half precision that are converted on the stack */
+  CONVERT_GRAIN = 1 << 14,
+};
+
+static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+/* m * n * k as a double: it may pass 2^63. */
+static double volume(int64_t m, int64_t n, int64_t k) { return (double)m * (double)n * (double)k; }
+
+static const struct gemm_kernels *kernels_for(situ_type type) {
+  static _Atomic(const struct gemm_kernels *) known[TYPE_SLOTS];
+  const struct gemm_kernels *kernels = atomic_load_explicit(&known[type], memory_order_relaxed);
+  if (kernels) return kernels;
+  kernels = gemm_kernels(type);
+  atomic_store_explicit(&known[type], kernels, memory_order_relaxed);
+  return kernels;
+}
+
+const char *gemm_kind(situ_type type) {
+  if (type == SITU_HALF) type = SITU_FLOAT;
+  if (type == SITU_FLOAT && dnn_wants_gemm(INT16_MAX, INT16_MAX, INT16_MAX)) return "onednn";
+  const struct gemm_kernels *kernels = kernels_for(type);
+  return kernels ? kernels->kind : "none";
+}
+
+static bool is_thin(const struct gemm *g) {
+  return g->m <= THIN && (g->b_col == 1 || (g->b_row == 1 && g->a_col == 1));
+}
+
+/* The same product with the operands' roles swapped: the result is transposed. */
+static struct gemm swapped(const struct gemm *g) {
+  struct gemm s = *g;
+  s.m = g->n, s.n = g->m;
+  s.a = g->b, s.b = g->a;
+  s.a_row = g->b_col, s.a_col = g->b_row;
+  s.b_row = g->a_col, s.b_col = g->a_row;
+  s.c_row = g->c_col, s.c_col = g->c_row;
+  return s;
+}
+
+static size_t packed_bytes(situ_type type, int64_t m, int64_t n, int64_t k) {
+  if (volume(m, n, k) <= SMALL || m <= THIN || n <= THIN) return 0;
+  const struct gemm_kernels *kernels = kernels_for(type);
+  if (!kernels) return 0;
+  const int64_t lines = ceil_div(m, ROWS) * ROWS + ceil_div(n, kernels->cols) * kernels->cols;
+  return (size_t)lines * (size_t)kernels->depth * situ_type_size(type);
+}
+
+size_t gemm_space(situ_type type, int64_t m, int64_t n, int64_t k) {
+  if (type != SITU_HALF) return packed_bytes(type, m, n, k);
+  const int64_t elements = m * k + k * n + m * n;
+  if (elements <= HALF_INLINE) return 0;
+  return round_up((size_t)elements * sizeof(float), 64) + packed_bytes(SITU_FLOAT, m, n, k);
+}
+
+/* What the pool's threads see of a product. */
+struct job {
+  const struct gemm *g;
+  const struct gemm_kernels *kernels;
+  int64_t first, k;              /* rows of B at a time */
+  int64_t height, width, across; /* of a block; blocks side by side */
+  bool pack_a;
+};
+
+static situ_status pack_kernel(const union arg *args, int64_t begin, int64_t end) {
+  const struct job *job = args[0].pointer;
+  job->kernels->pack(job->g, job->first, job->k, begin, end);
+  return NULL;
+}
+
+static situ_status block_kernel(const union arg *args, int64_t begin, int64_t end) {
+  const struct job *job = args[0].pointer;
+  for (int64_t i = begin; i < end; i++) {
+    const int64_t top = i / job->across * job->height, left = i % job->across * job->width;
+    const struct block block = {.first = job->first,
+                                .k = job->k,
+                                .top = top,
+                                .bottom = min_i64(job->g->m, top + job->height),
+                                .left = left,
+                                .right = min_i64(job->g->n, left + job->width),
+                                .packed_a = job->pack_a};
+    job->kernels->block(job->g, &block);
+  }
+  return NULL;
+}
+
+static situ_status strip_kernel(const union arg *args, int64_t begin, int64_t end) {
+  const struct job *job = args[0].pointer;
+  for (int64_t i = begin; i < end; i++)
+    job->kernels->strip(job->g, i * job->width, min_i64(job->g->n, (i + 1) * job->width));
+  return NULL;
+}
+
+static situ_status dots_kernel(const union arg *args, int64_t begin, int64_t end) {
+  const struct job *job = args[0].pointer;
+  job->kernels->dots(job->g, begin, end);
+  return NULL;
+}
+
+/* Blocks small enough that there are some for every thread, by the sizes alone. */
+static void choose_blocks(struct job *job) {
+  const struct gemm *g = job->g;
+  const int64_t cols = job->kernels->cols;
+  job->height = BLOCK_ROWS;
+  job->width = BLOCK_PANELS * cols;
+  while (ceil_div(g->m, job->height) * ceil_div(g->n, job->width) < ENOUGH_BLOCKS &&
+         (job->height > 4 * ROWS || job->width > 4 * cols)) {
+    if (job->height > 4 * ROWS) job->height /= 2;
+    if (job->width > 4 * cols) job->width /= 2;
+  }
+  job->across = ceil_div(g->n, job->width);
+}
+
+static situ_status run_blocks(struct job *job) {
+  const union arg args[] = {{.pointer = job}};
+  const struct gemm *g = job->g;
+  choose_blocks(job);
+  /* Short rows lie close together: packing them gains less than it costs. */
+  job->pack_a = g->k > job->kernels->depth || g->a_col != 1;
+  const int64_t panels =
+      ceil_div(g->n, job->kernels->cols) + (job->pack_a ? ceil_div(g->m, ROWS) : 0);
+  const int64_t blocks = ceil_div(g->m, job->height) * job->across;
+  const int64_t parts = ceil_div(g->k, job->kernels->depth), depth = ceil_div(g->k, parts);
+  for (job->first = 0; job->first < g->k; job->first += depth) {
+    job->k = min_i64(depth, g->k - job->first);
+    TRY(pool_run(pack_kernel, args, panels, 4));
+    TRY(pool_run(block_kernel, args, blocks, 1));
+  }
+  return NULL;
+}
+
+static situ_status run_thin(struct job *job) {
+  const union arg args[] = {{.pointer = job}};
+  const struct gemm *g = job->g;
+  const int64_t work = g->m * g->k; /* for a column */
+  if (g->b_col != 1) return pool_run(dots_kernel, args, g->n, max_i64(1, 65536 / work));
+  job->width = min_i64(STRIP, max_i64(64, 262144 / work / 64 * 64));
+  return pool_run(strip_kernel, args, ceil_div(g->n, job->width),
+                  max_i64(1, 65536 / (work * job->width)));
+}
+
+situ_status gemm_run_with(const struct gemm_kernels *kernels, const struct gemm *g) {
+  struct job job = {.g = g, .kernels = kernels};
+  if (volume(g->m, g->n, g->k) <= TINY) return kernels->tiny(g), NULL;
+  const bool small = volume(g->m, g->n, g->k) <= THIN_FROM;
+  if (!small && is_thin(g)) return run_thin(&job);
+  const struct gemm turned = swapped(g);
+  if (!small && is_thin(&turned)) return job.g = &turned, run_thin(&job);
+  if (!packed_bytes(g->type, g->m, g->n, g->k)) return kernels->small(g), NULL;
+  return run_blocks(&job);
+}
+
+static situ_status run_plain(const struct gemm *g) {
+  const struct gemm_kernels *kernels = kernels_for(g->type);
+  if (!kernels) return INTERNAL("No product of matrices of %s.", situ_type_name(g->type));
+  if (g->type == SITU_FLOAT && dnn_wants_gemm(g->m, g->n, g->k)) return dnn_gemm(g);
+  return gemm_run_with(kernels, g);
+}
+
+static situ_status widen_kernel(const union arg *args, int64_t begin, int64_t end) {
+  half_to_float((const uint16_t *)args[0].pointer + begin, (float *)args[1].pointer + begin,
+                end - begin);
+  return NULL;
+}
+
+static situ_status narrow_kernel(const union arg *args, int64_t begin, int64_t end) {
+  half_from_float((const float *)args[0].pointer + begin, (uint16_t *)args[1].pointer + begin,
+                  end - begin);
+  return NULL;
+}
+
+static situ_status convert(host_kernel *kernel, const void *from, void *to, int64_t count) {
+  const union arg args[] = {{.pointer = (void *)(uintptr_t)from}, {.pointer = to}};
+  return pool_run(kernel, args, count, CONVERT_GRAIN);
+}
+
+/* Through float, in the operands' own layout. */
+static situ_status run_half(const struct gemm *g) {
+  float few[HALF_INLINE];
+  const int64_t a_count = g->m * g->k, b_count = g->k * g->n, c_count = g->m * g->n;
+  const int64_t count = a_count + b_count + c_count;
+  float *a = count <= HALF_INLINE ? few : g->space, *b = a + a_count, *c = b + b_count;
+  struct gemm wide = *g;
+  wide.type = SITU_FLOAT;
+  wide.a = a, wide.b = b, wide.c = c;
+  wide.c_row = g->n, wide.c_col = 1;
+  if (g->space) wide.space = (char *)g->space + round_up((size_t)count * sizeof(float), 64);
+  TRY(convert(widen_kernel, g->a, a, a_count));
+  TRY(convert(widen_kernel, g->b, b, b_count));
+  TRY(run_plain(&wide));
+  return convert(narrow_kernel, c, g->c, c_count);
+}
+
+static void clear(const struct gemm *g) {
+  const size_t size = situ_type_size(g->type);
+  for (int64_t i = 0; i < g->m; i++)
+    for (int64_t j = 0; j < g->n; j++)
+      memset((char *)g->c + (size_t)(i * g->c_row + j * g->c_col) * size, 0, size);
+}
+
+situ_status gemm_run(const struct gemm *g) {
+  if (g->m <= 0 || g->n <= 0) return NULL;
+  if (g->k <= 0) return clear(g), NULL;
+  return g->type == SITU_HALF ? run_half(g) : run_plain(g);
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * gemm_kernels.c: the inner loops of gemm.c for every element type and instruction set. */
+#include "host/gemm_kernels.h"
+
+#include <string.h>
+
+/* A tile of the result: what the innermost loops get. Strides are in elements. */
+struct tile {
+  int64_t k;
+  const void *a, *b;
+  void *c;
+  int64_t a_row, a_col, b_row, c_row;
+  bool add; /* to what c holds */
+};
+
+/* Rows of B that are packed at a time: a panel takes 16 KiB (24 with the widest vectors) of the L1
+ * cache. */
+#define DEPTH(width) ((width) == 64 ? 192 : 256)
+
+#define PLAIN
+#define T float
+#define WIDTH 16
+#define ISA PLAIN
+#define FMA(x, y, z) (x) * (y) + (z)
+#define KIND "portable"
+#define NAMED(word) portable_float_##word
+#include "host/gemm_kernel.h"
+
+#define T double
+#define WIDTH 16
+#define ISA PLAIN
+#define FMA(x, y, z) (x) * (y) + (z)
+#define KIND "portable"
+#define NAMED(word) portable_double_##word
+#include "host/gemm_kernel.h"
+
+/* Integers wrap, so they are computed without a sign. */
+#define T uint32_t
+#define WIDTH 16
+#define ISA PLAIN
+#define FMA(x, y, z) (x) * (y) + (z)
+#define KIND "portable"
+#define NAMED(word) portable_int32_##word
+#include "host/gemm_kernel.h"
+
+#define T uint64_t
+#define WIDTH 16
+#define ISA PLAIN
+#define FMA(x, y, z) (x) * (y) + (z)
+#define KIND "portable"
+#define NAMED(word) portable_int64_##word
+#include "host/gemm_kernel.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#define AVX2 __attribute__((target("avx2,fma")))
+#define AVX512 __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,fma")))
+
+#define T float
+#define WIDTH 32
+#define ISA AVX2
+#define FMA(x, y, z) (VECTOR) _mm256_fmadd_ps((__m256)(x), (__m256)(y), (__m256)(z))
+#define KIND "avx2"
+#define NAMED(word) avx2_float_##word
+#include "host/gemm_kernel.h"
+
+#define T double
+#define WIDTH 32
+#define ISA AVX2
+#define FMA(x, y, z) (VECTOR) _mm256_fmadd_pd((__m256d)(x), (__m256d)(y), (__m256d)(z))
+#define KIND "avx2"
+#define NAMED(word) avx2_double_##word
+#include "host/gemm_kernel.h"
+
+#define T uint32_t
+#define WIDTH 32
+#define ISA AVX2
+#define FMA(x, y, z) (x) * (y) + (z)
+#define KIND "avx2"
+#define NAMED(word) avx2_int32_##word
+#include "host/gemm_kernel.h"
+
+#define T float
+#define WIDTH 64
+#define ISA AVX512
+#define FMA(x, y, z) (VECTOR) _mm512_fmadd_ps((__m512)(x), (__m512)(y), (__m512)(z))
+#define KIND "avx512"
+#define NAMED(word) avx512_float_##word
+#include "host/gemm_kernel.h"
+
+#define T double
+#define WIDTH 64
+#define ISA AVX512
+#define FMA(x, y, z) (VECTOR) _mm512_fmadd_pd((__m512d)(x), (__m512d)(y), (__m512d)(z))
+#define KIND "avx512"
+#define NAMED(word) avx512_double_##word
+#include "host/gemm_kernel.h"
+#endif
+
+/* Every set of kernels once, the worst of a type first. */
+#define PORTABLE(X)                \
+  X(FLOAT, portable_float, true)   \
+  X(DOUBLE, portable_double, true) \
+  X(INT32, portable_int32, true)   \
+  X(INT64, portable_int64, true)
+#if defined(__x86_64__)
+#define HAS_AVX2 (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+#define HAS_AVX512                                                            \
+  (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && \
+   __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"))
+#define KERNELS(X)                   \
+  PORTABLE(X)                        \
+  X(FLOAT, avx2_float, HAS_AVX2)     \
+  X(DOUBLE, avx2_double, HAS_AVX2)   \
+  X(INT32, avx2_int32, HAS_AVX2)     \
+  X(FLOAT, avx512_float, HAS_AVX512) \
+  X(DOUBLE, avx512_double, HAS_AVX512)
+#else
+#define KERNELS(X) PORTABLE(X)
+#endif
+
+int gemm_all_kernels(situ_type type, const struct gemm_kernels **out, int most) {
+  int count = 0;
+#define ADD(TYPE, name, works) \
+  if (type == SITU_##TYPE && count < most && (works)) out[count++] = &name##_kernels;
+  KERNELS(ADD)
+#undef ADD
+  return count;
+}
+
+const struct gemm_kernels *gemm_kernels(situ_type type) {
+  const struct gemm_kernels *best = NULL;
+#define ADD(TYPE, name, works) \
+  if (type == SITU_##TYPE && (works)) best = &name##_kernels;
+  KERNELS(ADD)
+#undef ADD
+  return best;
+}
