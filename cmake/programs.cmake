@@ -38,11 +38,26 @@ foreach(file IN LISTS examples)
   set_target_properties(example_${name} PROPERTIES OUTPUT_NAME ${name})
 endforeach()
 
+# Benchmarks, and what they share as an archive from which each takes what it needs.
 file(GLOB benches CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/bench/*.c)
+file(GLOB bench_support CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/bench/support/*.c)
+add_library(bench_support STATIC EXCLUDE_FROM_ALL ${bench_support})
+target_link_libraries(bench_support PUBLIC situ_inside)
+set_source_files_properties(
+  ${CMAKE_SOURCE_DIR}/bench/support/loops.c PROPERTIES
+  COMPILE_OPTIONS "-O3;-fno-tree-loop-distribute-patterns;-ffp-contract=fast")
+find_path(DNNL_INCLUDE dnnl.h)
+find_library(DNNL_LIBRARY dnnl)
+if(DNNL_INCLUDE AND DNNL_LIBRARY) # a peer to compare with
+  target_compile_definitions(bench_support PRIVATE BENCH_ONEDNN)
+  target_include_directories(bench_support PRIVATE ${DNNL_INCLUDE})
+  target_link_libraries(bench_support PUBLIC -Wl,--as-needed ${DNNL_LIBRARY})
+endif()
 add_custom_target(bench)
 foreach(file IN LISTS benches)
   get_filename_component(name ${file} NAME_WE)
   add_internal_program(bench_${name} bench ${file})
+  target_link_libraries(bench_${name} PRIVATE bench_support)
   set_target_properties(bench_${name} PROPERTIES OUTPUT_NAME ${name} EXCLUDE_FROM_ALL ON)
   add_dependencies(bench bench_${name})
 endforeach()

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * bench.c: see bench.h. */
+#include "bench.h"
+
+#include <dirent.h>
+#include <fnmatch.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { MAX_BURSTS = 400, MAX_SIDES = 8 };
+
+static const double burst_seconds = 0.005;
+static const double margin = 0.1;
+
+static struct {
+  bool quick;
+  const char *only;
+} options;
+
+void bench_start(int argc, char **argv) {
+  for (int i = 1; i < argc; i++) {
+    if (!strcmp(argv[i], "--quick")) options.quick = true;
+    if (!strcmp(argv[i], "--only") && i + 1 < argc) options.only = argv[++i];
+  }
+  setvbuf(stdout, NULL, _IOLBF, 0);
+}
+
+bool bench_quick(void) { return options.quick; }
+
+bool bench_wants(const char *name) {
+  return !options.only || strstr(name, options.only) || !fnmatch(options.only, name, 0);
+}
+
+double bench_now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Seconds that the threads of this process have waited for a core so far. */
+static double waited(void) {
+  double seconds = 0;
+  DIR *tasks = opendir("/proc/self/task");
+  if (!tasks) return 0;
+  for (struct dirent *task = readdir(tasks); task; task = readdir(tasks)) {
+    char path[64];
+    if (task->d_name[0] == '.') continue;
+    snprintf(path, sizeof path, "/proc/self/task/%.20s/schedstat", task->d_name);
+    FILE *file = fopen(path, "r");
+    if (!file) continue;
+    unsigned long long running, waiting;
+    if (fscanf(file, "%llu %llu", &running, &waiting) == 2) seconds += 1e-9 * (double)waiting;
+    fclose(file);
+  }
+  closedir(tasks);
+  return seconds;
+}
+
+/* A burst of one side. */
+struct burst {
+  double seconds; /* per call */
+  double waited;  /* part of the time that threads waited for a core */
+};
+
+static bool is_single(const struct bench_side *side) { return side->before || side->after; }
+
+static double call_once(struct bench_side *side) {
+  if (side->before) side->before(side->context);
+  const double begin = bench_now();
+  side->run(side->context);
+  const double seconds = bench_now() - begin;
+  if (side->after) side->after(side->context);
+  return seconds;
+}
+
+/* How many calls make a burst. */
+static int64_t calls_of(struct bench_side *side) {
+  if (is_single(side)) return 1;
+  double best = 1e9;
+  for (int i = 0; i < 5; i++) best = fmin(best, call_once(side));
+  int64_t calls = (int64_t)fmax(1, burst_seconds / fmax(best, 1e-9));
+  if (calls < 1000) return calls;
+  const double begin = bench_now();
+  for (int64_t i = 0; i < calls / 8; i++) side->run(side->context);
+  const double each = (bench_now() - begin) / (double)(calls / 8);
+  return (int64_t)fmax(1, burst_seconds / fmax(each, 1e-9));
+}
+
+static struct burst run_burst(struct bench_side *side, int64_t calls) {
+  if (!is_single(side)) side->run(side->context); /* wakes threads, warms caches */
+  if (side->before) side->before(side->context);
+  const double waited_before = waited();
+  const double begin = bench_now();
+  for (int64_t i = 0; i < calls; i++) side->run(side->context);
+  const double seconds = bench_now() - begin;
+  const double waiting = waited() - waited_before;
+  if (side->after) side->after(side->context);
+  return (struct burst){seconds / (double)calls, waiting / seconds};
+}
+
+static int by_seconds(const void *a, const void *b) {
+  const double x = ((const struct burst *)a)->seconds, y = ((const struct burst *)b)->seconds;
+  return (x > y) - (x < y);
+}
+
+static void summarise(struct bench_side *side, struct burst *bursts, int count) {
+  qsort(bursts, (size_t)count, sizeof *bursts, by_seconds);
+  side->best = bursts[0].seconds;
+  side->median = bursts[count / 2].seconds;
+}
+
+/* Bursts in which nobody waited come first; the others count only where there are too few of them.
+ */
+static int keep_clean(struct burst *bursts, int count, int least) {
+  int clean = 0;
+  for (int i = 0; i < count; i++) {
+    if (bursts[i].waited > 0.03) continue;
+    const struct burst burst = bursts[i];
+    bursts[i] = bursts[clean];
+    bursts[clean++] = burst;
+  }
+  return clean >= least ? clean : count;
+}
+
+void bench_alternate(struct bench_side *sides, int count) {
+  static struct burst bursts[MAX_SIDES][MAX_BURSTS];
+  int64_t calls[MAX_SIDES];
+  const int wanted = options.quick ? 7 : 25;
+  const double limit = options.quick ? 1.0 : 5.0;
+  for (int s = 0; s < count; s++) calls[s] = calls_of(&sides[s]);
+  const double begin = bench_now();
+  int rounds = 0, clean = 0;
+  while (clean < wanted && rounds < MAX_BURSTS && (rounds < 5 || bench_now() - begin < limit)) {
+    bool all = true;
+    for (int k = 0; k < count; k++) {
+      const int s = (rounds + k) % count; /* nobody is always the first */
+      bursts[s][rounds] = run_burst(&sides[s], calls[s]);
+      all &= bursts[s][rounds].waited <= 0.03;
+    }
+    clean += all;
+    rounds++;
+  }
+  for (int s = 0; s < count; s++) summarise(&sides[s], bursts[s], keep_clean(bursts[s], rounds, 3));
+}
+
+static void print_text(const char *key, const char *text) {
+  if (!text) {
+    printf("\"%s\": null, ", key);
+    return;
+  }
+  printf("\"%s\": \"", key);
+  for (; *text; text++) {
+    if (*text == '"' || *text == '\\')
+      printf("\\%c", *text);
+    else if ((unsigned char)*text < ' ')
+      printf(" ");
+    else
+      putchar(*text);
+  }
+  printf("\", ");
+}
+
+void bench_report(const struct bench_row *row) {
+  const double ratio = row->against ? row->value / row->yardstick : 0;
+  const bool holds =
+      row->at_least ? ratio >= row->target * (1 - margin) : ratio <= row->target * (1 + margin);
+  printf("{");
+  print_text("name", row->name);
+  print_text("what", row->what);
+  print_text("unit", row->unit);
+  print_text("against", row->against);
+  print_text("note", row->note);
+  if (row->against)
+    printf("\"yardstick\": %.6g, \"ratio\": %.6g, ", row->yardstick, ratio);
+  else
+    printf("\"yardstick\": null, \"ratio\": null, ");
+  if (row->against && row->target > 0)
+    printf("\"target\": %.6g, \"at_least\": %s, \"holds\": %s, ", row->target,
+           row->at_least ? "true" : "false", holds ? "true" : "false");
+  else
+    printf("\"target\": null, \"at_least\": false, \"holds\": null, ");
+  printf("\"value\": %.6g}\n", row->value);
+}
+
+void bench_skip(const char *name, const char *what, const char *why) {
+  printf("{");
+  print_text("name", name);
+  print_text("what", what);
+  print_text("skipped", why);
+  printf("\"value\": null}\n");
+}
+
+void bench_check(situ_status status) {
+  if (!status) return;
+  fflush(stdout);
+  exit(situ_status_report(status, stderr));
+}
+
+void bench_expect(bool right, const char *what) {
+  if (right) return;
+  fflush(stdout);
+  fprintf(stderr, "wrong result: %s\n", what);
+  exit(1);
+}
