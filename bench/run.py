@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""run.py: runs the benchmarks, prints a table and writes build/bench.json.
+
+Usage: python3 bench/run.py [--only PATTERN] [--quick] [--strict] [--build FOLDER]
+
+Every program in build/bench prints one JSON object per row; so do the scripts bench/peer_*.py, which
+run with the Python of .venv-bench where `make bench-peers` has made it. A ratio is value / yardstick,
+measured in one process in turns. It holds with a margin of 10 %. A row that misses its target says
+so, and the exit code is 0 all the same unless --strict is given.
+"""
+import argparse
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PEER_PYTHON = ROOT / ".venv-bench/bin/python"
+ORDER = ("graphs", "placer", "memory", "kernels", "startup")
+FIELDS = ("name", "what", "value", "unit", "against", "yardstick", "ratio", "target", "at_least",
+          "holds", "note", "skipped", "failed")
+
+
+def programs(build):
+    """(name, command) of everything that prints rows, in the order of the table."""
+    found = {path.name: [str(path)] for path in (build / "bench").iterdir() if path.is_file()}
+    found["startup"] = [*found.get("startup", []), str(build / "libsitu.so")]
+    known = [name for name in ORDER if name in found]
+    for name in known + sorted(set(found) - set(known)):
+        yield name, found[name]
+    for path in sorted((ROOT / "bench").glob("peer_*.py")):
+        yield path.stem, [str(PEER_PYTHON), str(path), str(build / "libsitu.so")]
+
+
+def environment():
+    """Peers get as many threads as situ."""
+    env = dict(os.environ)
+    if env.get("SITU_THREADS"):
+        env["OMP_NUM_THREADS"] = env["SITU_THREADS"]
+    return env
+
+
+def rows_of(name, command, options):
+    """Runs a program; yields its rows, and one more if it fails."""
+    extra = (["--quick"] if options.quick else []) + (["--only", options.only] if options.only else [])
+    if command[0] == str(PEER_PYTHON) and not PEER_PYTHON.exists():
+        yield {"name": name.replace("_", "."), "what": "", "skipped": "run make bench-peers first"}
+        return
+    at = 2 if command[0] == str(PEER_PYTHON) else 1
+    process = subprocess.Popen([*command[:at], *extra, *command[at:]], text=True, cwd=ROOT,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment())
+    for line in process.stdout:
+        if line.startswith("{"):
+            yield json.loads(line)
+    error = process.stderr.read().strip()
+    if process.wait():
+        last = error.splitlines()[-1] if error else f"exit code {process.returncode}"
+        yield {"name": name, "what": "", "failed": last}
+
+
+def number(value):
+    """Three digits are what a shared machine gives."""
+    if value is None:
+        return ""
+    if value >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if value >= 10 else f"{value:.2f}" if value >= 1 else f"{value:.3f}"
+
+
+def verdict(row):
+    if row.get("skipped"):
+        return "skipped: " + row["skipped"]
+    if row.get("failed"):
+        return "FAILED: " + row["failed"]
+    if row.get("target") is None:
+        return ""
+    sign = ">=" if row["at_least"] else "<="
+    return f"{sign} {row['target']:g} " + ("holds" if row["holds"] else "MISSED")
+
+
+def show(row):
+    """One line of the table, and one for the note."""
+    against = row.get("against") or ""
+    if row.get("yardstick") is not None:
+        against += f" {number(row['yardstick'])}"
+    value = f"{number(row.get('value'))} {row.get('unit') or ''}" if row.get("unit") else ""
+    ratio = number(row.get("ratio"))
+    print(f"  {row['name']:<22}{row['what']:<52}{value:>16}  {against:<32}{ratio:>7}  {verdict(row)}")
+    if row.get("note"):
+        print(f"  {'':<22}{row['note']}")
+    sys.stdout.flush()
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", metavar="PATTERN", help="rows whose name has or matches this")
+    parser.add_argument("--quick", action="store_true", help="fewer bursts: figures are rough")
+    parser.add_argument("--strict", action="store_true", help="exit code 1 if a target is missed")
+    parser.add_argument("--build", metavar="FOLDER", default=str(ROOT / "build"))
+    return parser.parse_args()
+
+
+def main():
+    options = arguments()
+    build = Path(options.build).resolve()
+    rows, section = [], None
+    heads = ("name", "what", "value", "against", "ratio", "target")
+    print("  {:<22}{:<52}{:>16}  {:<32}{:>7}  {}".format(*heads))
+    for name, command in programs(build):
+        for row in rows_of(name, command, options):
+            if row["name"].split(".")[0] != section:
+                section = row["name"].split(".")[0]
+                print()
+            show(row)
+            rows.append({field: row.get(field) for field in FIELDS})
+    (build / "bench.json").write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+    missed = [row["name"] for row in rows if row["holds"] is False or row["failed"]]
+    held = sum(row["holds"] is True for row in rows)
+    print(f"\n{held} targets hold, {len(missed)} missed" + (": " + ", ".join(missed) if missed else ""))
+    print(f"rows are in {build / 'bench.json'}")
+    return 1 if options.strict and missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
