@@ -201,8 +201,8 @@ static situ_status record_one_hot(struct call *call) {
 /* How many steps of `delta` there are; -1: they lead away from the limit. */
 static int64_t count_integers(int64_t start, int64_t limit, int64_t delta) {
   if (delta > 0 ? start > limit : start < limit) return -1;
-  const uint64_t span = delta > 0 ? (uint64_t)limit - (uint64_t)start
-                                  : (uint64_t)start - (uint64_t)limit;
+  const uint64_t span =
+      delta > 0 ? (uint64_t)limit - (uint64_t)start : (uint64_t)start - (uint64_t)limit;
   const uint64_t step = delta > 0 ? (uint64_t)delta : 0 - (uint64_t)delta;
   const uint64_t count = span / step + (span % step != 0);
   return (int64_t)(count < INT64_MAX ? count : INT64_MAX);
@@ -231,8 +231,8 @@ static situ_status range_shape(struct call *call) {
                                                call_element(call, 2, 0))
                               : count_reals(v[0], v[1], v[2]);
   if (count < 0)
-    return INVALID("Requires start %s limit when delta %s 0: %g/%g", v[2] > 0 ? "<=" : ">=",
-                   v[2] > 0 ? ">" : "<", v[0], v[1]);
+    return INVALID("Requires start %s limit when delta %s 0: %g/%g",
+                   v[2] > 0 ? "<=" : ">=", v[2] > 0 ? ">" : "<", v[0], v[1]);
   call->out[0].shape.dim[0] = count;
   return shape_check(&call->out[0].shape);
 }
