@@ -231,7 +231,7 @@ static situ_status add_calls(struct builder *builder, const struct node *node, i
                       .in = in,
                       .out = out,
                       .to = recorder};
-  TRY(node->schema->op->record(&call));
+  if (node->schema->op->record) TRY(node->schema->op->record(&call));
   TRY(add_scratch(builder, node, device, scratch));
   const struct edge self = {node->id, 0};
   const bool once = node->n_outputs && builder_value(builder, self)->constant;

@@ -41,7 +41,8 @@ int32_t builder_slot(struct builder *builder, const struct slot *slot) {
 void builder_wait(struct builder *builder, int32_t command) {
   struct numbers *waits = &builder->waits;
   if (command < 0) return;
-  for (int32_t i = 0; i < waits->count; i++)
+  /* The usual duplicates are neighbours (x + x); others do no harm. */
+  for (int32_t i = waits->count - 1; i >= 0 && i >= waits->count - 4; i--)
     if (waits->items[i] == command) return;
   int32_t *items =
       grow(&builder->scratch, waits->items, waits->count, &waits->capacity, sizeof *items);

@@ -34,7 +34,8 @@ struct op {
   unsigned flags;
   situ_status (*shape)(
       struct call *call); /* sets out[i].shape; while building, may meet unknowns */
-  situ_status (*record)(struct call *call); /* says which kernels run; all shapes are known */
+  situ_status (*record)(struct call *call); /* says which kernels run, all shapes
+                                               are known; NULL: none */
 };
 
 /* A family of ops, as a file of ops/ defines it. */
