@@ -1,17 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0
- * arena.c: blocks that double up to 1 MiB, cut from the front. */
+ * arena.c: blocks that double up to 4 MiB, cut from the front. Large ones ask for huge pages: a graph of 100,000 nodes
+ * spends most of its building in page faults otherwise. */
 #include "base/arena.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
-enum { FIRST_BLOCK = 4096, LARGEST_BLOCK = 1 << 20, ALIGNMENT = 16 };
+enum { FIRST_BLOCK = 4096, LARGEST_BLOCK = 4 << 20, HUGE_PAGE = 2 << 20, ALIGNMENT = 16 };
 
 struct arena_block {
   struct arena_block *before;
   size_t bytes;
 };
+
+static void *get_memory(size_t size) {
+  if (size < HUGE_PAGE) return malloc(size);
+  const size_t rounded = round_up(size, HUGE_PAGE);
+  void *memory = rounded < size ? NULL : aligned_alloc(HUGE_PAGE, rounded);
+#ifdef MADV_HUGEPAGE
+  if (memory) madvise(memory, rounded, MADV_HUGEPAGE);
+#endif
+  return memory;
+}
 
 static bool add_block(struct arena *arena, size_t bytes) {
   const size_t header = round_up(sizeof(struct arena_block), ALIGNMENT);
