@@ -97,6 +97,17 @@ SITU_API situ_value situ_emit(situ_graph *graph, const char *op, const char *nam
                               const situ_value *inputs, int n_inputs, const situ_attr *attrs,
                               int n_attrs);
 
+/* The values of one input: one, or the elements of a list. */
+typedef struct situ_values {
+  const situ_value *items;
+  int count;
+} situ_values;
+
+/* situ_emit with the inputs as the op's signature has them, lists included. */
+SITU_API situ_value situ_emit_lists(situ_graph *graph, const char *op, const char *name,
+                                    const situ_values *inputs, int n_inputs, const situ_attr *attrs,
+                                    int n_attrs);
+
 /* Another output of the same node; an invalid value if there is none. */
 SITU_API situ_value situ_value_output(situ_value value, int output);
 

@@ -324,7 +324,6 @@ static const struct op rows[] = {
      .inputs = "value:T size_splits:Tlen split_dim:int32",
      .outputs = "output:num_split*T",
      .attrs = "num_split:int>=1 T:{" NUMERIC "} Tlen:{int32 int64}=int64",
-     .python = "split",
      .doc =
          "The value cut into parts of these sizes along a dimension; one may be -1: what is left.",
      .samples = "num_split=2 [4,3] [2]=1,3 []=0; num_split=3 Tlen=int32 [2,6] [3]=2,-1,1 []=1",
