@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
  * devices.c: the public view of the devices. */
-#include <stdlib.h>
-
-#include "device/limit.h"
 #include "device/list.h"
 #include "situ/device.h"
 
@@ -82,39 +79,35 @@ situ_status situ_devices_find(const char *name, int *number) {
   return status;
 }
 
-/* What the limit will be when the device is opened, as far as that can be told. */
-static uint64_t expected_limit(const struct device *device) {
-  struct memory_options options = device->options;
-  if (device->virtual_limit) options.limit_bytes = device->virtual_limit;
+/* What the limit will be when the device is opened, as far as that can be told; 0 where the options
+ * cannot be met. */
+static uint64_t expected_limit(struct device *device) {
+  const struct memory_options options = device_options(device);
+  const struct device_info *info = &device->info;
   uint64_t limit = 0;
   enum memory_bound bound;
-  situ_status_release(memory_limit(&options, device->info.memory, device->info.memory,
-                                   device->info.capability_major, &limit, &bound));
+  situ_status_release(
+      memory_limit(&options, info->memory, info->memory, info->capability_major, &limit, &bound));
   return limit;
 }
 
 static situ_status memory_info(struct device *device, void *out) {
   situ_memory_info *info = out;
-  *info = (situ_memory_info){0};
-  if (device->backend->is_host) {
-    info->limit = device->info.memory;
+  struct memory *memory = NULL;
+  TRY(device_memory(device, &memory));
+  *info = (situ_memory_info){.clock = device_clock(device)};
+  if (!memory) {
+    info->limit = device->backend->is_host ? device->info.memory : expected_limit(device);
     return NULL;
   }
-  pthread_mutex_lock(&device->lock);
-  if (device->memory) {
-    struct memory_stats stats;
-    memory_stats(device->memory, &stats);
-    info->current = stats.current - device->idle;
-    info->peak = stats.peak;
-    info->reserved = stats.reserved;
-    info->limit = stats.limit;
-    info->largest_free = stats.largest_free;
-  } else {
-    info->limit = expected_limit(device);
-  }
-  if (device->handle && device->backend->clock)
-    info->clock = device->backend->clock(device->handle);
-  pthread_mutex_unlock(&device->lock);
+  const uint64_t idle = device->idle;
+  struct memory_stats stats;
+  memory_stats(memory, &stats);
+  info->current = stats.current > idle ? stats.current - idle : 0;
+  info->peak = stats.peak;
+  info->reserved = stats.reserved;
+  info->limit = stats.limit;
+  info->largest_free = stats.largest_free;
   return NULL;
 }
 
@@ -125,7 +118,9 @@ situ_status situ_device_memory_info(int number, situ_memory_info *out) {
 
 static situ_status reset_peak(struct device *device, void *out) {
   (void)out;
-  if (device->memory) memory_reset_peak(device->memory);
+  struct memory *memory = NULL;
+  TRY(device_memory(device, &memory));
+  if (memory) memory_reset_peak(memory);
   return NULL;
 }
 
@@ -133,8 +128,9 @@ situ_status situ_device_reset_peak(int number) { return with_device(number, rese
 
 static situ_status trim(struct device *device, void *out) {
   uint64_t *bytes = out;
-  if (!device->memory) return NULL;
-  const uint64_t given = memory_trim(device->memory); /* asks the sessions' idle programs too */
+  struct memory *memory = NULL;
+  TRY(device_memory(device, &memory));
+  const uint64_t given = memory ? memory_trim(memory) : 0; /* asks idle programs too */
   if (bytes) *bytes = given;
   return NULL;
 }
@@ -146,12 +142,14 @@ situ_status situ_device_trim(int number, uint64_t *bytes) {
 
 static situ_status report(struct device *device, void *out) {
   struct text text = {0};
-  if (device->memory)
-    memory_report(device->memory, &text);
+  struct memory *memory = NULL;
+  TRY(device_memory(device, &memory));
+  if (memory)
+    memory_report(memory, &text);
   else
     text_add(&text, "{}");
-  fprintf(out, "%s\n", text_get(&text));
   const bool failed = text.failed;
+  if (!failed) fprintf(out, "%s\n", text_get(&text));
   text_free(&text);
   return failed ? NO_MEMORY() : NULL;
 }

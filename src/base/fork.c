@@ -15,3 +15,12 @@ int fork_generation(void) {
   pthread_once(&once, watch);
   return generation;
 }
+
+situ_status fork_check(int since, const char *device) {
+  if (since == fork_generation()) return NULL;
+  return situ_status_create(
+      SITU_FAILED_PRECONDITION,
+      "%s was opened before this process was forked, and its queues did not come along.\nStart "
+      "child processes before the first use of a GPU, or start them anew (spawn, exec).",
+      device);
+}

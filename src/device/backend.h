@@ -67,8 +67,10 @@ struct launch {
   struct launch_arg *args;
 };
 
-/* A call prepared by a back end; what it holds behind this head is the back end's. A kernel that fails while it runs
- * puts its status into `error` (the first one stays), which belongs to the run. */
+/* A call prepared by a back end; what it holds behind this head is the back end's. Whoever bound it
+ * sets `error`, which belongs to the run: a kernel that fails while it runs puts its status there
+ * (the first one stays), and the device goes on. Where kernels run in the caller's thread `launch`
+ * returns that status instead. */
 struct bound {
   const struct launch *launch;
   _Atomic(situ_status) *error;
@@ -84,6 +86,7 @@ struct device_info {
   uint64_t memory; /* bytes in all */
   int capability_major, capability_minor;
   bool has_half, has_double;
+  int64_t fail_alloc; /* a fault to inject: allocation number N of its memory fails; 0: none */
 };
 
 /* Where a back end's devices come from; texts are NULL where nobody said anything. */
@@ -99,29 +102,32 @@ struct backend {
   bool is_host;       /* regions are host memory and bound calls are struct host_call: runs in the
                          caller's thread */
 
-  /* How many devices there are. None is a count of 0, not an error; `why` (a static text) then says
-   * why. */
+  /* How many devices there are; asked while none is open. None is a count of 0, not an error; `why`
+   * (a static text) then says why, or is NULL where nobody would ask. */
   situ_status (*probe)(const struct backend_request *request, int *count, const char **why);
   situ_status (*describe)(int index, struct device_info *out);
   situ_status (*open)(int index, void **device);
   void (*close)(void *device);
 
-  /* Large regions, aligned to 256 bytes at least; device/memory.c cuts them up. `free_bytes` may be
-   * NULL. */
+  /* Large regions, aligned to 256 bytes at least; device/memory.c cuts them up. ResourceExhausted
+   * when there is no memory; anything else says that the device is in trouble. `available` may be
+   * NULL: all is free then. */
   situ_status (*alloc)(void *device, size_t bytes, void **region);
   void (*free)(void *device, void *region);
   situ_status (*available)(void *device, uint64_t *free_bytes);
 
   /* Copies, queued. `read` and `write` see host memory; it must stay until the queue has passed.
-   * `peer` may be NULL: the copy then goes through the host. */
+   * `peer` copies from another device of the same back end; it may be NULL: the copy then goes
+   * through the host. Copies of 0 bytes do nothing. */
   situ_status (*write)(void *device, int queue, struct span to, const void *from, size_t bytes);
   situ_status (*read)(void *device, int queue, void *to, struct span from, size_t bytes);
   situ_status (*copy)(void *device, int queue, struct span to, struct span from, size_t bytes);
   situ_status (*peer)(void *device, int queue, struct span to, void *from_device, struct span from,
                       size_t bytes);
 
-  /* Prepared calls. `slots[i]` is the memory of slot i; what is prepared lives in the arena.
-   * `rebind` gives the slot of an argument another memory. */
+  /* Prepared calls. `slots[i]` is the memory of slot i (zero for a value without elements); what is
+   * prepared lives in the arena. Memory of another device is an Internal error. `rebind` gives the
+   * slot of an argument another memory. */
   situ_status (*bind)(void *device, const struct launch *launch, const struct span *slots,
                       struct arena *arena, struct bound **out);
   situ_status (*rebind)(void *device, struct bound *bound, int arg, struct span span);
@@ -130,12 +136,14 @@ struct backend {
 
   /* A mark is a number that a queue reaches when all that was queued before is done. `wait` makes a
    * queue wait for a mark of another device of the same back end; `sync` blocks the caller, and
-   * returns what failed on the queue. */
+   * fails where the device failed as a whole (a kernel's own failure is in `error`). A device that
+   * is lost reaches its marks all the same, so that nobody waits for ever. */
   situ_status (*mark)(void *device, int queue, uint64_t *mark);
   situ_status (*wait)(void *device, int queue, void *on_device, int on_queue, uint64_t mark);
   situ_status (*sync)(void *device, int queue, uint64_t mark);
 
-  /* Seconds on the virtual clock of a simulated device; NULL elsewhere. */
+  /* When all that was queued ends, in seconds on the virtual clock of a simulated device; NULL
+   * elsewhere. */
   double (*clock)(void *device);
 };
 

@@ -69,19 +69,34 @@ static struct span at(const struct buffer *buffer, size_t offset) {
   return (struct span){buffer->span.region, buffer->span.offset + offset};
 }
 
-/* Waits for all that is queued, so that the copy sees the results of kernels. */
-static situ_status drain(struct device *device) {
+/* Waits until a queue has done all that is queued now. */
+static situ_status drain(struct device *device, int queue) {
+  uint64_t mark = 0;
+  TRY(device->backend->mark(device->handle, queue, &mark));
+  return device->backend->sync(device->handle, queue, mark);
+}
+
+/* Waits for all queues, so that a copy sees the results of kernels. */
+static situ_status drain_all(struct device *device) {
   situ_status status = NULL;
-  for (int queue = 0; queue < N_QUEUES; queue++) {
-    uint64_t mark = 0;
-    situ_status next = device->backend->mark(device->handle, queue, &mark);
-    if (!next) next = device->backend->sync(device->handle, queue, mark);
-    status = status_first(status, next);
-  }
+  for (int queue = 0; queue < N_QUEUES; queue++)
+    status = status_first(status, drain(device, queue));
   return status;
 }
 
+static situ_status check_range(const struct buffer *buffer, size_t offset, size_t bytes) {
+  if (offset <= buffer->bytes && bytes <= buffer->bytes - offset) return NULL;
+  return INTERNAL("%zu bytes from byte %zu on are not inside a buffer of %zu bytes.", bytes, offset,
+                  buffer->bytes);
+}
+
+/* The copy may be under way when it fails: the host's memory must not go before that has ended. */
+static situ_status finish(struct device *device, int queue, situ_status status) {
+  return status_first(status, drain(device, queue));
+}
+
 situ_status buffer_read(const struct buffer *buffer, size_t offset, void *to, size_t bytes) {
+  TRY(check_range(buffer, offset, bytes));
   if (!bytes) return NULL;
   if (buffer->host) {
     memcpy(to, (const char *)buffer->host + offset, bytes);
@@ -89,12 +104,13 @@ situ_status buffer_read(const struct buffer *buffer, size_t offset, void *to, si
   }
   struct device *device = buffer->device;
   TRY(device_open(device)); /* fails in a forked child */
-  TRY(drain(device));
-  TRY(device->backend->read(device->handle, QUEUE_OUT, to, at(buffer, offset), bytes));
-  return drain(device);
+  TRY(drain_all(device));
+  return finish(device, QUEUE_OUT,
+                device->backend->read(device->handle, QUEUE_OUT, to, at(buffer, offset), bytes));
 }
 
 situ_status buffer_write(struct buffer *buffer, size_t offset, const void *from, size_t bytes) {
+  TRY(check_range(buffer, offset, bytes));
   if (!bytes) return NULL;
   if (buffer->host) {
     memcpy((char *)buffer->host + offset, from, bytes);
@@ -102,9 +118,9 @@ situ_status buffer_write(struct buffer *buffer, size_t offset, const void *from,
   }
   struct device *device = buffer->device;
   TRY(device_open(device));
-  TRY(drain(device));
-  TRY(device->backend->write(device->handle, QUEUE_IN, at(buffer, offset), from, bytes));
-  return drain(device);
+  TRY(drain_all(device));
+  return finish(device, QUEUE_IN,
+                device->backend->write(device->handle, QUEUE_IN, at(buffer, offset), from, bytes));
 }
 
 struct buffer *buffer_retain(struct buffer *buffer) {

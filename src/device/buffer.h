@@ -10,7 +10,7 @@ struct buffer {
   struct device *device; /* NULL: host memory */
   void *host;            /* its address where the host may read it, else NULL */
   size_t bytes;
-  struct span span;      /* on the device */
+  struct span span; /* on the device */
   struct memory_block block;
   void (*release)(void *context); /* of memory that belongs to somebody else */
   void *context;
@@ -27,11 +27,12 @@ situ_status buffer_wrap(void *host, size_t bytes, void (*release)(void *), void 
 situ_status buffer_device(struct device *device, size_t bytes, const struct memory_tag *tag,
                           struct buffer **out) SITU_MUST_USE;
 
-/* Copies bytes from the device to the host, waiting until it is done. */
+/* Copies bytes from the device to the host, after all that is queued there, and waits until it is
+ * done. Internal where they are not all inside the buffer. */
 situ_status buffer_read(const struct buffer *buffer, size_t offset, void *to,
                         size_t bytes) SITU_MUST_USE;
 
-/* Copies bytes from the host to the buffer, waiting until it is done. */
+/* The same from the host to the buffer. */
 situ_status buffer_write(struct buffer *buffer, size_t offset, const void *from,
                          size_t bytes) SITU_MUST_USE;
 

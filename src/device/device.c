@@ -57,14 +57,18 @@ void device_destroy(struct device *device) {
 static situ_status make_memory(struct device *device) {
   char name[64];
   snprintf(name, sizeof name, "%s_%d_bfc", device->backend->kind, device->index);
-  struct memory_options options = device->options;
-  if (device->virtual_limit) options.limit_bytes = device->virtual_limit;
   return memory_create(&(struct memory_setup){.backend = device->backend,
                                               .device = device->handle,
                                               .device_name = device->full,
                                               .name = name,
                                               .info = device->info},
-                       &options, &device->memory);
+                       &device->options, &device->memory);
+}
+
+/* Whether the handle is of another process; called with the lock. */
+static situ_status check_fork(const struct device *device) {
+  if (!device->handle || device->backend->is_host) return NULL;
+  return fork_check(device->generation, device->full);
 }
 
 static situ_status open_locked(struct device *device) {
@@ -72,14 +76,8 @@ static situ_status open_locked(struct device *device) {
     TRY(device->backend->open(device->physical, &device->handle));
     device->generation = fork_generation();
   }
-  if (device->backend->is_host) return NULL;
-  if (device->generation != fork_generation())
-    return situ_status_create(
-        SITU_FAILED_PRECONDITION,
-        "%s was opened before this process was forked, and its queues did not come along.\nStart "
-        "child processes before the first use of a GPU, or start them anew (spawn, exec).",
-        device->full);
-  return device->memory ? NULL : make_memory(device);
+  TRY(check_fork(device));
+  return device->memory || device->backend->is_host ? NULL : make_memory(device);
 }
 
 situ_status device_open(struct device *device) {
@@ -87,6 +85,49 @@ situ_status device_open(struct device *device) {
   const situ_status status = open_locked(device);
   pthread_mutex_unlock(&device->lock);
   return status;
+}
+
+situ_status device_memory(struct device *device, struct memory **out) {
+  pthread_mutex_lock(&device->lock);
+  const situ_status status = check_fork(device);
+  *out = status ? NULL : device->memory;
+  pthread_mutex_unlock(&device->lock);
+  return status;
+}
+
+struct memory_options device_options(struct device *device) {
+  pthread_mutex_lock(&device->lock);
+  const struct memory_options options = device->options;
+  pthread_mutex_unlock(&device->lock);
+  return options;
+}
+
+static bool holds_memory(const struct device *device) {
+  struct memory_stats stats = {0};
+  if (device->memory) memory_stats(device->memory, &stats);
+  return stats.reserved > 0;
+}
+
+bool device_holds_memory(struct device *device) {
+  pthread_mutex_lock(&device->lock);
+  const bool holds = holds_memory(device);
+  pthread_mutex_unlock(&device->lock);
+  return holds;
+}
+
+situ_status device_configure(struct device *device, const struct memory_options *options) {
+  pthread_mutex_lock(&device->lock);
+  const situ_status status = device->memory ? memory_configure(device->memory, options) : NULL;
+  if (!status) device->options = *options;
+  pthread_mutex_unlock(&device->lock);
+  return status;
+}
+
+double device_clock(struct device *device) {
+  pthread_mutex_lock(&device->lock);
+  void *handle = device->handle;
+  pthread_mutex_unlock(&device->lock);
+  return handle && device->backend->clock ? device->backend->clock(handle) : 0;
 }
 
 const char *device_log_name(const struct device *device) {

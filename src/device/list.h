@@ -5,17 +5,20 @@
 
 #include "device/device.h"
 
-/* The devices; the first call finds them. `config` (may be NULL) is what the caller asks for. Where devices were found
- * before and the config asks for something else, that is said once in a warning, or is FailedPrecondition when `strict`.
- * Every successful call is matched by list_release; devices can be reset only when all are released. */
+/* The devices; the first call finds them. `config` (may be NULL) is what the caller asks for; it
+ * counts from then on, unless the call fails. Where devices were found before and the config asks
+ * for something else, that is said once in a warning, or is FailedPrecondition when `strict`. Every
+ * successful call is matched by list_release; devices can be reset only when all are released. */
 situ_status list_acquire(const situ_device_config *config, bool strict,
                          const struct device_list **out) SITU_MUST_USE;
 void list_release(void);
 
-/* Counts what lives on devices besides sessions (tensors), so that a reset is refused while it does. */
+/* Counts what lives on devices besides sessions (tensors), so that a reset is refused while it
+ * does. */
 void list_hold(int by);
 
-/* What list_acquire does when nobody runs yet: keeps the config for later; see situ_devices_configure. */
+/* What list_acquire does when nobody runs yet: keeps the config for later; see
+ * situ_devices_configure. */
 situ_status list_configure(const situ_device_config *config) SITU_MUST_USE;
 
 /* Closes everything; FailedPrecondition while somebody holds. */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fork.h"
 #include "device/bfc.h"
 #include "device/ledger.h"
 #include "device/limit.h"
@@ -22,16 +23,18 @@ struct hook {
 
 struct memory {
   struct memory_setup setup; /* its texts are ours */
+  int generation;            /* of forks */
+  pthread_mutex_t lock;      /* of what follows, down to the hooks */
   struct memory_options options;
   enum memory_bound bound;
-  uint64_t available;   /* when the limit was set */
-  pthread_mutex_t lock; /* of what follows, down to the hooks */
+  uint64_t available; /* when the limit was set */
   struct bfc *bfc;
   struct ledger ledger;
   uint64_t end;        /* where the next region goes in the addresses of reports */
   uint64_t refused;    /* smallest region that the device refused in this call */
   situ_status trouble; /* what the device said in this call, where it is not "no memory" */
   int64_t failures;
+  int64_t asked;             /* calls of memory_alloc, for the fault to inject */
   pthread_mutex_t hook_lock; /* of the hooks; held while they run, taken before `lock` */
   struct hook *hooks;
   int n_hooks;
@@ -85,43 +88,82 @@ static void give_region(void *context, void *region, uint64_t address, size_t by
   ledger_note(&memory->ledger, LEDGER_UNREGION, bytes, address, NULL);
 }
 
-/* What is ours of a memory whose limit is known. */
-static situ_status fill(struct memory *memory, uint64_t limit) {
-  const struct memory_options *options = &memory->options;
-  const struct bfc_options how = {
-      .limit = limit, .growth = options->growth, .reference = options->reference, .collect = true};
-  const struct bfc_source source = {.context = memory, .alloc = take_region, .free = give_region};
-  memory->setup.device_name = strdup(memory->setup.device_name);
-  memory->setup.name = strdup(memory->setup.name);
-  memory->bfc = bfc_create(&how, source);
-  memory->end = PAGE; /* so that address 0 is nobody's */
-  const bool ok = ledger_init(&memory->ledger) && memory->bfc && memory->setup.device_name &&
-                  memory->setup.name;
-  return ok ? NULL : NO_MEMORY();
-}
-
-situ_status memory_create(const struct memory_setup *setup, const struct memory_options *options,
-                          struct memory **out) {
+/* Sets the limit that the options give and an allocator for it. On failure all stays as it was. */
+static situ_status apply(struct memory *memory, const struct memory_options *options) {
+  const struct memory_setup *setup = &memory->setup;
   uint64_t available = setup->info.memory, limit;
   enum memory_bound bound;
   if (setup->backend->available) TRY(setup->backend->available(setup->device, &available));
   TRY(memory_limit(options, setup->info.memory, available, setup->info.capability_major, &limit,
                    &bound));
-  struct memory *memory = calloc(1, sizeof *memory);
-  if (!memory) return NO_MEMORY();
-  memory->setup = *setup;
+  const struct bfc_options how = {
+      .limit = limit, .growth = options->growth, .reference = options->reference, .collect = true};
+  const struct bfc_source source = {.context = memory, .alloc = take_region, .free = give_region};
+  struct bfc *bfc = bfc_create(&how, source);
+  if (!bfc) return NO_MEMORY();
+  bfc_destroy(memory->bfc);
+  memory->bfc = bfc;
   memory->options = *options;
   memory->bound = bound;
   memory->available = available;
+  return NULL;
+}
+
+/* What is ours of a memory. */
+static situ_status fill(struct memory *memory, const struct memory_options *options) {
+  memory->setup.device_name = strdup(memory->setup.device_name);
+  memory->setup.name = strdup(memory->setup.name);
+  memory->end = PAGE; /* so that address 0 is nobody's */
+  const bool ok = ledger_init(&memory->ledger) && memory->setup.device_name && memory->setup.name;
+  return ok ? apply(memory, options) : NO_MEMORY();
+}
+
+situ_status memory_create(const struct memory_setup *setup, const struct memory_options *options,
+                          struct memory **out) {
+  struct memory *memory = calloc(1, sizeof *memory);
+  if (!memory) return NO_MEMORY();
+  memory->setup = *setup;
+  memory->generation = fork_generation();
   pthread_mutex_init(&memory->lock, NULL);
   pthread_mutex_init(&memory->hook_lock, NULL);
-  const situ_status status = fill(memory, limit);
+  const situ_status status = fill(memory, options);
   if (status) {
     memory_destroy(memory);
     return status;
   }
   *out = memory;
   return NULL;
+}
+
+/* Locks a memory; false, and nothing is locked, in a child of fork: another thread of the parent
+ * may have held the lock, and the device is not ours. */
+static bool enter(struct memory *memory) {
+  if (memory->generation != fork_generation()) return false;
+  pthread_mutex_lock(&memory->lock);
+  return true;
+}
+
+/* The same for the hooks. */
+static bool enter_hooks(struct memory *memory) {
+  if (memory->generation != fork_generation()) return false;
+  pthread_mutex_lock(&memory->hook_lock);
+  return true;
+}
+
+situ_status memory_configure(struct memory *memory, const struct memory_options *options) {
+  TRY(fork_check(memory->generation, memory->setup.device_name));
+  pthread_mutex_lock(&memory->lock);
+  struct bfc_stats stats;
+  bfc_stats(memory->bfc, &stats);
+  const situ_status status =
+      stats.reserved
+          ? situ_status_create(SITU_FAILED_PRECONDITION,
+                               "The memory options of %s cannot change any more: %llu "
+                               "bytes are taken from it (situ_device_trim).",
+                               memory->setup.device_name, (unsigned long long)stats.reserved)
+          : apply(memory, options);
+  pthread_mutex_unlock(&memory->lock);
+  return status;
 }
 
 void memory_destroy(struct memory *memory) {
@@ -169,6 +211,26 @@ static bool alloc_under_pressure(struct memory *memory, size_t bytes, const stru
   return done;
 }
 
+/* What is said of a failure; called with the lock. */
+static situ_status explain(struct memory *memory, size_t bytes, const struct memory_tag *tag) {
+  const struct oom oom = {.device_name = memory->setup.device_name,
+                          .allocator_name = memory->setup.name,
+                          .bytes = bytes,
+                          .tag = tag,
+                          .options = &memory->options,
+                          .bound = memory->bound,
+                          .total = memory->setup.info.memory,
+                          .available = memory->available,
+                          .refused = memory->refused,
+                          .bfc = memory->bfc,
+                          .ledger = &memory->ledger};
+  struct ledger_holder who;
+  ledger_copy(tag, &who);
+  ledger_note(&memory->ledger, LEDGER_OOM, bytes, 0, &who);
+  memory->failures++;
+  return oom_status(&oom);
+}
+
 /* The last try, and what is said when it fails too. */
 static situ_status alloc_or_explain(struct memory *memory, size_t bytes,
                                     const struct memory_tag *tag, struct memory_block *out) {
@@ -176,23 +238,21 @@ static situ_status alloc_or_explain(struct memory *memory, size_t bytes,
   situ_status status = memory->trouble;
   memory->trouble = NULL;
   if (!status && !try_alloc(memory, bytes, tag, out)) {
-    const struct oom oom = {.device_name = memory->setup.device_name,
-                            .allocator_name = memory->setup.name,
-                            .bytes = bytes,
-                            .tag = tag,
-                            .options = &memory->options,
-                            .bound = memory->bound,
-                            .total = memory->setup.info.memory,
-                            .available = memory->available,
-                            .refused = memory->refused,
-                            .bfc = memory->bfc,
-                            .ledger = &memory->ledger};
-    struct ledger_holder who;
-    ledger_copy(tag, &who);
-    ledger_note(&memory->ledger, LEDGER_OOM, bytes, 0, &who);
-    memory->failures++;
-    status = memory->trouble ? memory->trouble : oom_status(&oom);
+    status = memory->trouble ? memory->trouble : explain(memory, bytes, tag);
     memory->trouble = NULL;
+  }
+  pthread_mutex_unlock(&memory->lock);
+  return status;
+}
+
+/* Counts a call; the one that a fault was injected for fails as if the device had refused. */
+static situ_status inject(struct memory *memory, size_t bytes, const struct memory_tag *tag) {
+  situ_status status = NULL;
+  pthread_mutex_lock(&memory->lock);
+  if (++memory->asked == memory->setup.info.fail_alloc) {
+    memory->refused = bytes;
+    status = status_note(explain(memory, bytes, tag), "  fail_alloc=%lld was injected",
+                         (long long)memory->asked);
   }
   pthread_mutex_unlock(&memory->lock);
   return status;
@@ -201,7 +261,9 @@ static situ_status alloc_or_explain(struct memory *memory, size_t bytes,
 situ_status memory_alloc(struct memory *memory, size_t bytes, const struct memory_tag *tag,
                          struct memory_block *out) {
   *out = (struct memory_block){0};
+  TRY(fork_check(memory->generation, memory->setup.device_name));
   if (!bytes) return NULL;
+  TRY(inject(memory, bytes, tag));
   pthread_mutex_lock(&memory->lock);
   const bool done = try_alloc(memory, bytes, tag, out);
   pthread_mutex_unlock(&memory->lock);
@@ -212,16 +274,17 @@ situ_status memory_alloc(struct memory *memory, size_t bytes, const struct memor
 void memory_free(struct memory *memory, struct memory_block *block) {
   if (!block->bytes) return;
   const struct bfc_piece piece = {.handle = block->handle, .address = block->address};
-  pthread_mutex_lock(&memory->lock);
-  if (bfc_free(memory->bfc, &piece))
-    ledger_note(&memory->ledger, LEDGER_FREE, block->size, block->address,
-                ledger_holder(&memory->ledger, block->handle));
-  pthread_mutex_unlock(&memory->lock);
+  if (enter(memory)) {
+    if (bfc_free(memory->bfc, &piece))
+      ledger_note(&memory->ledger, LEDGER_FREE, block->size, block->address,
+                  ledger_holder(&memory->ledger, block->handle));
+    pthread_mutex_unlock(&memory->lock);
+  }
   *block = (struct memory_block){0};
 }
 
 bool memory_on_pressure(struct memory *memory, memory_pressure *callback, void *context) {
-  pthread_mutex_lock(&memory->hook_lock);
+  if (!enter_hooks(memory)) return true;
   struct hook *hooks = realloc(memory->hooks, ((size_t)memory->n_hooks + 1) * sizeof *hooks);
   if (hooks) {
     memory->hooks = hooks;
@@ -232,7 +295,7 @@ bool memory_on_pressure(struct memory *memory, memory_pressure *callback, void *
 }
 
 void memory_off_pressure(struct memory *memory, memory_pressure *callback, void *context) {
-  pthread_mutex_lock(&memory->hook_lock);
+  if (!enter_hooks(memory)) return;
   int kept = 0;
   for (int i = 0; i < memory->n_hooks; i++) {
     const struct hook hook = memory->hooks[i];
@@ -260,19 +323,20 @@ static void collect_stats(struct memory *memory, struct memory_stats *out) {
 }
 
 void memory_stats(struct memory *memory, struct memory_stats *out) {
-  pthread_mutex_lock(&memory->lock);
+  *out = (struct memory_stats){0};
+  if (!enter(memory)) return;
   collect_stats(memory, out);
   pthread_mutex_unlock(&memory->lock);
 }
 
 void memory_reset_peak(struct memory *memory) {
-  pthread_mutex_lock(&memory->lock);
+  if (!enter(memory)) return;
   bfc_reset_peak(memory->bfc);
   pthread_mutex_unlock(&memory->lock);
 }
 
 uint64_t memory_trim(struct memory *memory) {
-  pthread_mutex_lock(&memory->hook_lock);
+  if (!enter_hooks(memory)) return 0;
   for (int i = 0; i < memory->n_hooks; i++)
     memory->hooks[i].callback(memory->hooks[i].context, UINT64_MAX);
   pthread_mutex_unlock(&memory->hook_lock);
@@ -282,13 +346,12 @@ uint64_t memory_trim(struct memory *memory) {
   return bytes;
 }
 
-struct memory_options memory_get_options(struct memory *memory) {
-  return memory->options;
-}
-
 void memory_report(struct memory *memory, struct text *out) {
   struct memory_stats stats;
-  pthread_mutex_lock(&memory->lock);
+  if (!enter(memory)) {
+    text_add(out, "{}");
+    return;
+  }
   collect_stats(memory, &stats);
   snapshot_write(out, memory->setup.device_name, memory->setup.name, memory->bfc, &memory->ledger,
                  &stats);

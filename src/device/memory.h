@@ -3,7 +3,8 @@
  * happened lately.
  *
  * Nothing is taken from the device before the first memory_alloc. Every function may be called from
- * every thread.
+ * every thread. In a child of fork the memory is its parent's: it hands out nothing more, and what
+ * comes back is left alone.
  */
 #ifndef SITU_DEVICE_MEMORY_H
 #define SITU_DEVICE_MEMORY_H
@@ -18,7 +19,6 @@ struct memory_options {
   uint64_t reserve_bytes; /* all that is free at the start but that many */
   double fraction;        /* that part of all */
   bool growth;            /* take memory as it is needed, not at once */
-  bool growth_set;        /* `growth` was said by somebody: false then differs from the default */
   bool reference;         /* TensorFlow's policy to the byte */
 };
 
@@ -109,8 +109,10 @@ void memory_reset_peak(struct memory *memory);
 /* Gives the device all regions of which nothing is in use; returns their bytes. */
 uint64_t memory_trim(struct memory *memory);
 
-/* The options that the memory was made with. */
-struct memory_options memory_get_options(struct memory *memory);
+/* Sets other options, and with them another limit. FailedPrecondition while anything is taken from
+ * the device. */
+situ_status memory_configure(struct memory *memory,
+                             const struct memory_options *options) SITU_MUST_USE;
 
 /* Appends regions, blocks and recent events as JSON, with the field names of PyTorch's memory
  * snapshot. */

@@ -117,7 +117,7 @@ static situ_status prepare_calls(struct frame *frame) {
   for (int32_t i = 0; i < program->n_commands; i++) {
     const struct plan_command *command = &program->commands[i];
     struct device *device = device_of(frame, command->device);
-    if (!device->handle) TRY(device_open(device));
+    TRY(device_open(device));
     if (command->kind != COMMAND_CALL) continue;
     const struct launch *launch = &program->launches[command->launch];
     TRY(status_at_node(device->backend->bind(device->handle, launch, frame->slots, &frame->arena,

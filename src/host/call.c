@@ -10,6 +10,8 @@ static situ_status foreign_memory(const struct launch *launch, int arg) {
 static situ_status place(void *device, host_translate *translate, struct host_call *call, int arg,
                          struct span span) {
   const struct launch_arg *from = &call->bound.launch->args[arg];
+  call->args[arg].pointer = NULL;
+  if (!span.region) return NULL; /* a value without elements has no memory */
   span.offset += (size_t)from->offset;
   void *address = translate(device, span);
   if (!address) return foreign_memory(call->bound.launch, arg);

@@ -13,10 +13,12 @@ struct host_call {
   union arg args[];
 };
 
-/* Turns a place in a device's memory into an address; NULL (and the caller fails) for another device's. */
+/* Turns a place in a device's memory into an address; NULL (and the caller fails) for another
+ * device's. */
 typedef void *host_translate(void *device, struct span span);
 
-/* Prepares a call in the arena. Fails if the kernel has no form for the type, or a slot is not the device's. */
+/* Prepares a call in the arena. Fails if the kernel has no form for the type, or a slot is not the
+ * device's. */
 situ_status host_bind(void *device, host_translate *translate, const struct launch *launch,
                       const struct span *slots, struct arena *arena,
                       struct bound **out) SITU_MUST_USE;
@@ -27,7 +29,7 @@ situ_status host_rebind(void *device, host_translate *translate, struct bound *b
 
 /* Runs a prepared call in this thread; large ones get help from the pool. */
 static inline situ_status host_run(const struct host_call *call) {
-  if (call->grain == 0 || call->items < 2 * call->grain)
+  if (call->grain == 0 || call->items / 2 < call->grain)
     return call->kernel(call->args, 0, call->items);
   return pool_run(call->kernel, call->args, call->items, call->grain);
 }

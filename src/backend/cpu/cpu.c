@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * cpu.c: the host itself. Its regions are host addresses and its kernels run in the caller's thread, so there is
- * nothing to wait for. */
+ * cpu.c: the host itself. Its regions are host addresses and its kernels run in the caller's
+ * thread, so there is nothing to wait for. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,7 +53,8 @@ static void cpu_close(void *device) { (void)device; }
 
 static situ_status cpu_alloc(void *device, size_t bytes, void **region) {
   (void)device;
-  *region = aligned_alloc(256, round_up(bytes ? bytes : 1, 256));
+  *region =
+      bytes <= PTRDIFF_MAX - 256 ? aligned_alloc(256, round_up(bytes ? bytes : 1, 256)) : NULL;
   return *region ? NULL : NO_MEMORY();
 }
 
@@ -77,19 +78,21 @@ static void *address(void *device, struct span span) {
 static situ_status cpu_write(void *device, int queue, struct span to, const void *from,
                              size_t bytes) {
   (void)queue;
-  memcpy(address(device, to), from, bytes);
+  if (bytes) memcpy(address(device, to), from, bytes);
   return NULL;
 }
 
 static situ_status cpu_read(void *device, int queue, void *to, struct span from, size_t bytes) {
   (void)queue;
-  memcpy(to, address(device, from), bytes);
+  if (bytes) memcpy(to, address(device, from), bytes);
   return NULL;
 }
 
 static situ_status cpu_copy(void *device, int queue, struct span to, struct span from,
                             size_t bytes) {
-  return cpu_write(device, queue, to, address(device, from), bytes);
+  (void)queue;
+  if (bytes) memmove(address(device, to), address(device, from), bytes);
+  return NULL;
 }
 
 static situ_status cpu_peer(void *device, int queue, struct span to, void *from_device,

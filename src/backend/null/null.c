@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * null.c: a back end without devices: the skeleton to copy when you add one.
  *
- * Copy this folder, rename null_ throughout, add a line to BACKENDS in backends.h, and make probe find something; the
- * conformance tests in tests/backend then run every function. What each function must do stands in device/backend.h.
+ * Copy this folder, rename null_ throughout, add a line to BACKENDS in backends.h, and make probe
+ * find something; the conformance tests in tests/backend then run every function. What each
+ * function must do stands in device/backend.h.
  */
 #include "device/backend.h"
 
@@ -13,7 +14,7 @@ static situ_status unimplemented(const char *what) {
 static situ_status null_probe(const struct backend_request *request, int *count, const char **why) {
   (void)request;
   *count = 0;
-  *why = "it is a skeleton";
+  *why = NULL; /* a real one says here what is missing: "libcuda.so.1 was not found" */
   return NULL;
 }
 

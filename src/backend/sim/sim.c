@@ -1,59 +1,82 @@
 /* SPDX-License-Identifier: Apache-2.0
- * sim.c: simulated GPUs: devices with memory, queues and a worker of their own on the host, so that programs for many GPUs
- * run, and are tested, anywhere.
+ * sim.c: simulated GPUs: devices with memory, queues and a worker of their own on the host, so that
+ * programs for many GPUs run, and are tested, anywhere.
  *
- * A region is a handle, not an address: only the device that made it can turn it into one. Memory is mapped without
- * being reserved, so a simulated GPU of 12 GiB costs what is written to it. */
+ * A region is a handle, not an address: only the device that made it can turn it into one. Memory
+ * is mapped without being reserved, so a simulated GPU of 12 GiB costs what is written to it. */
 #include "backend/sim/sim.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #include "host/call.h"
 
-/* What the devices of the process share by number, whatever handles are open: virtual devices share a memory. */
-static struct sim_spec specs[SIM_MAX];
-static int n_specs;
-static uint64_t used[SIM_MAX];
-static int64_t allocations[SIM_MAX];
+static struct sim_gpu gpus[SIM_MAX];
+static int n_gpus;
 
 static situ_status sim_probe(const struct backend_request *request, int *count, const char **why) {
   *count = 0;
   *why = "none were asked for (SITU_SIM_GPUS, --gpus, or the config)";
-  if (!request->sim_gpus || !*request->sim_gpus) return NULL;
-  TRY(sim_spec_parse(request->sim_gpus, specs, &n_specs));
-  for (int i = 0; i < SIM_MAX; i++) used[i] = 0, allocations[i] = 0;
-  *count = n_specs;
+  struct sim_spec specs[SIM_MAX];
+  TRY(sim_spec_parse(request->sim_gpus, specs, &n_gpus));
+  for (int i = 0; i < n_gpus; i++) gpus[i] = (struct sim_gpu){.spec = specs[i]};
+  worker_reset_clock();
+  *count = n_gpus;
   return NULL;
 }
 
+static situ_status check_index(int index) {
+  if (index >= 0 && index < n_gpus) return NULL;
+  return INVALID("There is no simulated GPU %d: there are %d.", index, n_gpus);
+}
+
 static situ_status sim_describe(int index, struct device_info *out) {
-  const struct sim_spec *spec = &specs[index];
+  TRY(check_index(index));
+  const struct sim_spec *spec = &gpus[index].spec;
   *out = (struct device_info){.memory = spec->memory,
                               .capability_major = 3,
                               .capability_minor = 5,
                               .has_half = true,
-                              .has_double = true};
+                              .has_double = true,
+                              .fail_alloc = spec->fail_alloc};
   snprintf(out->model, sizeof out->model, "%s", spec->model);
   snprintf(out->bus_id, sizeof out->bus_id, "%s", spec->bus_id);
   snprintf(out->unit, sizeof out->unit, "GPU-51710000-0000-4000-8000-%012x", index);
   return NULL;
 }
 
+static void unmap(struct sim_region *region) {
+  munmap(region->base, region->bytes ? region->bytes : 1);
+  free(region);
+}
+
 static void sim_close(void *device) {
   struct sim *sim = device;
   worker_stop(sim);
+  while (sim->regions) {
+    struct sim_region *region = sim->regions;
+    sim->regions = region->next;
+    pthread_mutex_lock(&sim_lock);
+    sim->gpu->used -= region->bytes;
+    pthread_mutex_unlock(&sim_lock);
+    unmap(region);
+  }
   for (int i = 0; i < N_QUEUES; i++) free(sim->queues[i].commands);
   pthread_cond_destroy(&sim->wake);
+  pthread_cond_destroy(&sim->progress);
   free(sim);
 }
 
 static situ_status sim_open(int index, void **device) {
+  TRY(check_index(index));
   struct sim *sim = calloc(1, sizeof *sim);
   if (!sim) return NO_MEMORY();
-  sim->spec = specs[index];
-  sim->index = index;
+  sim->gpu = &gpus[index];
+  snprintf(sim->label, sizeof sim->label, "Simulated GPU %d (%s, %s)", index, sim->gpu->spec.model,
+           sim->gpu->spec.bus_id);
   pthread_cond_init(&sim->wake, NULL);
+  pthread_cond_init(&sim->progress, NULL);
   const situ_status status = worker_start(sim);
   if (status) {
     sim_close(sim);
@@ -63,19 +86,22 @@ static situ_status sim_open(int index, void **device) {
   return NULL;
 }
 
+/* ---- Memory ---- */
+
 /* Whether the device may give that many bytes more; called with the lock. */
 static situ_status admit(const struct sim *sim, size_t bytes) {
-  const int64_t number = ++allocations[sim->index];
-  if (sim->spec.fail_alloc > 0 && number == sim->spec.fail_alloc)
-    return situ_status_create(SITU_RESOURCE_EXHAUSTED,
-                              "Allocation %lld of simulated GPU %d fails: fail_alloc was injected.",
-                              (long long)number, sim->index);
-  if (bytes > sim->spec.memory - used[sim->index])
-    return situ_status_create(SITU_RESOURCE_EXHAUSTED,
-                              "Simulated GPU %d has %llu bytes free, not %llu.", sim->index,
-                              (unsigned long long)(sim->spec.memory - used[sim->index]),
-                              (unsigned long long)bytes);
-  return NULL;
+  TRY(worker_lost(sim));
+  const uint64_t left = sim->gpu->spec.memory - sim->gpu->used;
+  if (bytes <= left) return NULL;
+  return situ_status_create(SITU_RESOURCE_EXHAUSTED, "%s has %llu bytes free, not %llu.",
+                            sim->label, (unsigned long long)left, (unsigned long long)bytes);
+}
+
+static situ_status map(struct sim_region *region, size_t bytes) {
+  const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+  region->base = mmap(NULL, bytes ? bytes : 1, PROT_READ | PROT_WRITE, flags, -1, 0);
+  region->bytes = bytes;
+  return region->base == MAP_FAILED ? NO_MEMORY() : NULL;
 }
 
 static situ_status sim_alloc(void *device, size_t bytes, void **out) {
@@ -84,16 +110,11 @@ static situ_status sim_alloc(void *device, size_t bytes, void **out) {
   if (!region) return NO_MEMORY();
   pthread_mutex_lock(&sim_lock);
   situ_status status = admit(sim, bytes);
+  if (!status) status = map(region, bytes);
   if (!status) {
-    const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
-    region->base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
-    if (region->base == MAP_FAILED) status = NO_MEMORY();
-  }
-  if (!status) {
-    region->bytes = bytes;
     region->next = sim->regions;
     sim->regions = region;
-    used[sim->index] += bytes;
+    sim->gpu->used += bytes;
     *out = region;
   }
   pthread_mutex_unlock(&sim_lock);
@@ -109,39 +130,45 @@ static void sim_free(void *device, void *handle) {
   struct sim_region *region = *link;
   if (region) {
     *link = region->next;
-    used[sim->index] -= region->bytes;
+    sim->gpu->used -= region->bytes;
   }
   pthread_mutex_unlock(&sim_lock);
-  if (!region) return;
-  munmap(region->base, region->bytes);
-  free(region);
+  if (region) unmap(region);
 }
 
 static situ_status sim_available(void *device, uint64_t *free_bytes) {
   const struct sim *sim = device;
   pthread_mutex_lock(&sim_lock);
-  *free_bytes = sim->spec.memory - used[sim->index];
+  *free_bytes = sim->gpu->spec.memory - sim->gpu->used;
+  const situ_status status = worker_lost(sim);
   pthread_mutex_unlock(&sim_lock);
-  return NULL;
+  return status;
 }
 
-void *sim_address(void *device, struct span span) {
-  const struct sim *sim = device;
+/* The address of `bytes` bytes in the device's memory; NULL where they are not, or not all, in it.
+ */
+static void *find(const struct sim *sim, struct span span, size_t bytes) {
+  void *address = NULL;
   pthread_mutex_lock(&sim_lock);
   const struct sim_region *region = sim->regions;
   while (region && region != span.region) region = region->next;
+  if (region && span.offset <= region->bytes && bytes <= region->bytes - span.offset)
+    address = (char *)region->base + span.offset;
   pthread_mutex_unlock(&sim_lock);
-  return region && span.offset <= region->bytes ? (char *)region->base + span.offset : NULL;
+  return address;
 }
 
-static situ_status foreign(const struct sim *sim) {
-  return INTERNAL("A copy on simulated GPU %d names memory of another device.", sim->index);
-}
+static void *translate(void *device, struct span span) { return find(device, span, 0); }
+
+/* ---- Copies ---- */
 
 /* Queues a copy between addresses; NULL is an address that was refused. */
 static situ_status queue_copy(struct sim *sim, int queue, void *to, const void *from, size_t bytes,
                               double speed) {
-  if (!to || !from) return foreign(sim);
+  if (!bytes) return NULL;
+  if (!to || !from)
+    return INTERNAL("A copy of %zu bytes on %s names memory that is not its own.", bytes,
+                    sim->label);
   return worker_queue(sim, queue,
                       &(struct command){.kind = COMMAND_COPY,
                                         .to = to,
@@ -153,51 +180,63 @@ static situ_status queue_copy(struct sim *sim, int queue, void *to, const void *
 static situ_status sim_write(void *device, int queue, struct span to, const void *from,
                              size_t bytes) {
   struct sim *sim = device;
-  return queue_copy(sim, queue, sim_address(sim, to), from, bytes, sim->spec.link);
+  return queue_copy(sim, queue, find(sim, to, bytes), from, bytes, sim->gpu->spec.link);
 }
 
 static situ_status sim_read(void *device, int queue, void *to, struct span from, size_t bytes) {
   struct sim *sim = device;
-  return queue_copy(sim, queue, to, sim_address(sim, from), bytes, sim->spec.link);
+  return queue_copy(sim, queue, to, find(sim, from, bytes), bytes, sim->gpu->spec.link);
 }
 
+/* Every byte is read and written. */
 static situ_status sim_copy(void *device, int queue, struct span to, struct span from,
                             size_t bytes) {
   struct sim *sim = device;
-  return queue_copy(sim, queue, sim_address(sim, to), sim_address(sim, from), bytes,
-                    sim->spec.bandwidth / 2);
+  return queue_copy(sim, queue, find(sim, to, bytes), find(sim, from, bytes), bytes,
+                    sim->gpu->spec.bandwidth / 2);
+}
+
+/* The slower of two links, of which 0 is as fast as can be. */
+static double slower(double a, double b) {
+  if (a <= 0 || b <= 0) return a > b ? a : b;
+  return a < b ? a : b;
 }
 
 static situ_status sim_peer(void *device, int queue, struct span to, void *from_device,
                             struct span from, size_t bytes) {
   struct sim *sim = device;
-  return queue_copy(sim, queue, sim_address(sim, to), sim_address(from_device, from), bytes,
-                    sim->spec.link);
+  const struct sim *other = from_device;
+  return queue_copy(sim, queue, find(sim, to, bytes), find(other, from, bytes), bytes,
+                    slower(sim->gpu->spec.link, other->gpu->spec.link));
 }
+
+/* ---- Kernels ---- */
 
 static situ_status sim_bind(void *device, const struct launch *launch, const struct span *slots,
                             struct arena *arena, struct bound **out) {
-  return host_bind(device, sim_address, launch, slots, arena, out);
+  return host_bind(device, translate, launch, slots, arena, out);
 }
 
 static situ_status sim_rebind(void *device, struct bound *bound, int arg, struct span span) {
-  return host_rebind(device, sim_address, bound, arg, span);
+  return host_rebind(device, translate, bound, arg, span);
 }
 
 /* A kernel takes as long as its arithmetic or its memory traffic, whichever is longer. */
 static double launch_seconds(const struct sim *sim, const struct launch *launch) {
-  const double compute = sim->spec.flops > 0 ? launch->flops / sim->spec.flops : 0;
-  const double memory = sim->spec.bandwidth > 0 ? launch->bytes / sim->spec.bandwidth : 0;
+  const double compute = sim->gpu->spec.flops > 0 ? launch->flops / sim->gpu->spec.flops : 0;
+  const double memory = sim->gpu->spec.bandwidth > 0 ? launch->bytes / sim->gpu->spec.bandwidth : 0;
   return compute > memory ? compute : memory;
 }
 
 static situ_status sim_launch(void *device, int queue, struct bound *bound) {
   struct sim *sim = device;
-  return worker_queue(sim, queue,
-                      &(struct command){.kind = COMMAND_LAUNCH,
-                                        .bound = bound,
-                                        .seconds = launch_seconds(sim, bound->launch)});
+  return worker_queue(
+      sim, queue,
+      &(struct command){
+          .kind = COMMAND_LAUNCH, .bound = bound, .seconds = launch_seconds(sim, bound->launch)});
 }
+
+/* ---- Queues ---- */
 
 static situ_status sim_mark(void *device, int queue, uint64_t *mark) {
   const struct sim *sim = device;
@@ -208,11 +247,9 @@ static situ_status sim_mark(void *device, int queue, uint64_t *mark) {
 }
 
 static situ_status sim_wait(void *device, int queue, void *on_device, int on_queue, uint64_t mark) {
-  return worker_queue(device, queue,
-                      &(struct command){.kind = COMMAND_WAIT,
-                                        .on = on_device,
-                                        .on_queue = on_queue,
-                                        .mark = mark});
+  return worker_queue(
+      device, queue,
+      &(struct command){.kind = COMMAND_WAIT, .on = on_device, .on_queue = on_queue, .mark = mark});
 }
 
 static situ_status sim_sync(void *device, int queue, uint64_t mark) {

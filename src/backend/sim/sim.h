@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * sim.h: a simulated GPU from the inside: memory of its own, three queues, one worker, a virtual clock. */
+ * sim.h: a simulated GPU from the inside: memory of its own, three queues, one worker, a virtual
+ * clock. */
 #ifndef SITU_BACKEND_SIM_SIM_H
 #define SITU_BACKEND_SIM_SIM_H
 
@@ -9,6 +10,14 @@
 #include "device/backend.h"
 
 struct sim;
+
+/* A GPU of the process, whatever handles of it are open: virtual devices share one. */
+struct sim_gpu {
+  struct sim_spec spec;
+  uint64_t used;   /* bytes of its memory */
+  int64_t kernels; /* run so far, for lost_after */
+  bool lost;
+};
 
 /* Something queued. Copies hold addresses: they were translated when they were queued. */
 struct command {
@@ -29,8 +38,9 @@ enum { REMEMBERED_TIMES = 1024 };
 struct queue_state {
   struct command *commands; /* a ring of `capacity`, a power of two */
   uint64_t capacity, queued, done;
-  double clock;                    /* when the last command ended */
-  double times[REMEMBERED_TIMES]; /* when command number i ended, at i % REMEMBERED_TIMES */
+  uint64_t awaited;               /* the smallest mark that somebody sleeps for; 0: nobody does */
+  double clock;                   /* when all that is queued ends */
+  double times[REMEMBERED_TIMES]; /* when command number i ends, at i % REMEMBERED_TIMES */
 };
 
 struct sim_region {
@@ -39,32 +49,38 @@ struct sim_region {
   size_t bytes;
 };
 
+/* An open device. What may change is guarded by sim_lock. */
 struct sim {
-  struct sim_spec spec;
-  int index;
+  struct sim_gpu *gpu;
+  char label[128]; /* for errors: which GPU, before visibility, and what it is */
+  int generation;  /* of forks */
   struct sim_region *regions;
   struct queue_state queues[N_QUEUES];
-  int64_t kernels; /* run so far, for lost_after */
-  bool lost, stop, has_worker;
+  bool stop, has_worker;
+  bool asleep; /* the worker waits for `wake` */
   pthread_t worker;
-  pthread_cond_t wake; /* something to do, perhaps */
-  struct sim *next;    /* in the list of all open ones */
+  pthread_cond_t wake;     /* something to do, perhaps */
+  pthread_cond_t progress; /* a mark that was awaited is reached */
+  struct sim *next;        /* in the list of all open ones */
 };
 
 /* One lock for all simulated devices, because a queue may wait for any other's. */
 extern pthread_mutex_t sim_lock;
 
-/* The address of a place in the device's memory; NULL for any other place. */
-void *sim_address(void *device, struct span span);
-
-/* Starts and stops the worker. What is queued is done before it stops. */
+/* Starts and stops the worker. What is queued, and waits for nobody, is done before it stops. */
 situ_status worker_start(struct sim *sim) SITU_MUST_USE;
 void worker_stop(struct sim *sim);
 
-/* Queues a command; starts the worker if need be. Unavailable once the device is lost. */
+/* Queues a command. Unavailable once the device is lost. */
 situ_status worker_queue(struct sim *sim, int queue, const struct command *command) SITU_MUST_USE;
 
 /* Blocks until the queue has reached the mark. Unavailable once the device is lost. */
 situ_status worker_sync(struct sim *sim, int queue, uint64_t mark) SITU_MUST_USE;
+
+/* What is said of a device that is lost, NULL of others; called with the lock. */
+situ_status worker_lost(const struct sim *sim) SITU_MUST_USE;
+
+/* Lets the virtual clock begin at 0 again, for every thread. */
+void worker_reset_clock(void);
 
 #endif

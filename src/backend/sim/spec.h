@@ -7,7 +7,7 @@
  *
  * A name may not hold `,@=;` and is not all digits. Keys: `flops` (per second), `bandwidth` and
  * `link` (bytes per second, of its memory and to the host and its peers), numbers that may end in
- * K, M, G or T, for the virtual clock; `fail_alloc=N`: the Nth allocation of a region fails;
+ * K, M, G or T, for the virtual clock; `fail_alloc=N`: the Nth allocation of its memory fails;
  * `lost_after=N`: the device is lost after N kernels.
  */
 #ifndef SITU_BACKEND_SIM_SPEC_H

@@ -1,35 +1,86 @@
 /* SPDX-License-Identifier: Apache-2.0
- * worker.c: the thread of a simulated GPU, which works off its three queues, and the virtual clock, which says how long
- * that would have taken. */
+ * worker.c: the thread of a simulated GPU, which works off its three queues, and the virtual clock,
+ * which says how long that would have taken.
+ *
+ * The clock is advanced when a command is queued, not when it runs: so its figures depend on what
+ * was asked for and in which order, never on how fast the host happens to be. */
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "backend/sim/sim.h"
+#include "base/fork.h"
 #include "host/call.h"
 
 pthread_mutex_t sim_lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t progress = PTHREAD_COND_INITIALIZER; /* some queue has moved on */
-static struct sim *workers;                                /* all that have a worker */
+static struct sim *workers; /* all that have a worker */
 
-static situ_status lost(const struct sim *sim) {
-  return situ_status_create(SITU_UNAVAILABLE,
-                            "Simulated GPU %d (%s) is lost: lost_after=%lld was injected.",
-                            sim->index, sim->spec.model, (long long)sim->spec.lost_after);
+/* ---- The virtual clock; called with the lock ---- */
+
+/* A thread of the host queues nothing before the time to which it has waited for a device. */
+static _Thread_local struct {
+  uint64_t epoch;
+  double time;
+} host;
+static uint64_t epoch;
+
+void worker_reset_clock(void) {
+  pthread_mutex_lock(&sim_lock);
+  epoch++;
+  pthread_mutex_unlock(&sim_lock);
+}
+
+static double host_time(void) { return host.epoch == epoch ? host.time : 0; }
+
+static double later(double a, double b) { return a > b ? a : b; }
+
+/* When a queue reaches a mark. A mark that is long past counts as the oldest that is remembered. */
+static double time_of(const struct queue_state *queue, uint64_t mark) {
+  if (!mark) return 0;
+  const bool is_remembered = queue->queued - mark < REMEMBERED_TIMES;
+  return queue->times[(is_remembered ? mark - 1 : queue->queued) % REMEMBERED_TIMES];
+}
+
+static void advance_clock(struct queue_state *queue, const struct command *command) {
+  double start = later(queue->clock, host_time());
+  if (command->kind == COMMAND_WAIT)
+    start = later(start, time_of(&command->on->queues[command->on_queue], command->mark));
+  queue->clock = start + command->seconds;
+  queue->times[queue->queued % REMEMBERED_TIMES] = queue->clock;
+}
+
+static void wait_on_clock(const struct queue_state *queue, uint64_t mark) {
+  host.time = later(host_time(), time_of(queue, mark));
+  host.epoch = epoch;
+}
+
+/* ---- The worker ---- */
+
+situ_status worker_lost(const struct sim *sim) {
+  if (!sim->gpu->lost) return NULL;
+  return situ_status_create(SITU_UNAVAILABLE, "%s is lost: lost_after=%lld was injected.",
+                            sim->label, (long long)sim->gpu->spec.lost_after);
 }
 
 /* The first failure of a run stays; later ones are dropped. */
 static void fail(struct bound *bound, situ_status status) {
   situ_status none = NULL;
+  status = status_at_node(status, bound->launch->node);
   if (!bound->error || !atomic_compare_exchange_strong(bound->error, &none, status))
     situ_status_release(status);
 }
 
-static void launch(struct sim *sim, struct bound *bound) {
+static void launch(struct bound *bound) {
   pool_enter();
   const situ_status status = host_run((struct host_call *)bound);
   pool_leave();
-  (void)sim;
-  if (status) fail(bound, status_at_node(status, bound->launch->node));
+  if (status) fail(bound, status);
+}
+
+static bool is_empty(const struct queue_state *queue) { return queue->done == queue->queued; }
+
+static const struct command *first_of(const struct queue_state *queue) {
+  return &queue->commands[queue->done & (queue->capacity - 1)];
 }
 
 /* Whether the command may run now; called with the lock. */
@@ -40,47 +91,42 @@ static bool is_ready(const struct command *command) {
 
 /* A queue whose first command may run, or -1. Copies come first: they make work for others. */
 static int ready_queue(const struct sim *sim) {
-  for (int q = N_QUEUES - 1; q >= 0; q--) {
-    const struct queue_state *queue = &sim->queues[q];
-    if (queue->done == queue->queued) continue;
-    if (is_ready(&queue->commands[queue->done & (queue->capacity - 1)])) return q;
-  }
+  for (int q = N_QUEUES - 1; q >= 0; q--)
+    if (!is_empty(&sim->queues[q]) && is_ready(first_of(&sim->queues[q]))) return q;
   return -1;
 }
 
-/* Counts a kernel that is about to run; true if the device dies of it. */
-static bool dies(struct sim *sim) {
-  sim->kernels++;
-  if (sim->spec.lost_after > 0 && sim->kernels > sim->spec.lost_after) sim->lost = true;
-  return sim->lost;
+/* Counts a kernel that is about to run, and loses the GPU where that is one too many. */
+static void count_kernel(struct sim_gpu *gpu) {
+  gpu->kernels++;
+  if (gpu->spec.lost_after > 0 && gpu->kernels > gpu->spec.lost_after) gpu->lost = true;
 }
 
-static void advance_clock(struct queue_state *queue, const struct command *command) {
-  if (command->kind == COMMAND_WAIT && command->mark > 0) {
-    const struct queue_state *on = &command->on->queues[command->on_queue];
-    const bool remembered = on->done - command->mark < REMEMBERED_TIMES;
-    const double then = remembered ? on->times[(command->mark - 1) % REMEMBERED_TIMES] : on->clock;
-    if (then > queue->clock) queue->clock = then;
+/* Wakes who waits for the queue: callers of sync, and the workers of devices that have work. */
+static void announce(struct sim *sim, struct queue_state *queue) {
+  if (queue->awaited && queue->done >= queue->awaited) {
+    queue->awaited = 0;
+    pthread_cond_broadcast(&sim->progress);
   }
-  queue->clock += command->seconds;
-  queue->times[queue->done % REMEMBERED_TIMES] = queue->clock;
+  for (struct sim *other = workers; other; other = other->next) {
+    bool has_work = false;
+    for (int q = 0; q < N_QUEUES; q++) has_work = has_work || !is_empty(&other->queues[q]);
+    if (other->asleep && has_work) pthread_cond_signal(&other->wake);
+  }
 }
 
 /* Runs the first command of a queue; called with the lock, which it drops while it works. */
-static void step(struct sim *sim, int q) {
-  struct queue_state *queue = &sim->queues[q];
-  const struct command command = queue->commands[queue->done & (queue->capacity - 1)];
-  if (command.kind == COMMAND_LAUNCH && dies(sim)) fail(command.bound, lost(sim));
-  const bool dead = sim->lost;
+static void step(struct sim *sim, struct queue_state *queue) {
+  const struct command command = *first_of(queue);
+  if (command.kind == COMMAND_LAUNCH) count_kernel(sim->gpu);
+  const bool is_lost = sim->gpu->lost;
+  if (is_lost && command.kind == COMMAND_LAUNCH) fail(command.bound, worker_lost(sim));
   pthread_mutex_unlock(&sim_lock);
-  if (!dead && command.kind == COMMAND_LAUNCH) launch(sim, command.bound);
-  if (!dead && command.kind == COMMAND_COPY) memcpy(command.to, command.from, command.bytes);
+  if (!is_lost && command.kind == COMMAND_LAUNCH) launch(command.bound);
+  if (!is_lost && command.kind == COMMAND_COPY) memmove(command.to, command.from, command.bytes);
   pthread_mutex_lock(&sim_lock);
-  advance_clock(queue, &command);
   queue->done++;
-  pthread_cond_broadcast(&progress);
-  for (struct sim *other = workers; other; other = other->next)
-    if (other != sim) pthread_cond_signal(&other->wake);
+  announce(sim, queue);
 }
 
 static void *work(void *context) {
@@ -89,20 +135,43 @@ static void *work(void *context) {
   for (;;) {
     const int queue = ready_queue(sim);
     if (queue >= 0) {
-      step(sim, queue);
+      step(sim, &sim->queues[queue]);
     } else if (sim->stop) {
       break;
     } else {
+      sim->asleep = true;
       pthread_cond_wait(&sim->wake, &sim_lock);
+      sim->asleep = false;
     }
   }
   pthread_mutex_unlock(&sim_lock);
   return NULL;
 }
 
+/* The workers are gone, and with them whoever held the lock. */
+static void in_child(void) {
+  pthread_mutex_init(&sim_lock, NULL);
+  workers = NULL;
+}
+
+static void watch_forks(void) { pthread_atfork(NULL, NULL, in_child); }
+
+/* Signals are for the program's own threads. */
+static bool start_thread(struct sim *sim) {
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const bool ok = !pthread_create(&sim->worker, NULL, work, sim);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  return ok;
+}
+
 situ_status worker_start(struct sim *sim) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, watch_forks);
+  sim->generation = fork_generation();
   pthread_mutex_lock(&sim_lock);
-  sim->has_worker = !pthread_create(&sim->worker, NULL, work, sim);
+  sim->has_worker = start_thread(sim);
   if (sim->has_worker) {
     sim->next = workers;
     workers = sim;
@@ -110,8 +179,7 @@ situ_status worker_start(struct sim *sim) {
   pthread_mutex_unlock(&sim_lock);
   if (sim->has_worker) return NULL;
   return situ_status_create(SITU_RESOURCE_EXHAUSTED,
-                            "The worker thread of simulated GPU %d could not be started.",
-                            sim->index);
+                            "The worker thread of %s could not be started.", sim->label);
 }
 
 void worker_stop(struct sim *sim) {
@@ -123,10 +191,12 @@ void worker_stop(struct sim *sim) {
   pthread_join(sim->worker, NULL);
   pthread_mutex_lock(&sim_lock);
   struct sim **link = &workers;
-  while (*link != sim) link = &(*link)->next;
-  *link = sim->next;
+  while (*link && *link != sim) link = &(*link)->next;
+  if (*link) *link = sim->next;
   pthread_mutex_unlock(&sim_lock);
 }
+
+/* ---- Its callers ---- */
 
 /* Makes room for one more command; called with the lock. */
 static bool grow(struct queue_state *queue) {
@@ -143,26 +213,31 @@ static bool grow(struct queue_state *queue) {
 }
 
 situ_status worker_queue(struct sim *sim, int queue, const struct command *command) {
-  situ_status status = NULL;
+  TRY(fork_check(sim->generation, sim->label));
   pthread_mutex_lock(&sim_lock);
   struct queue_state *state = &sim->queues[queue];
-  if (sim->lost) {
-    status = lost(sim);
-  } else if (!grow(state)) {
-    status = NO_MEMORY();
-  } else {
+  situ_status status = worker_lost(sim);
+  if (!status && !grow(state)) status = NO_MEMORY();
+  if (!status) {
     state->commands[state->queued & (state->capacity - 1)] = *command;
+    advance_clock(state, command);
     state->queued++;
-    pthread_cond_signal(&sim->wake);
+    if (sim->asleep) pthread_cond_signal(&sim->wake);
   }
   pthread_mutex_unlock(&sim_lock);
   return status;
 }
 
 situ_status worker_sync(struct sim *sim, int queue, uint64_t mark) {
+  TRY(fork_check(sim->generation, sim->label));
+  struct queue_state *state = &sim->queues[queue];
   pthread_mutex_lock(&sim_lock);
-  while (sim->queues[queue].done < mark) pthread_cond_wait(&progress, &sim_lock);
-  const situ_status status = sim->lost ? lost(sim) : NULL;
+  while (state->done < mark) {
+    if (!state->awaited || mark < state->awaited) state->awaited = mark;
+    pthread_cond_wait(&sim->progress, &sim_lock);
+  }
+  wait_on_clock(state, mark);
+  const situ_status status = worker_lost(sim);
   pthread_mutex_unlock(&sim_lock);
   return status;
 }
