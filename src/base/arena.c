@@ -30,7 +30,7 @@ static bool add_block(struct arena *arena, size_t bytes) {
   size_t size = arena->blocks ? arena->blocks->bytes * 2 : FIRST_BLOCK;
   if (size > LARGEST_BLOCK) size = LARGEST_BLOCK;
   if (size < bytes + header) size = bytes + header;
-  struct arena_block *block = size < bytes || size > PTRDIFF_MAX ? NULL : malloc(size);
+  struct arena_block *block = size < bytes || size > PTRDIFF_MAX ? NULL : get_memory(size);
   if (!block) return false;
   block->before = arena->blocks;
   block->bytes = size;

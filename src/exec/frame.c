@@ -135,7 +135,7 @@ static situ_status fill(struct frame *frame, struct state *state) {
   frame->slots = ARENA_ARRAY(arena, struct span, program->n_slots + 1);
   frame->blocks = ARENA_ARRAY(arena, struct buffer *, program->n_lanes + 1);
   frame->calls = ARENA_ARRAY(arena, struct bound *, program->n_commands + 1);
-  frame->marks = ARENA_ARRAY(arena, uint64_t, program->n_commands + 1);
+  frame->marks = ARENA_ARRAY(arena, uint64_t, program->host_only ? 1 : program->n_commands + 1);
   frame->results = ARENA_ARRAY(arena, situ_tensor *, program->n_fetches + 1);
   frame->moving = ARENA_ARRAY(arena, struct moving, count_moving(program) + 1);
   if (arena->failed) return NO_MEMORY();

@@ -46,8 +46,8 @@ struct builder {
   int32_t n_owned, owned_capacity;
   int32_t slot_capacity, command_capacity;
   struct numbers waits;
-  struct edge need; /* node -1: nothing is missing */
-  int32_t n_commands_capacity;
+  struct edge need;   /* node -1: nothing is missing */
+  bool one_queue;     /* all is done in the caller's thread, in order: nobody waits for anybody */
 };
 
 /* Marks what the fetches need, stopping at what is fed, and numbers the values. */

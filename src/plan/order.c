@@ -10,13 +10,6 @@ static bool is_hosted(const struct builder *builder, const struct plan_command *
   return builder->request->devices->devices[command->device]->backend->is_host;
 }
 
-static bool all_hosted(const struct builder *builder) {
-  const struct program *program = builder->program;
-  for (int32_t i = 0; i < program->n_commands; i++)
-    if (!is_hosted(builder, &program->commands[i])) return false;
-  return true;
-}
-
 /* Who waits for whom, turned round: the commands that wait for command i are users[start[i] .. start[i + 1]). */
 struct users {
   int32_t *start, *users, *pending;
@@ -78,12 +71,11 @@ static bool schedule(struct builder *builder, bool once, int32_t *order, int32_t
 }
 
 /* The order of a program that only the caller runs: as built, constants first. */
-static int32_t keep_order(const struct program *program, int32_t *order) {
+static void keep_order(const struct program *program, int32_t *order) {
   int32_t count = 0;
   for (int pass = 1; pass >= 0; pass--)
     for (int32_t i = 0; i < program->n_commands; i++)
       if (program->commands[i].once == pass) order[count++] = i;
-  return count;
 }
 
 /* Keeps of a command's waits those that the queues do not see to by themselves: the last one of each other queue. The
@@ -108,25 +100,40 @@ static void reduce_waits(const struct builder *builder, const int32_t *place, in
   for (int32_t w = 0; w < n; w++) commands[waits[w]].signal = true;
 }
 
+/* The order of a program with several queues: `order[k]` is the k-th command. */
+static situ_status plan_order(struct builder *builder, int32_t *order) {
+  int32_t count = 0;
+  struct users users;
+  if (!find_users(builder, &users)) return NO_MEMORY();
+  if (!schedule(builder, true, order, &count, &users)) return NO_MEMORY();
+  if (!schedule(builder, false, order, &count, &users)) return NO_MEMORY();
+  const int32_t lost = builder->program->n_commands - count;
+  return lost ? INTERNAL("The order of a program lost %d commands.", lost) : NULL;
+}
+
+/* Whether the commands stand as they must: nothing to do. */
+static bool is_ordered(const struct builder *builder) {
+  const struct program *program = builder->program;
+  if (!builder->one_queue) return false;
+  for (int32_t i = 0; i < program->n_commands; i++)
+    if (program->commands[i].once) return false;
+  return true;
+}
+
 situ_status order_commands(struct builder *builder) {
   struct program *program = builder->program;
   const int32_t n = program->n_commands;
+  program->host_only = builder->one_queue;
+  if (is_ordered(builder)) return NULL;
   int32_t *order = ARENA_ARRAY(&builder->scratch, int32_t, n + 1);
   int32_t *place = ARENA_ARRAY(&builder->scratch, int32_t, n + 1);
   struct plan_command *commands =
       arena_alloc(&program->arena, sizeof *commands * ((size_t)n + 1));
   if (!commands || builder->scratch.failed) return NO_MEMORY();
-  program->host_only = all_hosted(builder);
-  int32_t count = 0;
-  if (program->host_only) {
-    count = keep_order(program, order);
-  } else {
-    struct users users;
-    if (!find_users(builder, &users)) return NO_MEMORY();
-    if (!schedule(builder, true, order, &count, &users)) return NO_MEMORY();
-    if (!schedule(builder, false, order, &count, &users)) return NO_MEMORY();
-  }
-  if (count != n) return INTERNAL("The order of a program lost %d commands.", n - count);
+  if (program->host_only)
+    keep_order(program, order);
+  else
+    TRY(plan_order(builder, order));
   for (int32_t i = 0; i < n; i++) {
     place[order[i]] = i;
     commands[i] = program->commands[order[i]];

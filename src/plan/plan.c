@@ -40,7 +40,7 @@ int32_t builder_slot(struct builder *builder, const struct slot *slot) {
 
 void builder_wait(struct builder *builder, int32_t command) {
   struct numbers *waits = &builder->waits;
-  if (command < 0) return;
+  if (command < 0 || builder->one_queue) return;
   /* The usual duplicates are neighbours (x + x); others do no harm. */
   for (int32_t i = waits->count - 1; i >= 0 && i >= waits->count - 4; i--)
     if (waits->items[i] == command) return;
@@ -53,7 +53,7 @@ void builder_wait(struct builder *builder, int32_t command) {
 
 int32_t builder_command(struct builder *builder, const struct plan_command *command) {
   struct program *program = builder->program;
-  struct plan_command *commands = grow(&builder->scratch, program->commands, program->n_commands,
+  struct plan_command *commands = grow(&program->arena, program->commands, program->n_commands,
                                        &builder->command_capacity, sizeof *commands);
   const int32_t n = builder->waits.count;
   int32_t *waits = n ? arena_alloc(&program->arena, sizeof *waits * (size_t)n) : NULL;
@@ -65,6 +65,28 @@ int32_t builder_command(struct builder *builder, const struct plan_command *comm
   commands[program->n_commands].waits = waits;
   commands[program->n_commands].n_waits = n;
   return program->n_commands++;
+}
+
+/* Room for what a graph of plain nodes needs, so that nothing is moved while it is built, and whether one queue does it
+ * all. */
+static situ_status reserve(struct builder *builder) {
+  const struct plan_request *request = builder->request;
+  struct program *program = builder->program;
+  int32_t n_live = 0;
+  builder->one_queue = true;
+  for (int32_t i = 0; i < request->graph->n_nodes; i++) {
+    if (!builder->live[i]) continue;
+    n_live++;
+    if (builder_home(builder, request->placement[i])) builder->one_queue = false;
+  }
+  builder->slot_capacity = builder->n_values + request->n_fetches + 16;
+  builder->command_capacity = builder->recorder.launch_capacity = n_live + 16;
+  program->slots = arena_alloc(&program->arena, sizeof(struct slot) * (size_t)builder->slot_capacity);
+  program->commands = arena_alloc(
+      &program->arena, sizeof(struct plan_command) * (size_t)builder->command_capacity);
+  builder->recorder.launches =
+      arena_alloc(&program->arena, sizeof(struct launch) * (size_t)builder->command_capacity);
+  return program->arena.failed ? NO_MEMORY() : NULL;
 }
 
 static situ_status begin(struct builder *builder) {
@@ -86,7 +108,8 @@ static situ_status begin(struct builder *builder) {
     program->fetches[i] = (struct fetch){.edge = request->fetches[i], .slot = -1};
   builder->recorder = (struct recorder){.arena = &program->arena};
   builder->need.node = -1;
-  return live_mark(builder);
+  TRY(live_mark(builder));
+  return reserve(builder);
 }
 
 static situ_status add_nodes(struct builder *builder) {
