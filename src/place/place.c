@@ -7,22 +7,52 @@
 
 #include "base/text.h"
 
-enum { HOST_PRIORITY = 70, DEVICE_PRIORITY = 210, FIRST_SUPPORTS = 64 };
+enum { HOST_PRIORITY = 70, DEVICE_PRIORITY = 210, FIRST_ROOM = 64 };
+
+/* What is the same for all nodes of an op with the same deciding type. */
+struct family {
+  int32_t support; /* number + 1; 0: not looked at yet */
+  uint16_t flags;  /* of enum place_flags */
+  bool takes_references, keeps_device;
+};
 
 /* A graph on its way to being a problem. */
 struct translation {
   const struct situ_graph *graph;
-  struct arena *arena; /* of what dies with the call */
-  int32_t *support_of; /* by schema and type: number of its support + 1, or 0 */
+  struct arena *arena;     /* of what dies with the call */
+  struct family *families; /* by schema and type */
   struct place_support *supports;
   int32_t n_supports, support_capacity;
   struct place_node *nodes;
   int32_t *edges;
+  int32_t n_edges, edge_capacity;
   struct place_reference *references;
-  int32_t n_references;
+  int32_t n_references, reference_capacity;
   struct place_member *members;
   int32_t n_members, n_groups;
+  int64_t n_named; /* groups that nodes name, each time */
 };
+
+/* The array with room for `more` elements behind `count`, moved if need be; without memory the
+ * arena has failed. */
+static void *reserve(struct arena *arena, void *array, int32_t count, int32_t more,
+                     int32_t *capacity, size_t size) {
+  if (more <= *capacity - count) return array;
+  const int64_t least = max_i64((int64_t)count + more, FIRST_ROOM);
+  const int64_t wanted = max_i64(2 * (int64_t)*capacity, least);
+  arena->failed = arena->failed || wanted > INT32_MAX;
+  void *grown = arena->failed ? NULL : arena_alloc(arena, size * (size_t)wanted);
+  if (!grown) return array;
+  if (count) memcpy(grown, array, size * (size_t)count);
+  *capacity = (int32_t)wanted;
+  return grown;
+}
+
+/* Makes room for more elements of a member of a translation; false without memory. */
+#define RESERVE(to, array, count, capacity, more)                                        \
+  ((to)->array = reserve((to)->arena, (to)->array, (to)->count, (more), &(to)->capacity, \
+                         sizeof *(to)->array),                                           \
+   !(to)->arena->failed)
 
 static const char *node_name(const void *graph, int32_t node) {
   return ((const struct situ_graph *)graph)->nodes[node]->name;
@@ -66,31 +96,13 @@ static situ_type deciding_type(const struct node *node) {
 
 /* Makes the support of a node's op with its types. */
 static situ_status add_support(struct translation *to, const struct node *node) {
-  if (to->n_supports == to->support_capacity) {
-    const int32_t capacity = to->support_capacity ? 2 * to->support_capacity : FIRST_SUPPORTS;
-    struct place_support *grown = ARENA_ARRAY(to->arena, struct place_support, capacity);
-    if (!grown) return NO_MEMORY();
-    if (to->n_supports) memcpy(grown, to->supports, sizeof *grown * (size_t)to->n_supports);
-    to->supports = grown;
-    to->support_capacity = capacity;
-  }
   struct place_kernel *kernels = ARENA_ARRAY(to->arena, struct place_kernel, MAX_KINDS);
-  if (!kernels) return NO_MEMORY();
+  if (!kernels || !RESERVE(to, supports, n_supports, support_capacity, 1)) return NO_MEMORY();
   int32_t n = 0;
   for (int i = 0; i < MAX_KINDS && node->schema->kinds[i]; i++)
     if (schema_supports(node->schema, node->attrs, node->schema->kinds[i]))
       kernels[n++].kind = node->schema->kinds[i];
   to->supports[to->n_supports++] = (struct place_support){kernels, n};
-  return NULL;
-}
-
-static situ_status find_support(struct translation *to, const struct node *node, int32_t *out) {
-  int32_t *known = &to->support_of[node->schema->id * TYPE_SLOTS + (int)deciding_type(node)];
-  if (!*known) {
-    TRY(add_support(to, node));
-    *known = to->n_supports;
-  }
-  *out = *known - 1;
   return NULL;
 }
 
@@ -100,102 +112,114 @@ static bool takes_references(const struct schema *schema) {
   return false;
 }
 
-static void add_references(struct translation *to, const struct node *node) {
+static situ_status find_family(struct translation *to, const struct node *node,
+                               const struct family **out) {
+  const struct schema *schema = node->schema;
+  struct family *family = &to->families[schema->id * TYPE_SLOTS + (int)deciding_type(node)];
+  *out = family;
+  if (family->support) return NULL;
+  TRY(add_support(to, node));
+  const bool ref = schema->n_outputs && schema->outputs[0].is_ref;
+  *family =
+      (struct family){.support = to->n_supports,
+                      .flags = (uint16_t)((ref ? PLACE_REF_OUTPUT : 0) |
+                                          (schema->op->flags & OP_SHAPE_ONLY ? PLACE_METADATA : 0)),
+                      .takes_references = takes_references(schema),
+                      .keeps_device = schema->op->flags & (OP_STATEFUL | OP_VARIABLE)};
+  return NULL;
+}
+
+static situ_status add_references(struct translation *to, const struct node *node) {
+  if (!RESERVE(to, references, n_references, reference_capacity, node->n_inputs))
+    return NO_MEMORY();
   for (int32_t i = 0; i < node->n_inputs; i++)
     if (schema_input_port(node->schema, node->attrs, i)->is_ref)
       to->references[to->n_references++] = (struct place_reference){node->inputs[i].node, node->id};
-}
-
-static uint16_t flags_of(const struct schema *schema) {
-  const bool ref = schema->n_outputs && schema->outputs[0].is_ref;
-  return (uint16_t)((ref ? PLACE_REF_OUTPUT : 0) |
-                    (schema->op->flags & OP_SHAPE_ONLY ? PLACE_METADATA : 0));
-}
-
-/* What a node with state had before; PLACE_FREE for the others. */
-static int32_t previous_device(const struct node *node, const struct place_options *options) {
-  const bool keeps = node->schema->op->flags & (OP_STATEFUL | OP_VARIABLE);
-  return keeps && node->id < options->n_previous ? options->previous[node->id] : PLACE_FREE;
-}
-
-static situ_status add_nodes(struct translation *to, const struct place_options *options) {
-  int32_t n_edges = 0;
-  for (int32_t i = 0; i < to->graph->n_nodes; i++) {
-    const struct node *node = to->graph->nodes[i];
-    struct place_node *place = &to->nodes[i];
-    place->edges = n_edges;
-    place->n_inputs = node->n_inputs;
-    place->spec = node->spec;
-    TRY(find_support(to, node, &place->support));
-    place->assigned = options->n_previous ? previous_device(node, options) : PLACE_FREE;
-    place->n_outputs = (uint16_t)min_i64(node->n_outputs, UINT16_MAX);
-    place->flags = flags_of(node->schema);
-    for (int32_t k = 0; k < node->n_inputs; k++) to->edges[n_edges++] = node->inputs[k].node;
-    for (int32_t k = 0; k < node->n_controls; k++) to->edges[n_edges++] = node->controls[k];
-    if (takes_references(node->schema)) add_references(to, node);
-  }
-  to->nodes[to->graph->n_nodes].edges = n_edges;
   return NULL;
 }
 
-/* Numbers the groups that somebody names; own[i] is the group of node i's name + 1, or 0. */
-static situ_status number_groups(struct translation *to, struct map *groups, int32_t *own) {
-  for (int32_t i = 0; i < to->graph->n_nodes; i++) {
-    const struct node *node = to->graph->nodes[i];
-    for (int32_t k = 0; k < node->n_groups; k++) {
-      const char *name = node->groups[k];
-      int32_t known = -1;
-      if (!map_find_or_put(groups, name, to->n_groups, &known)) return NO_MEMORY();
-      if (known >= 0) continue;
-      const int32_t named = map_get(&to->graph->names, name, strlen(name));
-      if (named >= 0) own[named] = to->n_groups + 1;
-      to->n_groups++;
-    }
-  }
-  return NULL;
+static situ_status add_node(struct translation *to, const struct node *node,
+                            const struct place_options *options) {
+  const struct family *family;
+  TRY(find_family(to, node, &family));
+  if (!RESERVE(to, edges, n_edges, edge_capacity, node->n_inputs + node->n_controls))
+    return NO_MEMORY();
+  const bool stays = family->keeps_device && node->id < options->n_previous;
+  to->nodes[node->id] =
+      (struct place_node){.edges = to->n_edges,
+                          .n_inputs = node->n_inputs,
+                          .spec = node->spec,
+                          .support = family->support - 1,
+                          .assigned = stays ? options->previous[node->id] : PLACE_FREE,
+                          .n_outputs = (uint16_t)min_i64(node->n_outputs, UINT16_MAX),
+                          .flags = family->flags};
+  for (int32_t k = 0; k < node->n_inputs; k++) to->edges[to->n_edges++] = node->inputs[k].node;
+  for (int32_t k = 0; k < node->n_controls; k++) to->edges[to->n_edges++] = node->controls[k];
+  to->n_named += node->n_groups;
+  return family->takes_references ? add_references(to, node) : NULL;
 }
 
-static void add_members(struct translation *to, const struct map *groups, const int32_t *own) {
+/* The groups that nodes name, as numbers. Nodes of one scope share the text of a name, so that most
+ * are found by their address. */
+struct groups {
+  struct map numbers;
+  const char *last;
+  int32_t last_number;
+};
+
+/* The number of a group, the next one where nobody named it before; -1 without memory. */
+static int32_t find_group(struct translation *to, struct groups *groups, const char *name,
+                          int32_t *own) {
+  if (name == groups->last) return groups->last_number;
+  int32_t number = -1;
+  if (!map_find_or_put(&groups->numbers, name, to->n_groups, &number)) return -1;
+  if (number < 0) {
+    const int32_t named = map_get(&to->graph->names, name, strlen(name));
+    number = to->n_groups++;
+    if (named >= 0) own[named] = number + 1;
+  }
+  groups->last = name;
+  groups->last_number = number;
+  return number;
+}
+
+/* Each node with the groups it names and, last, that of its own name, if somebody names it. `own`
+ * is complete (by node, number + 1) only after a first round. */
+static situ_status list_members(struct translation *to, struct groups *groups, int32_t *own) {
+  to->n_members = 0;
   for (int32_t i = 0; i < to->graph->n_nodes; i++) {
     const struct node *node = to->graph->nodes[i];
     for (int32_t k = 0; k < node->n_groups; k++) {
-      const int32_t group = map_get(groups, node->groups[k], strlen(node->groups[k]));
+      const int32_t group = find_group(to, groups, node->groups[k], own);
+      if (group < 0) return NO_MEMORY();
       to->members[to->n_members++] = (struct place_member){i, group};
     }
     if (own[i]) to->members[to->n_members++] = (struct place_member){i, own[i] - 1};
   }
+  return NULL;
 }
 
-static situ_status add_groups(struct translation *to, int64_t named) {
-  if (!named) return NULL;
+static situ_status add_groups(struct translation *to) {
+  if (!to->n_named) return NULL;
   int32_t *own = ARENA_ARRAY(to->arena, int32_t, to->graph->n_nodes);
-  to->members = ARENA_ARRAY(to->arena, struct place_member, 2 * named);
-  if (!own || !to->members) return NO_MEMORY();
-  struct map groups = {0};
-  const situ_status s = number_groups(to, &groups, own);
-  if (!s) add_members(to, &groups, own);
-  map_free(&groups);
+  to->members = ARENA_ARRAY(to->arena, struct place_member, 2 * to->n_named);
+  if (!own || !to->members || to->n_named > INT32_MAX / 2) return NO_MEMORY();
+  struct groups groups = {0};
+  situ_status s = list_members(to, &groups, own);
+  if (!s) s = list_members(to, &groups, own);
+  map_free(&groups.numbers);
   return s;
 }
 
 static situ_status translate(struct translation *to, const struct place_options *options) {
-  int64_t n_edges = 0, n_data = 0, named = 0;
-  for (int32_t i = 0; i < to->graph->n_nodes; i++) {
-    const struct node *node = to->graph->nodes[i];
-    n_data += takes_references(node->schema) ? node->n_inputs : 0;
-    n_edges += node->n_inputs + node->n_controls;
-    named += node->n_groups;
-  }
-  if (n_edges > INT32_MAX || 2 * named > INT32_MAX)
-    return INVALID("The graph has too many edges: %lld", (long long)n_edges);
+  const int32_t n = to->graph->n_nodes;
+  to->families = ARENA_ARRAY(to->arena, struct family, schema_count() * TYPE_SLOTS);
   /* Not cleared: every element is written, and there are many. */
-  to->nodes = arena_alloc(to->arena, sizeof *to->nodes * ((size_t)to->graph->n_nodes + 1));
-  to->edges = arena_alloc(to->arena, sizeof *to->edges * (size_t)n_edges);
-  to->references = arena_alloc(to->arena, sizeof *to->references * (size_t)n_data);
-  to->support_of = ARENA_ARRAY(to->arena, int32_t, schema_count() * TYPE_SLOTS);
-  if (to->arena->failed) return NO_MEMORY();
-  TRY(add_nodes(to, options));
-  return add_groups(to, named);
+  to->nodes = arena_alloc(to->arena, sizeof *to->nodes * ((size_t)n + 1));
+  if (!to->families || !to->nodes) return NO_MEMORY();
+  for (int32_t i = 0; i < n; i++) TRY(add_node(to, to->graph->nodes[i], options));
+  to->nodes[n].edges = to->n_edges;
+  return add_groups(to);
 }
 
 static struct place_device *list_devices(const struct device_list *list, struct arena *arena) {
