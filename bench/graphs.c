@@ -94,9 +94,9 @@ static void report_nodes(const char *name, const char *what, struct program *p, 
   bench_expect(count_kernels(p) >= FEW, name);
   struct floor_graph *graph = floor_build(FEW, width);
   struct floor_run *floor = floor_plan(graph);
-  struct bench_side sides[] = {{.run = run, .context = p},
-                               {.run = run_dataflow, .context = floor},
-                               {.run = run_flat, .context = floor}};
+  struct bench_side sides[] = {{.run = run, .context = p, .alone = true},
+                               {.run = run_dataflow, .context = floor, .alone = true},
+                               {.run = run_flat, .context = floor, .alone = true}};
   bench_alternate(sides, 3);
   bench_expect(floor_result(floor) == (width == 1 ? 1 + FEW : 2), "floor");
   char note[128];
@@ -149,7 +149,7 @@ static void measure_wide(void) {
 
 static void report_run(const char *name, const char *what, struct program *p) {
   ready(p);
-  struct bench_side side = {.run = run, .context = p};
+  struct bench_side side = {.run = run, .context = p, .alone = true};
   bench_alternate(&side, 1);
   bench_report(&(struct bench_row){.name = name,
                                    .what = what,
@@ -204,8 +204,9 @@ static void measure_build(void) {
   if (!bench_wants(name)) return;
   struct program p;
   struct floor_graph *floor;
-  struct bench_side sides[] = {{.run = build, .context = &p, .after = end_build},
-                               {.run = build_floor, .context = &floor, .after = drop_floor}};
+  struct bench_side sides[] = {
+      {.run = build, .context = &p, .alone = true, .after = end_build},
+      {.run = build_floor, .context = &floor, .alone = true, .after = drop_floor}};
   bench_alternate(sides, 2);
   bench_report(&(struct bench_row){.name = name,
                                    .what = "build of 100,000 nodes in C",
@@ -248,8 +249,8 @@ static void measure_first(void) {
   close_session(&p);
   struct floor_first floor = {.graph = floor_build(MANY, CHAINS)};
   struct bench_side sides[] = {
-      {.run = run, .context = &p, .before = open_session, .after = close_session},
-      {.run = first_floor, .context = &floor, .after = forget_floor}};
+      {.run = run, .context = &p, .alone = true, .before = open_session, .after = close_session},
+      {.run = first_floor, .context = &floor, .alone = true, .after = forget_floor}};
   bench_alternate(sides, 2);
   char note[128];
   snprintf(note, sizeof note, "floor in C %.2f ms: %.1f times", sides[1].best * 1e3,

@@ -98,7 +98,8 @@ static void measure(const char *name, const char *what, void (*run)(void *), dou
       {memory_one, memory_back}, {malloc_one, malloc_free}, {bfc_one, bfc_back}};
   struct bench_side sides[3];
   for (int i = 0; i < 3; i++)
-    sides[i] = (struct bench_side){.run = run, .context = (void *)(uintptr_t)&allocators[i]};
+    sides[i] = (struct bench_side){
+        .run = run, .context = (void *)(uintptr_t)&allocators[i], .alone = true};
   bench_alternate(sides, 3);
   const double ns = 1e9 / pairs;
   char note[64];

@@ -93,7 +93,7 @@ static void measure(const char *name, const char *what, void (*build)(situ_graph
   bench_check(situ_graph_status(p.graph));
   bench_check(list_acquire(NULL, false, &p.devices));
   bench_expect(p.devices->count == GPUS + 1, "number of devices");
-  struct bench_side side = {.run = place, .context = &p, .after = forget};
+  struct bench_side side = {.run = place, .context = &p, .alone = true, .after = forget};
   bench_alternate(&side, 1);
   bench_report(&(struct bench_row){.name = name,
                                    .what = what,

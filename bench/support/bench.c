@@ -40,8 +40,18 @@ double bench_now(void) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Seconds that the threads of this process have waited for a core so far. */
-static double waited(void) {
+static double read_wait(const char *path) {
+  FILE *file = fopen(path, "r");
+  if (!file) return 0;
+  unsigned long long running, waiting;
+  const bool read = fscanf(file, "%llu %llu", &running, &waiting) == 2;
+  fclose(file);
+  return read ? 1e-9 * (double)waiting : 0;
+}
+
+/* Seconds that threads have waited for a core so far: the calling one, or all of this process. */
+static double waited(bool alone) {
+  if (alone) return read_wait("/proc/thread-self/schedstat");
   double seconds = 0;
   DIR *tasks = opendir("/proc/self/task");
   if (!tasks) return 0;
@@ -49,11 +59,7 @@ static double waited(void) {
     char path[64];
     if (task->d_name[0] == '.') continue;
     snprintf(path, sizeof path, "/proc/self/task/%.20s/schedstat", task->d_name);
-    FILE *file = fopen(path, "r");
-    if (!file) continue;
-    unsigned long long running, waiting;
-    if (fscanf(file, "%llu %llu", &running, &waiting) == 2) seconds += 1e-9 * (double)waiting;
-    fclose(file);
+    seconds += read_wait(path);
   }
   closedir(tasks);
   return seconds;
@@ -92,13 +98,14 @@ static int64_t calls_of(struct bench_side *side) {
 static struct burst run_burst(struct bench_side *side, int64_t calls) {
   if (!is_single(side)) side->run(side->context); /* wakes threads, warms caches */
   if (side->before) side->before(side->context);
-  const double waited_before = waited();
+  const double waited_before = waited(side->alone);
   const double begin = bench_now();
   for (int64_t i = 0; i < calls; i++) side->run(side->context);
   const double seconds = bench_now() - begin;
-  const double waiting = waited() - waited_before;
+  const double waiting = waited(side->alone) - waited_before;
   if (side->after) side->after(side->context);
-  return (struct burst){seconds / (double)calls, waiting / seconds};
+  const double counted = side->alone ? seconds - waiting : seconds;
+  return (struct burst){counted / (double)calls, waiting / seconds};
 }
 
 static int by_seconds(const void *a, const void *b) {

@@ -29,6 +29,8 @@ struct bench_side {
   void *context;                 /* for all three */
   void (*before)(void *context); /* not measured; a side with one of these has bursts of one call */
   void (*after)(void *context);
+  bool alone; /* runs in the caller's thread only: time in which that waited for a core is not
+                 counted */
   double best, median; /* seconds per call: the result */
 };
 
