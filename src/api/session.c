@@ -316,7 +316,7 @@ static situ_status run_in_parts(struct situ_session *session, const struct asked
 /* Shows the node that failed behind what happened to it. */
 static situ_status show_node(const struct situ_session *session, situ_status status) {
   const char *name = situ_status_node(status);
-  const int32_t id = name ? map_get(&session->graph->names, name, strlen(name)) : -1;
+  const int32_t id = name ? graph_find(session->graph, name, strlen(name)) : -1;
   if (id < 0) return status;
   struct text line = {0};
   graph_describe(session->graph, session->graph->nodes[id], &line);

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "tensor/shape.h"
+#include "tensor/tensor.h"
 
 /* Takes a candidate if it comes behind `after` and before what was found so far. */
 static void offer(struct attrs_walk *best, const char *after, const char *name, int index) {
@@ -47,4 +49,91 @@ void attrs_escape(struct text *out, const char *bytes, size_t length) {
     else
       text_addf(out, "\\%03o", (unsigned)(unsigned char)c);
   }
+}
+
+/* Attributes as users give them */
+
+static situ_status no_such_attr(const struct schema *schema, const char *name) {
+  struct text list = {0};
+  for (int i = 0; i < schema->n_attrs; i++)
+    text_addf(&list, "%s%s", i ? ", " : "", schema->attrs[i].name);
+  const situ_status status =
+      INVALID("NodeDef mentions attr '%s' not in Op '%s', which has: %s", name, schema->op->name,
+              list.length ? text_get(&list) : "none");
+  text_free(&list);
+  return status;
+}
+
+static situ_status copy_list(struct arena *arena, const situ_attr *attr, struct attr_value *out) {
+  if (attr->integer < 0 || (attr->integer && !attr->integers))
+    return INVALID("Attribute '%s': a list of %lld integers.", attr->name,
+                   (long long)attr->integer);
+  int64_t *items = ARENA_ARRAY(arena, int64_t, attr->integer);
+  if (!items) return NO_MEMORY();
+  for (int64_t i = 0; i < attr->integer; i++) items[i] = attr->integers[i];
+  out->list.items = items;
+  out->list.count = attr->integer;
+  return NULL;
+}
+
+static situ_status copy_shape(struct arena *arena, const situ_attr *attr, struct attr_value *out) {
+  TRY(shape_check(&attr->shape));
+  situ_shape *shape = arena_alloc(arena, sizeof *shape);
+  if (!shape) return NO_MEMORY();
+  *shape = attr->shape;
+  out->shape = shape;
+  return NULL;
+}
+
+/* Constants are kept in host memory. */
+static situ_status hold_tensor(struct situ_graph *graph, const situ_attr *attr, situ_tensor **out) {
+  if (!attr->tensor) return INVALID("Attribute '%s': the tensor is NULL.", attr->name);
+  TRY(tensor_host(attr->tensor, out));
+  const bool held = graph_hold(graph, *out);
+  situ_tensor_release(*out);
+  return held ? NULL : NO_MEMORY();
+}
+
+static situ_status copy_value(struct situ_graph *graph, const situ_attr *attr,
+                              struct attr_value *out) {
+  out->kind = attr->kind;
+  switch (attr->kind) {
+    case SITU_ATTR_INT:
+      out->integer = attr->integer;
+      return NULL;
+    case SITU_ATTR_BOOL:
+      out->integer = attr->integer != 0;
+      return NULL;
+    case SITU_ATTR_FLOAT:
+      out->real = attr->real;
+      return NULL;
+    case SITU_ATTR_TYPE:
+      out->type = (situ_type)attr->integer;
+      if (situ_type_size(out->type)) return NULL;
+      return INVALID("Attribute '%s': %lld is no element type.", attr->name,
+                     (long long)attr->integer);
+    case SITU_ATTR_SHAPE:
+      return copy_shape(&graph->arena, attr, out);
+    case SITU_ATTR_STRING:
+      if (!attr->text) return INVALID("Attribute '%s': the text is NULL.", attr->name);
+      out->text = arena_text(&graph->arena, attr->text, strlen(attr->text));
+      return out->text ? NULL : NO_MEMORY();
+    case SITU_ATTR_TENSOR:
+      return hold_tensor(graph, attr, &out->tensor);
+    case SITU_ATTR_INTS:
+      return copy_list(&graph->arena, attr, out);
+    case SITU_ATTR_NONE:
+      break;
+  }
+  return INVALID("Attribute '%s': %d is no kind of attribute.", attr->name, (int)attr->kind);
+}
+
+situ_status attrs_set(struct situ_graph *graph, struct draft *draft, const situ_attr *attr) {
+  const struct schema *schema = draft->node->schema;
+  if (!attr->name) return INVALID("An attribute without a name.");
+  const int index = schema_attr(schema, attr->name);
+  if (index < 0) return no_such_attr(schema, attr->name);
+  if (draft->attrs[index].kind != SITU_ATTR_NONE)
+    return INVALID("Attribute '%s' is given twice.", attr->name);
+  return copy_value(graph, attr, &draft->attrs[index]);
 }

@@ -3,7 +3,7 @@
 #ifndef SITU_GRAPH_ATTRS_H
 #define SITU_GRAPH_ATTRS_H
 
-#include "graph/graph.h"
+#include "graph/build.h"
 
 enum { ATTRS_CLASS = -1 }; /* the attribute "_class": the colocation groups */
 
@@ -22,5 +22,9 @@ const char *attrs_type_name(situ_type type);
 
 /* Appends bytes with C escapes: \n, \", \377. */
 void attrs_escape(struct text *out, const char *bytes, size_t length);
+
+/* Sets an attribute of a new node; texts, lists and tensors are kept by the graph. */
+situ_status attrs_set(struct situ_graph *graph, struct draft *draft,
+                      const situ_attr *attr) SITU_MUST_USE;
 
 #endif

@@ -27,24 +27,23 @@ size_t graph_split(const char *text, size_t length, int32_t *output);
 /* Keeps a reference to a tensor as long as the graph lives; false without memory. */
 bool graph_hold(struct situ_graph *graph, situ_tensor *tensor);
 
+enum { DRAFT_ATTRS = 16 };
+
 /* A node that is being made; its parts may still be written. */
 struct draft {
   struct node *node;
   struct edge *inputs;
   struct attr_value *attrs; /* all of kind NONE at first */
+  struct attr_value room[DRAFT_ATTRS];
 };
 
 /* Begins a node of the graph. False without memory. */
 bool emit_begin(struct situ_graph *graph, const struct schema *schema, int32_t n_inputs,
                 struct draft *out);
 
-/* Sets an attribute of a node; texts, lists and tensors are kept by the graph. */
-situ_status emit_set(struct situ_graph *graph, const struct draft *draft,
-                     const situ_attr *attr) SITU_MUST_USE;
-
 /* Completes a node whose name, inputs, given attributes, device, groups and control inputs are set:
  * infers the other attributes, types and shapes, and adds it to the graph. */
-situ_status emit_finish(struct situ_graph *graph, const struct draft *draft) SITU_MUST_USE;
+situ_status emit_finish(struct situ_graph *graph, struct draft *draft) SITU_MUST_USE;
 
 /* The status for an op that is not there; names the nearest one. */
 situ_status emit_unknown_op(const char *op) SITU_MUST_USE;

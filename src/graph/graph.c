@@ -13,7 +13,6 @@
 static void destroy(struct situ_graph *graph) {
   for (int32_t i = 0; i < graph->n_tensors; i++) situ_tensor_release(graph->tensors[i]);
   scope_destroy(graph);
-  map_free(&graph->names);
   map_free(&graph->spec_numbers);
   situ_status_release(graph->error);
   arena_free(&graph->arena);
@@ -133,6 +132,10 @@ situ_value situ_graph_node(situ_graph *graph, int index) {
   return graph_value(graph, graph->nodes[index]);
 }
 
+int32_t graph_find(const struct situ_graph *graph, const char *name, size_t length) {
+  return names_find(&graph->scopes->names, graph, name, length);
+}
+
 size_t graph_split(const char *text, size_t length, int32_t *output) {
   const char *colon = memchr(text, ':', length);
   *output = 0;
@@ -153,7 +156,7 @@ situ_value situ_graph_find(situ_graph *graph, const char *name) {
   int32_t output = 0;
   if (!graph || !name) return graph_no_value(graph);
   const size_t length = graph_split(name, strlen(name), &output);
-  const int32_t id = length ? map_get(&graph->names, name, length) : -1;
+  const int32_t id = length ? graph_find(graph, name, length) : -1;
   if (id < 0) return graph_no_value(graph);
   const struct node *node = graph->nodes[id];
   if (!node->n_outputs && !name[length]) return graph_value(graph, node);

@@ -22,13 +22,13 @@ struct output {
 struct node {
   int32_t id; /* its place in graph->nodes: inputs and controls have smaller ids */
   int32_t n_inputs, n_outputs, n_controls, n_groups;
+  int32_t spec; /* number of the requested device in graph->specs; 0: none */
   const struct schema *schema;
   const char *name;
   const struct edge *inputs;
-  const int32_t *controls; /* nodes that must run before */
-  struct output *outputs;
-  const struct attr_value *attrs; /* schema->n_attrs, in the order of the signature */
-  int32_t spec;                   /* number of the requested device in graph->specs; 0: none */
+  const int32_t *controls;        /* nodes that must run before */
+  const struct output *outputs;   /* may be shared with other nodes */
+  const struct attr_value *attrs; /* schema->n_attrs, in the order of the signature; shared too */
   const char *const *groups;      /* colocation: names of nodes ("loc:@" removed) */
 };
 
@@ -44,7 +44,6 @@ struct situ_graph {
   struct arena arena;
   struct node **nodes;
   int32_t n_nodes, node_capacity;
-  struct map names; /* of nodes: to ids */
   struct spec *specs;
   int32_t n_specs, spec_capacity;
   struct map spec_numbers;
@@ -53,6 +52,9 @@ struct situ_graph {
   situ_tensor **tensors; /* constants, released with the graph */
   int32_t n_tensors, tensor_capacity;
 };
+
+/* The node of that name, or -1. */
+int32_t graph_find(const struct situ_graph *graph, const char *name, size_t length);
 
 /* Nodes in the order in which TensorFlow until 2018 imported a graph: sources on a stack, last in
  * first out, consumers pushed when complete. The placement log is printed in this order (b, a,

@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "graph/graph.h"
+#include "graph/grow.h"
+
 enum { NUMBER_ROOM = 12 }; /* "_2147483647" and the 0 */
 
 static bool is_plain(char c) {
@@ -19,7 +22,31 @@ bool names_legal_inside(const char *name) {
 
 bool names_legal(const char *name) { return is_plain(*name) && names_legal_inside(name); }
 
-static char lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c; }
+/* A name in lower case. */
+struct key {
+  char small[128];
+  char *text;
+  size_t length;
+};
+
+/* False without memory. A number fits behind the text. */
+static bool fold(struct key *key, const char *front, size_t n_front, const char *back,
+                 size_t n_back) {
+  key->length = n_front + n_back;
+  const size_t size = key->length + NUMBER_ROOM;
+  key->text = size <= sizeof key->small ? key->small : malloc(size);
+  if (!key->text) return false;
+  memcpy(key->text, front, n_front);
+  memcpy(key->text + n_front, back, n_back);
+  key->text[key->length] = 0;
+  for (char *at = key->text; *at; at++)
+    if (*at >= 'A' && *at <= 'Z') *at = (char)(*at + 32);
+  return true;
+}
+
+static void unfold(struct key *key) {
+  if (key->text != key->small) free(key->text);
+}
 
 /* The length of the part before "_57", with *number set; 0 where a name does not end so. */
 static size_t before_number(const char *name, size_t length, int32_t *number) {
@@ -34,33 +61,27 @@ static size_t before_number(const char *name, size_t length, int32_t *number) {
   return at - 1;
 }
 
-/* Whether a base counts this name among its numbered ones. */
-static bool is_numbered(const struct names *names, const char *key, size_t length) {
-  int32_t number = 0;
-  const size_t base = before_number(key, length, &number);
-  const int32_t place = base ? map_get(&names->bases, key, base) : -1;
-  return place >= 0 && number < names->next[place];
+/* The base that counts this name among its numbered ones, with *number set; or NULL. */
+static const struct base *base_of(const struct names *names, const char *key, size_t length,
+                                  int32_t *number) {
+  const size_t front = before_number(key, length, number);
+  const int32_t place = front ? map_get(&names->places, key, front) : -1;
+  return place >= 0 && *number < names->bases[place].next ? &names->bases[place] : NULL;
 }
 
-/* Enters a base whose next number is `next`. */
-static bool enter(struct names *names, struct arena *arena, const char *key, size_t length,
-                  int32_t next) {
-  if (names->count == names->capacity) {
-    const int32_t capacity = names->capacity ? names->capacity * 2 : 64;
-    int32_t *grown = realloc(names->next, (size_t)capacity * sizeof *grown);
-    if (!grown) return false;
-    names->next = grown;
-    names->capacity = capacity;
-  }
+/* Enters a base; its place, or -1 without memory. */
+static int32_t add_base(struct names *names, struct arena *arena, const struct key *key,
+                        int32_t node) {
+  if (!GROW(names->bases, names->count, names->capacity)) return -1;
   int32_t number = 0;
-  if (before_number(key, length, &number)) names->numbered = true;
-  const char *copy = arena_text(arena, key, length);
-  if (!copy || !map_put(&names->bases, copy, names->count)) return false;
-  names->next[names->count++] = next;
-  return true;
+  if (before_number(key->text, key->length, &number)) names->numbered = true;
+  const char *copy = arena_text(arena, key->text, key->length);
+  if (!copy || !map_put(&names->places, copy, names->count)) return -1;
+  names->bases[names->count] = (struct base){.node = node, .next = 1};
+  return names->count++;
 }
 
-/* Writes "_57" at `to` and returns its length. */
+/* Writes "_57" at `to`. */
 static size_t write_number(char *to, int32_t number) {
   char digits[NUMBER_ROOM];
   size_t count = 0, length = 0;
@@ -71,57 +92,133 @@ static size_t write_number(char *to, int32_t number) {
   return length;
 }
 
-/* Appends the first free number to `name` and to `key`, its lower case. */
-static void number_name(struct names *names, int32_t place, char *name, char *key, size_t length) {
-  size_t suffix = 0;
-  do {
-    suffix = write_number(name + length, names->next[place]++);
-    if (!names->numbered) return;
-    memcpy(key + length, name + length, suffix);
-  } while (map_get(&names->bases, key, length + suffix) >= 0);
-}
-
-static bool make_unique(struct names *names, struct arena *arena, char *name, char *key,
-                        size_t length) {
-  int32_t place = map_get(&names->bases, key, length);
-  if (place < 0) {
-    const bool taken = is_numbered(names, key, length);
-    if (!enter(names, arena, key, length, 1)) return false;
-    if (!taken) return true;
-    place = names->count - 1;
+/* Goes past the numbers that somebody asked for by name; false without memory. */
+static bool skip_taken(struct names *names, const struct recent *use) {
+  struct key key;
+  if (!names->numbered) return true;
+  if (!fold(&key, use->prefix, use->front, use->name, use->back)) return false;
+  int32_t *next = &names->bases[use->place].next;
+  for (;; ++*next) {
+    const size_t suffix = write_number(key.text + key.length, *next);
+    if (map_get(&names->places, key.text, key.length + suffix) < 0) break;
   }
-  number_name(names, place, name, key, length);
+  unfold(&key);
   return true;
 }
 
-const char *names_unique(struct names *names, struct arena *arena, const char *prefix,
-                         const char *name) {
-  const size_t front = strlen(prefix), back = strlen(name), length = front + back;
-  char small[256];
-  char *result = arena_alloc(arena, length + NUMBER_ROOM);
-  char *key = length + NUMBER_ROOM <= sizeof small ? small : malloc(length + NUMBER_ROOM);
-  bool done = result && key;
-  if (done) {
-    memcpy(result, prefix, front);
-    memcpy(result + front, name, back + 1);
-    for (size_t i = 0; i < length; i++) key[i] = lower(result[i]);
-    done = make_unique(names, arena, result, key, length);
+/* Remembers the node of a number; false without memory. */
+static bool set_node(struct base *base, int32_t number, int32_t node) {
+  if (node < 0) return true;
+  while (base->n_nodes <= number) {
+    if (!GROW(base->nodes, base->n_nodes, base->capacity)) return false;
+    base->nodes[base->n_nodes++] = -1;
   }
-  if (key != small) free(key);
-  return done ? result : NULL;
+  base->nodes[number] = node;
+  return true;
 }
 
-bool names_mark(struct names *names, struct arena *arena, const char *name) {
-  const size_t length = strlen(name);
-  char *key = arena_text(arena, name, length);
-  if (!key) return false;
-  for (size_t i = 0; i < length; i++) key[i] = lower(key[i]);
-  if (map_get(&names->bases, key, length) >= 0 || is_numbered(names, key, length)) return true;
-  return enter(names, arena, key, length, 1);
+static char *write_name(struct arena *arena, const char *prefix, size_t front, const char *name,
+                        size_t back, const char *suffix, size_t end) {
+  char *result = arena_alloc(arena, front + back + end + 1);
+  if (!result) return NULL;
+  memcpy(result, prefix, front);
+  memcpy(result + front, name, back);
+  memcpy(result + front + back, suffix, end);
+  result[front + back + end] = 0;
+  return result;
+}
+
+/* The name with the first free number of its base. */
+static const char *next_name(struct names *names, struct arena *arena, const struct recent *use,
+                             int32_t node) {
+  char suffix[NUMBER_ROOM] = "";
+  struct base *base = &names->bases[use->place];
+  if (!skip_taken(names, use)) return NULL;
+  const size_t end = write_number(suffix, base->next);
+  char *name = write_name(arena, use->prefix, use->front, use->name, use->back, suffix, end);
+  return name && set_node(base, base->next++, node) ? name : NULL;
+}
+
+const char *names_unique(struct names *names, struct arena *arena, const char *prefix,
+                         const char *name, int32_t node) {
+  struct recent use = {prefix, name, -1, (uint32_t)strlen(prefix), (uint32_t)strlen(name)};
+  struct key key;
+  if (!fold(&key, prefix, use.front, name, use.back)) return NULL;
+  bool free_name = false;
+  use.place = map_get(&names->places, key.text, key.length);
+  if (use.place < 0) {
+    int32_t number = 0;
+    free_name = !base_of(names, key.text, key.length, &number);
+    use.place = add_base(names, arena, &key, free_name ? node : -1);
+  }
+  unfold(&key);
+  if (use.place < 0) return NULL;
+  if (free_name) return write_name(arena, prefix, use.front, name, use.back, "", 0);
+  return next_name(names, arena, &use, node);
+}
+
+const char *names_number(struct names *names, struct arena *arena, const char *prefix,
+                         const char *name, int number, int32_t node) {
+  struct recent *recent = &names->recent[number % RECENT];
+  if (recent->prefix == prefix && recent->name == name)
+    return next_name(names, arena, recent, node);
+  const char *result = names_unique(names, arena, prefix, name, node);
+  struct key key;
+  if (!result || !fold(&key, prefix, strlen(prefix), name, strlen(name))) return result;
+  const int32_t place = map_get(&names->places, key.text, key.length);
+  if (place >= 0)
+    *recent =
+        (struct recent){prefix, name, place, (uint32_t)strlen(prefix), (uint32_t)strlen(name)};
+  unfold(&key);
+  return result;
+}
+
+bool names_enter(struct names *names, struct arena *arena, const char *name, int32_t node) {
+  struct key key;
+  if (!fold(&key, name, strlen(name), "", 0)) return false;
+  bool done = false;
+  int32_t number = 0;
+  const int32_t place = map_get(&names->places, key.text, key.length);
+  if (place >= 0 && names->bases[place].node < 0) {
+    names->bases[place].node = node; /* until now a scope */
+    done = true;
+  } else if (place >= 0 || base_of(names, key.text, key.length, &number)) {
+    const char *copy = arena_text(arena, name, strlen(name));
+    done = copy && map_put(&names->twins, copy, node);
+  } else {
+    done = add_base(names, arena, &key, node) >= 0;
+  }
+  unfold(&key);
+  return done;
+}
+
+/* Whether node `id` exists (the last one may have failed) and has that name. */
+static bool is_named(const struct situ_graph *graph, int32_t id, const char *name, size_t length) {
+  if (id < 0 || id >= graph->n_nodes) return false;
+  const char *own = graph->nodes[id]->name;
+  return !strncmp(own, name, length) && !own[length];
+}
+
+int32_t names_find(const struct names *names, const struct situ_graph *graph, const char *name,
+                   size_t length) {
+  struct key key;
+  if (!fold(&key, name, length, "", 0)) return -1;
+  int32_t number = 0;
+  const int32_t place = map_get(&names->places, key.text, key.length);
+  const struct base *base = base_of(names, key.text, key.length, &number);
+  const int32_t own = place < 0 ? -1 : names->bases[place].node;
+  const int32_t numbered = base && number < base->n_nodes ? base->nodes[number] : -1;
+  unfold(&key);
+  if (is_named(graph, own, name, length)) return own;
+  if (is_named(graph, numbered, name, length)) return numbered;
+  const int32_t twin = map_get(&names->twins, name, length);
+  return is_named(graph, twin, name, length) ? twin : -1;
 }
 
 void names_free(struct names *names) {
-  map_free(&names->bases);
-  free(names->next);
+  for (int32_t i = 0; i < names->count; i++) free(names->bases[i].nodes);
+  free(names->bases);
+  map_free(&names->places);
+  map_free(&names->twins);
   *names = (struct names){0};
 }

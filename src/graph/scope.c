@@ -75,7 +75,8 @@ static const char *enter_scope(struct situ_graph *graph, const char *scope) {
   const size_t length = scope ? strlen(scope) : 0;
   if (!length) return "";
   if (scope[length - 1] == '/') return arena_text(&graph->arena, scope, length);
-  const char *name = names_unique(&graph->scopes->names, &graph->arena, scope_prefix(graph), scope);
+  const char *name =
+      names_unique(&graph->scopes->names, &graph->arena, scope_prefix(graph), scope, -1);
   return name ? arena_format(&graph->arena, "%s/", name) : NULL;
 }
 

@@ -22,10 +22,17 @@ struct colocate_scope {
   const char *const *groups; /* sorted */
 };
 
+/* The attributes of the last node of an op. */
+struct recent_attrs {
+  const struct schema *schema;
+  const struct attr_value *attrs;
+};
+
 /* Each stack is an array that grows; what stands on top already holds all that is outside. */
 struct scopes {
   struct names names;
-  int32_t *devices; /* numbers of specs */
+  struct recent_attrs attrs[RECENT]; /* by the number of the op */
+  int32_t *devices;                  /* numbers of specs */
   int32_t n_devices, device_capacity;
   const char **prefixes; /* "scope/inner/" */
   int32_t n_prefixes, prefix_capacity;

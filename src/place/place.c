@@ -174,7 +174,7 @@ static int32_t find_group(struct translation *to, struct groups *groups, const c
   int32_t number = -1;
   if (!map_find_or_put(&groups->numbers, name, to->n_groups, &number)) return -1;
   if (number < 0) {
-    const int32_t named = map_get(&to->graph->names, name, strlen(name));
+    const int32_t named = graph_find(to->graph, name, strlen(name));
     number = to->n_groups++;
     if (named >= 0) own[named] = number + 1;
   }

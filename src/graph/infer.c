@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * infer.c: types, attributes and shapes of a new node from those of its inputs.
+ *
+ * What equals what another node has is shared with it: most nodes of a large graph are of few
+ * kinds, and memory that is not touched costs nothing. */
+#include "graph/infer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "graph/scope.h"
+#include "tensor/shape.h"
+
+/* Shapes */
+
+enum { FEW = 8 }; /* operands that fit on the stack */
+
+/* The value of a constant node, else NULL. */
+static const situ_tensor *constant_of(const struct node *node) {
+  if (!(node->schema->op->flags & OP_CONSTANT)) return NULL;
+  const int attr = schema_attr(node->schema, "value");
+  return attr < 0 ? NULL : node->attrs[attr].tensor;
+}
+
+static void fill_inputs(const struct situ_graph *graph, const struct node *node,
+                        struct operand *in) {
+  for (int32_t i = 0; i < node->n_inputs; i++) {
+    const struct node *from = graph->nodes[node->inputs[i].node];
+    const struct output *output = &from->outputs[node->inputs[i].output];
+    in[i].type = output->type;
+    in[i].slot = -1;
+    in[i].shape = output->shape;
+    in[i].value = constant_of(from);
+  }
+}
+
+/* TensorFlow's end of the sentence: which node, and what it was given. */
+static situ_status shape_failure(situ_status status, const struct call *call) {
+  struct text text = {0};
+  const char *message = situ_status_message(status);
+  size_t length = strlen(message);
+  if (length && message[length - 1] == '.') length--;
+  text_add_n(&text, message, length);
+  text_addf(&text, " for '%s' (op: '%s') with input shapes: ", call->node, call->schema->op->name);
+  for (int i = 0; i < call->n_in; i++) {
+    char shape[SHAPE_TEXT];
+    text_addf(&text, "%s%s", i ? ", " : "", shape_print(&call->in[i].shape, shape));
+  }
+  const situ_code code = situ_status_code(status);
+  situ_status_release(status);
+  status = text.failed ? NO_MEMORY() : situ_status_create(code, "%s.", text_get(&text));
+  text_free(&text);
+  return status;
+}
+
+static situ_status call_shape(struct call *call) {
+  const struct op *op = call->schema->op;
+  for (int i = 0; i < call->n_out; i++)
+    call->out[i] = (struct operand){schema_output_type(call->schema, call->attrs, i), -1,
+                                    SITU_ANY_SHAPE, NULL};
+  situ_status status = op->shape ? op->shape(call) : NULL;
+  for (int i = 0; !status && i < call->n_out; i++) status = shape_check(&call->out[i].shape);
+  return status ? shape_failure(status, call) : NULL;
+}
+
+/* An input's output that is the same as the only one of this node, or NULL. */
+static const struct output *find_same(const struct situ_graph *graph, const struct node *node,
+                                      const struct operand *out) {
+  for (int32_t i = 0; i < node->n_inputs && i < FEW; i++) {
+    const struct edge from = node->inputs[i];
+    const struct output *output = &graph->nodes[from.node]->outputs[from.output];
+    if (output->type == out->type && shape_equal(&output->shape, &out->shape)) return output;
+  }
+  return NULL;
+}
+
+static situ_status keep_outputs(struct situ_graph *graph, struct node *node,
+                                const struct operand *out) {
+  node->outputs = node->n_outputs == 1 ? find_same(graph, node, out) : NULL;
+  if (node->outputs || !node->n_outputs) return NULL;
+  struct output *outputs = arena_alloc(&graph->arena, sizeof *outputs * (size_t)node->n_outputs);
+  if (!outputs) return NO_MEMORY();
+  for (int32_t i = 0; i < node->n_outputs; i++)
+    outputs[i] = (struct output){out[i].type, out[i].shape};
+  node->outputs = outputs;
+  return NULL;
+}
+
+/* `operands` has room for all inputs and outputs. */
+static situ_status infer(struct situ_graph *graph, struct node *node, struct operand *operands) {
+  struct call call = {.schema = node->schema,
+                      .attrs = node->attrs,
+                      .node = node->name,
+                      .n_in = node->n_inputs,
+                      .n_out = node->n_outputs,
+                      .in = operands,
+                      .out = operands + node->n_inputs};
+  fill_inputs(graph, node, call.in);
+  TRY(call_shape(&call));
+  return keep_outputs(graph, node, call.out);
+}
+
+situ_status infer_shapes(struct situ_graph *graph, struct node *node) {
+  const size_t count = (size_t)node->n_inputs + (size_t)node->n_outputs;
+  struct operand few[FEW];
+  if (count <= FEW) return infer(graph, node, few);
+  struct operand *operands = malloc(count * sizeof *operands);
+  if (!operands) return NO_MEMORY();
+  const situ_status status = infer(graph, node, operands);
+  free(operands);
+  return status;
+}
+
+/* Types */
+
+static situ_status resolve(const struct situ_graph *graph, struct draft *draft, situ_type *types) {
+  struct node *node = draft->node;
+  for (int32_t i = 0; i < node->n_inputs; i++) {
+    const struct node *from = graph->nodes[node->inputs[i].node];
+    types[i] = from->outputs[node->inputs[i].output].type;
+  }
+  int n_out = 0;
+  TRY(schema_resolve(node->schema, node->name, types, node->n_inputs, draft->attrs, &n_out));
+  node->n_outputs = n_out;
+  return NULL;
+}
+
+static situ_status resolve_types(const struct situ_graph *graph, struct draft *draft) {
+  situ_type few[FEW];
+  if (draft->node->n_inputs <= FEW) return resolve(graph, draft, few);
+  situ_type *types = malloc((size_t)draft->node->n_inputs * sizeof *types);
+  if (!types) return NO_MEMORY();
+  const situ_status status = resolve(graph, draft, types);
+  free(types);
+  return status;
+}
+
+/* Whether two values are the same without a look at what they point to. */
+static bool same_value(const struct attr_value *a, const struct attr_value *b) {
+  if (a->kind != b->kind) return false;
+  switch (a->kind) {
+    case SITU_ATTR_INT:
+    case SITU_ATTR_BOOL:
+      return a->integer == b->integer;
+    case SITU_ATTR_TYPE:
+      return a->type == b->type;
+    case SITU_ATTR_NONE:
+      return true;
+    default:
+      return false;
+  }
+}
+
+static bool same_attrs(const struct schema *schema, const struct attr_value *a,
+                       const struct attr_value *b) {
+  for (int i = 0; i < schema->n_attrs; i++)
+    if (!same_value(&a[i], &b[i])) return false;
+  return true;
+}
+
+/* The attributes of the last node of this op if they are the same, else a copy. */
+static bool keep_attrs(struct situ_graph *graph, const struct draft *draft) {
+  const struct schema *schema = draft->node->schema;
+  struct recent_attrs *recent = &graph->scopes->attrs[schema->id % RECENT];
+  if (recent->schema != schema || !same_attrs(schema, recent->attrs, draft->attrs)) {
+    const size_t bytes = (size_t)schema->n_attrs * sizeof *draft->attrs;
+    struct attr_value *copy = arena_alloc(&graph->arena, bytes);
+    if (!copy) return false;
+    memcpy(copy, draft->attrs, bytes);
+    *recent = (struct recent_attrs){schema, copy};
+  }
+  draft->node->attrs = recent->attrs;
+  return true;
+}
+
+situ_status infer_types(struct situ_graph *graph, struct draft *draft) {
+  TRY(resolve_types(graph, draft));
+  return keep_attrs(graph, draft) ? NULL : NO_MEMORY();
+}
