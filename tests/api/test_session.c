@@ -313,8 +313,11 @@ static void wrong_input_is_named(void **state) {
         "no node 99");
   FAILS(situ_session_eval(NULL, y, &result), SITU_INVALID_ARGUMENT, "session is NULL");
   FAILS(situ_session_run(session, NULL, 0, &y, 1, NULL), SITU_INVALID_ARGUMENT, "NULL");
-  FAILS(situ_session_create(NULL, NULL, &session), SITU_INVALID_ARGUMENT, "graph is NULL");
+  situ_session *none = NULL;
+  FAILS(situ_session_create(NULL, NULL, &none), SITU_INVALID_ARGUMENT, "graph is NULL");
+  FAILS(situ_session_create(graph, NULL, NULL), SITU_INVALID_ARGUMENT, "`out` is NULL");
   assert_null(result);
+  situ_session_release(session);
   situ_tensor_release(good);
   situ_tensor_release(bad);
   situ_tensor_release(ints);
