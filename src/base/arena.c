@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * arena.c: blocks that double up to 4 MiB, cut from the front. Large ones ask for huge pages: a graph of 100,000 nodes
- * spends most of its building in page faults otherwise. */
+ * arena.c: blocks that double up to 4 MiB, cut from the front. Large ones ask for huge pages: a
+ * graph of 100,000 nodes spends most of its building in page faults otherwise. */
 #include "base/arena.h"
 
 #include <stdarg.h>

@@ -12,9 +12,9 @@
 static inline bool grow_array(void *array, int32_t *capacity, size_t size) {
   if (*capacity > INT32_MAX / 2) return false;
   const int32_t more = *capacity ? *capacity * 2 : 16;
-  void *grown = NULL; /* copied in and out, for `array` points to a pointer of any type */
-  memcpy(&grown, array, sizeof grown);
-  grown = realloc(grown, (size_t)more * size);
+  void *old = NULL; /* copied in and out, for `array` points to a pointer of any type */
+  memcpy(&old, array, sizeof old);
+  void *grown = realloc(old, (size_t)more * size);
   if (!grown) return false;
   memcpy(array, &grown, sizeof grown);
   *capacity = more;
