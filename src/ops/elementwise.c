@@ -65,7 +65,7 @@ const struct kernel *const elementwise_greatest[2] = {&Maximum_kernel, &Maximum_
   UNARY_ROW(name, class, "features", "activations:T", domain, python, doc)
 #define PREDICATE(name, class, cost, f, domain, python, doc) \
   UNARY_ROW(name, class, "x", "y:bool", domain, python, doc)
-#define BINARY_ROW(name_, class, out_, dx, dy, python_, doc_)                                    \
+#define BINARY_ROW(name_, class, out_, flags_, dx, dy, python_, doc_)                            \
   {.name = #name_,                                                                               \
    .inputs = "x:T y:T",                                                                          \
    .outputs = out_,                                                                              \
@@ -76,13 +76,14 @@ const struct kernel *const elementwise_greatest[2] = {&Maximum_kernel, &Maximum_
        "[3,4]" dx " [3,4]" dy "; [3,4]" dx " []" dy "; []" dx " [4]" dy "; [3,1]" dx " [1,4]" dy \
        "; [2,3,4]" dx " [4]" dy "; [2,1,4]" dx " [3,1]" dy "; [0,3]" dx " [3]" dy,               \
    .devices = EVERYWHERE,                                                                        \
-   .flags = OP_INPLACE,                                                                          \
+   .flags = flags_,                                                                              \
    .shape = broadcast_shape,                                                                     \
    .record = name_##_record},
 #define BINARY(name, class, cost, f, guard, dx, dy, python, doc) \
-  BINARY_ROW(name, class, "z:T", dx, dy, python, doc)
+  BINARY_ROW(name, class, "z:T", OP_INPLACE, dx, dy, python, doc)
+/* Elements of another size than the inputs': never in place, a short input might be as large. */
 #define COMPARE(name, class, cost, f, python, doc) \
-  BINARY_ROW(name, class, "z:bool", "", "", python, doc)
+  BINARY_ROW(name, class, "z:bool", 0, "", "", python, doc)
 
 static const struct op rows[] = {
 #include "ops/elementwise.def"

@@ -10,7 +10,7 @@
 
 enum op_flags {
   OP_STATEFUL = 1,   /* two calls with equal inputs may differ: never folded or merged */
-  OP_INPLACE = 2,    /* output 0 may take the memory of an input of the same size that dies here */
+  OP_INPLACE = 2,    /* output 0 may take the memory of an input of as many bytes that dies here */
   OP_ALIAS = 4,      /* output 0 is input 0's memory under another shape: nothing runs (Reshape) */
   OP_SHAPE_ONLY = 8, /* the output depends on the inputs' shapes alone (Shape, Size, Rank) */
   OP_CONSTANT = 16,  /* the output is the attribute "value" */

@@ -1,0 +1,246 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ops.py: writes ops.txt, what NumPy makes of the samples of every op; tests/ops/test_ops.c compares.
+
+Usage: build/tests/ops/test_ops --samples | python3 tests/golden/ops.py > tests/golden/ops.txt
+Each line of the result: op, type, number of the sample, number of the output, shape, values (of
+more than 100 every second, third, ... so that at most 100 remain). Reals are computed in float64 from inputs that every type holds exactly, integers in int64.
+"""
+import json
+import math
+import sys
+
+import numpy as np
+
+from ops_random import RANDOM
+
+
+def each(function):
+    """A function of numbers as one of arrays."""
+    return lambda *arrays: np.vectorize(function, otypes=[float])(*arrays) if arrays[0].size else (
+        np.zeros(np.broadcast_shapes(*(a.shape for a in arrays))))
+
+
+def digamma(x):
+    """For x > 0: recurrence up to 30, then the asymptotic series."""
+    result = 0.0
+    while x < 30:
+        result -= 1 / x
+        x += 1
+    z = 1 / (x * x)
+    series = z * (1 / 12 - z * (1 / 120 - z * (1 / 252 - z * (1 / 240 - z / 132))))
+    return result + math.log(x) - 0.5 / x - series
+
+
+def sigmoid(x):
+    return 1 / (1 + np.exp(-x))
+
+
+def is_real(x):
+    return x.dtype.kind == "f"
+
+
+def quotient(x, y):
+    return x / y if is_real(x) else np.trunc(x / y).astype(np.int64)
+
+
+def safe(condition, value):
+    return np.where(condition, 0, value)
+
+
+UNARY = {
+    "Abs": np.abs, "Neg": np.negative, "Sign": np.sign, "Square": np.square,
+    "Reciprocal": lambda x: 1 / x, "Inv": lambda x: 1 / x, "Sqrt": np.sqrt,
+    "Rsqrt": lambda x: 1 / np.sqrt(x), "Floor": np.floor, "Ceil": np.ceil, "Round": np.round,
+    "Rint": np.rint, "Exp": np.exp, "Expm1": np.expm1, "Log": np.log, "Log1p": np.log1p,
+    "Sin": np.sin, "Cos": np.cos, "Tan": np.tan, "Asin": np.arcsin, "Acos": np.arccos,
+    "Atan": np.arctan, "Sinh": np.sinh, "Cosh": np.cosh, "Tanh": np.tanh, "Asinh": np.arcsinh,
+    "Acosh": np.arccosh, "Atanh": np.arctanh, "Sigmoid": sigmoid, "Erf": each(math.erf),
+    "Erfc": each(math.erfc), "Lgamma": each(math.lgamma), "Digamma": each(digamma),
+    "Relu": lambda x: np.maximum(x, 0), "Relu6": lambda x: np.clip(x, 0, 6),
+    "Elu": lambda x: np.where(x < 0, np.expm1(x), x),
+    "Selu": lambda x: 1.0507009873554805 * np.where(x < 0, 1.6732632423543773 * np.expm1(x), x),
+    "Softplus": lambda x: np.logaddexp(x, 0), "Softsign": lambda x: x / (1 + np.abs(x)),
+    "IsNan": np.isnan, "IsInf": np.isinf, "IsFinite": np.isfinite, "LogicalNot": np.logical_not,
+    "Identity": lambda x: x, "StopGradient": lambda x: x, "ZerosLike": np.zeros_like,
+    "OnesLike": np.ones_like,
+}
+
+BINARY = {
+    "Add": np.add, "AddV2": np.add, "Sub": np.subtract, "Mul": np.multiply, "Div": quotient,
+    "RealDiv": np.divide, "FloorDiv": np.floor_divide,
+    "TruncateDiv": lambda x, y: np.trunc(x / y).astype(x.dtype), "Mod": np.fmod,
+    "FloorMod": np.mod, "TruncateMod": np.fmod,
+    "DivNoNan": lambda x, y: safe(y == 0, x / np.where(y == 0, 1, y)), "Pow": np.power,
+    "Maximum": np.maximum, "Minimum": np.minimum,
+    "SquaredDifference": lambda x, y: np.square(x - y), "Atan2": np.arctan2,
+    "Xlogy": lambda x, y: safe(x == 0, x * np.log(y)), "Xdivy": lambda x, y: safe(x == 0, x / y),
+    "Less": np.less, "LessEqual": np.less_equal, "Greater": np.greater,
+    "GreaterEqual": np.greater_equal, "Equal": np.equal, "NotEqual": np.not_equal,
+    "LogicalAnd": np.logical_and, "LogicalOr": np.logical_or,
+}
+
+
+def cast(attrs, x):
+    """Reals go to integers through truncation."""
+    to = attrs["DstT"]
+    if to == "bool":
+        return x != 0
+    whole = np.trunc(x).astype(np.int64) if is_real(x) else x.astype(np.int64)
+    return x.astype(np.float64) if to.startswith("float") else whole.astype(to)
+
+
+def select(_, condition, x, y):
+    """A condition of rank 1 chooses rows."""
+    if condition.ndim == 1:
+        condition = condition.reshape(condition.shape + (1,) * (x.ndim - 1))
+    return np.where(condition, x, y)
+
+
+def bias_add(attrs, value, bias):
+    if attrs["data_format"] == "NCHW":
+        bias = bias.reshape((-1,) + (1,) * (value.ndim - 2))
+    return value + bias
+
+
+def clip(_, x, low, high):
+    return np.maximum(np.minimum(x, high), low)
+
+
+def strided_slice(attrs, x, begin, end, strides):
+    """Builds the index that Python's slicing would have."""
+    index = []
+    for i, (first, last, step) in enumerate(zip(begin, end, strides)):
+        def bit(mask):
+            return attrs[mask + "_mask"] >> i & 1
+        if bit("ellipsis"):
+            index.append(Ellipsis)
+        elif bit("new_axis"):
+            index.append(None)
+        elif bit("shrink_axis"):
+            index.append(int(first))
+        else:
+            index.append(slice(None if bit("begin") else int(first),
+                               None if bit("end") else int(last), int(step)))
+    return x[tuple(index)]
+
+
+def slice_box(_, x, begin, size):
+    return x[tuple(slice(b, None if s < 0 else b + s) for b, s in zip(begin, size))]
+
+
+def squeeze(attrs, x):
+    return np.squeeze(x, tuple(attrs["squeeze_dims"]) or None)
+
+
+def split_sizes(attrs, x, sizes, axis):
+    """One size may be -1."""
+    sizes = list(sizes)
+    if -1 in sizes:
+        sizes[sizes.index(-1)] = x.shape[axis] - sum(sizes) - 1
+    return np.split(x, np.cumsum(sizes)[:-1], axis)
+
+
+def unpack(attrs, x):
+    return [np.take(x, i, attrs["axis"]) for i in range(attrs["num"])]
+
+
+def one_hot(attrs, indices, depth, on, off):
+    axis = attrs["axis"] if attrs["axis"] >= 0 else indices.ndim
+    shape = [1] * (indices.ndim + 1)
+    shape[axis] = int(depth)
+    hit = np.expand_dims(indices, axis) == np.arange(int(depth)).reshape(shape)
+    return np.where(hit, on, off)
+
+
+def matmul(attrs, x, y):
+    """MatMul's attributes are transpose_a and transpose_b, BatchMatMul's adj_x and adj_y."""
+    first = attrs.get("transpose_a", attrs.get("adj_x"))
+    second = attrs.get("transpose_b", attrs.get("adj_y"))
+    return (np.swapaxes(x, -1, -2) if first else x) @ (np.swapaxes(y, -1, -2) if second else y)
+
+
+def reduction(function):
+    return lambda attrs, x, axes: function(x, axis=vector(axes), keepdims=bool(attrs["keep_dims"]))
+
+
+def mean(x, axis, keepdims):
+    result = np.mean(x, axis=axis, keepdims=keepdims)
+    return result if is_real(x) else np.trunc(result).astype(np.int64)
+
+
+def log_softmax(_, x):
+    shifted = x - np.max(x, -1, keepdims=True)
+    return shifted - np.log(np.sum(np.exp(shifted), -1, keepdims=True))
+
+
+def vector(array):
+    return tuple(int(v) for v in array.ravel())
+
+
+OTHERS = {
+    "Cast": cast, "Select": select, "SelectV2": lambda a, c, x, y: np.where(c, x, y),
+    "AddN": lambda a, *x: sum(x[1:], x[0]), "BiasAdd": bias_add, "ClipByValue": clip,
+    "LeakyRelu": lambda a, x: np.where(x > 0, x, a["alpha"] * x),
+    "Shape": lambda a, x: np.array(x.shape, np.int64), "Size": lambda a, x: np.array(x.size),
+    "Rank": lambda a, x: np.array(x.ndim), "Reshape": lambda a, x, s: x.reshape(vector(s)),
+    "ExpandDims": lambda a, x, d: np.expand_dims(x, int(d)), "Squeeze": squeeze,
+    "Fill": lambda a, s, v: np.full(vector(s), v), "Slice": slice_box,
+    "BroadcastTo": lambda a, x, s: np.broadcast_to(x, vector(s)), "StridedSlice": strided_slice,
+    "ReverseV2": lambda a, x, axes: np.flip(x, vector(axes)),
+    "Concat": lambda a, axis, *x: np.concatenate(x, int(axis)),
+    "ConcatV2": lambda a, *x: np.concatenate(x[:-1], int(x[-1])),
+    "Pack": lambda a, *x: np.stack(x, a["axis"]), "Unpack": unpack,
+    "Split": lambda a, axis, x: np.split(x, a["num_split"], int(axis)),
+    "SplitV": lambda a, x, sizes, axis: split_sizes(a, x, vector(sizes), int(axis)),
+    "Tile": lambda a, x, m: np.tile(x, vector(m)),
+    "Pad": lambda a, x, p: np.pad(x, p.tolist()),
+    "PadV2": lambda a, x, p, v: np.pad(x, p.tolist(), constant_values=v),
+    "Gather": lambda a, x, i: np.take(x, i, 0),
+    "GatherV2": lambda a, x, i, axis: np.take(x, i, int(axis)), "OneHot": one_hot,
+    "MatMul": matmul, "BatchMatMul": matmul, "BatchMatMulV2": matmul,
+    "Sum": reduction(np.sum), "Prod": reduction(np.prod), "Max": reduction(np.max),
+    "Min": reduction(np.min), "Mean": reduction(mean), "All": reduction(np.all),
+    "Any": reduction(np.any), "ArgMax": lambda a, x, axis: np.argmax(x, int(axis)),
+    "ArgMin": lambda a, x, axis: np.argmin(x, int(axis)), "LogSoftmax": log_softmax,
+    "Softmax": lambda a, x: np.exp(log_softmax(a, x)),
+    "Transpose": lambda a, x, perm: np.transpose(x, vector(perm)),
+    "L2Loss": lambda a, x: np.sum(np.square(x)) / 2,
+    "Range": lambda a, start, limit, delta: np.arange(start, limit, delta),
+}
+
+
+def wide(entry):
+    """An input in the type to compute in."""
+    kind = np.dtype(entry["type"]).kind
+    to = {"f": np.float64, "b": np.bool_}.get(kind, np.int64)
+    return np.array(entry["values"]).astype(to).reshape(entry["shape"])
+
+
+def results(case):
+    op, inputs = case["op"], [wide(entry) for entry in case["inputs"]]
+    if op in UNARY:
+        made = UNARY[op](*inputs)
+    elif op in BINARY:
+        made = BINARY[op](*inputs)
+    elif op in RANDOM:
+        made = RANDOM[op](case["attrs"], *inputs)
+    elif op in OTHERS:
+        made = OTHERS[op](case["attrs"], *inputs)
+    else:
+        sys.exit(f"ops.py: how to compute {op} is not said")
+    return made if isinstance(made, list) else [np.asarray(made)]
+
+
+def main():
+    np.seterr(all="ignore")
+    for line in sys.stdin:
+        case = json.loads(line)
+        for number, array in enumerate(results(case)):
+            shape = "[" + ",".join(map(str, array.shape)) + "]"
+            values = " ".join(f"{v:.14g}" if is_real(array) else str(int(v))
+                              for v in array.ravel()[::max(1, -(-array.size // 100))])
+            print(case["op"], case["type"], case["sample"], number, shape, values)
+
+
+if __name__ == "__main__":
+    main()

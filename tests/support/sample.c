@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * sample.c: the samples of a row as tensors. */
+#include "support/sample.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "schema/signature.h"
+
+__extension__ typedef _Float16 half;
+
+/* The text of sample `number`; a length of 0 behind the last. */
+static struct word find(const struct schema *schema, int number) {
+  const char *text = schema->op->samples ? schema->op->samples : "";
+  for (; number > 0 && *text; number--) {
+    text += strcspn(text, ";");
+    text += *text == ';';
+  }
+  return (struct word){text, strcspn(text, ";")};
+}
+
+int sample_count(const struct schema *schema) {
+  int count = 0;
+  while (find(schema, count).length) count++;
+  return count;
+}
+
+/* The next word of a sample. */
+static struct word next_word(const char **text, const char *end) {
+  struct word word = signature_word(text);
+  if (word.at >= end) return (struct word){end, 0};
+  if (word.at + word.length > end) word.length = (size_t)(end - word.at);
+  *text = word.at + word.length;
+  return word;
+}
+
+static bool is_attr(struct word word) { return word.at[0] != '['; }
+
+static int attr_of(const struct schema *schema, struct word word) {
+  const char *equal = memchr(word.at, '=', word.length);
+  for (int i = 0; equal && i < schema->n_attrs; i++)
+    if (strlen(schema->attrs[i].name) == (size_t)(equal - word.at) &&
+        !memcmp(schema->attrs[i].name, word.at, (size_t)(equal - word.at)))
+      return i;
+  return -1;
+}
+
+uint32_t sample_types(const struct schema *schema, int number) {
+  const struct word text = find(schema, number);
+  const char *at = text.at, *end = text.at + text.length;
+  const int first = schema->device_type_attr;
+  uint32_t types = 0;
+  for (struct word w = next_word(&at, end); w.length && first >= 0; w = next_word(&at, end))
+    if (is_attr(w) && attr_of(schema, w) == first) return 1;
+  if (first < 0) return 1;
+  for (int type = 0; type < TYPE_SLOTS; type++)
+    if (situ_type_size((situ_type)type) && type != SITU_STRING) types |= 1u << type;
+  return types & schema->attrs[first].types;
+}
+
+/* Values */
+
+static void store(void *data, situ_type type, int64_t i, double value) {
+  switch (type) {
+    case SITU_FLOAT:
+      ((float *)data)[i] = (float)value;
+      break;
+    case SITU_DOUBLE:
+      ((double *)data)[i] = value;
+      break;
+    case SITU_HALF:
+      ((half *)data)[i] = (half)value;
+      break;
+    case SITU_INT32:
+      ((int32_t *)data)[i] = (int32_t)value;
+      break;
+    case SITU_INT64:
+      ((int64_t *)data)[i] = (int64_t)value;
+      break;
+    case SITU_INT8:
+      ((int8_t *)data)[i] = (int8_t)value;
+      break;
+    default:
+      ((uint8_t *)data)[i] = (uint8_t)value;
+  }
+}
+
+double sample_number(const situ_tensor *tensor, int64_t i) {
+  const void *data = situ_tensor_data(tensor);
+  switch (situ_tensor_type(tensor)) {
+    case SITU_FLOAT:
+      return (double)((const float *)data)[i];
+    case SITU_DOUBLE:
+      return ((const double *)data)[i];
+    case SITU_HALF:
+      return (double)((const half *)data)[i];
+    case SITU_INT32:
+      return ((const int32_t *)data)[i];
+    case SITU_INT64:
+      return (double)((const int64_t *)data)[i];
+    case SITU_INT8:
+      return ((const int8_t *)data)[i];
+    default:
+      return ((const uint8_t *)data)[i];
+  }
+}
+
+/* A value of the domain for the type, from a number of the sequence. */
+static double choose(situ_type type, const char *domain, uint32_t random) {
+  const bool real = type == SITU_FLOAT || type == SITU_DOUBLE || type == SITU_HALF;
+  int low = -255, high = 255; /* in 64ths */
+  if (type == SITU_BOOL) return random & 1;
+  if (!strncmp(domain, ":pos", 4)) low = 16;
+  if (!strncmp(domain, ":above1", 7)) low = 64;
+  if (!strncmp(domain, ":unit", 5)) low = -61, high = 61;
+  const double value = (low + (int)(random % (uint32_t)(high - low + 1))) / 64.0;
+  if (real) return value;
+  if (!strncmp(domain, ":unit", 5)) return random % 2;
+  if (*domain == ':') return 1 + random % 9;
+  return type == SITU_UINT8 ? random % 10 : (double)(random % 19) - 9;
+}
+
+static situ_status make_tensor(situ_type type, struct word word, uint32_t seed, struct arena *arena,
+                               situ_tensor **out) {
+  struct attr_value shape;
+  const size_t length = strcspn(word.at, "]") + 1;
+  TRY(attr_parse(SITU_ATTR_SHAPE, word.at, length, arena, &shape));
+  const char *rest = word.at + length;
+  const bool given = length < word.length && *rest == '=';
+  const int64_t n = situ_shape_count(*shape.shape);
+  void *data = arena_zero(arena, (size_t)(n + 1) * situ_type_size(type));
+  if (!data) return NO_MEMORY();
+  char *at = (char *)(uintptr_t)rest;
+  for (int64_t i = 0; i < n; i++) {
+    seed = seed * 1664525u + 1013904223u;
+    const double value =
+        given ? strtod(at + 1, &at) : choose(type, length < word.length ? rest : "", seed >> 12);
+    store(data, type, i, value);
+  }
+  return situ_tensor_create(type, *shape.shape, data, out);
+}
+
+/* Making a sample */
+
+static situ_attr public_attr(const char *name, const struct attr_value *value) {
+  situ_attr attr = {.name = name, .kind = value->kind};
+  if (value->kind == SITU_ATTR_FLOAT) attr.real = value->real;
+  if (value->kind == SITU_ATTR_INT || value->kind == SITU_ATTR_BOOL) attr.integer = value->integer;
+  if (value->kind == SITU_ATTR_TYPE) attr.integer = value->type;
+  if (value->kind == SITU_ATTR_SHAPE) attr.shape = *value->shape;
+  if (value->kind == SITU_ATTR_STRING) attr.text = value->text;
+  if (value->kind == SITU_ATTR_INTS) {
+    attr.integer = value->list.count;
+    attr.integers = value->list.items;
+  }
+  return attr;
+}
+
+static situ_status read_attrs(struct sample *out, struct word text, situ_type type,
+                              struct arena *arena, struct attr_value *values) {
+  const struct schema *schema = out->schema;
+  const char *at = text.at, *end = text.at + text.length;
+  if (type != SITU_NO_TYPE)
+    values[schema->device_type_attr] = (struct attr_value){.kind = SITU_ATTR_TYPE, .type = type};
+  for (struct word w = next_word(&at, end); w.length; w = next_word(&at, end)) {
+    if (!is_attr(w)) continue;
+    const int i = attr_of(schema, w);
+    if (i < 0) return INVALID("no attribute for '%.*s'", (int)w.length, w.at);
+    const size_t name = strlen(schema->attrs[i].name) + 1;
+    TRY(attr_parse(schema->attrs[i].kind, w.at + name, w.length - name, arena, &values[i]));
+  }
+  for (int i = 0; i < schema->n_attrs; i++) {
+    if (values[i].kind != SITU_ATTR_NONE)
+      out->attrs[out->n_attrs++] = public_attr(schema->attrs[i].name, &values[i]);
+    else
+      values[i] = schema->attrs[i].preset;
+  }
+  return NULL;
+}
+
+/* A list takes what the other inputs leave. */
+static void count_list(const struct sample *sample, int words, struct attr_value *values) {
+  for (int i = 0; i < sample->schema->n_inputs; i++) {
+    const int number = sample->schema->inputs[i].number_attr;
+    if (number >= 0)
+      values[number] = (struct attr_value){.kind = SITU_ATTR_INT,
+                                           .integer = words - sample->schema->n_inputs + 1};
+  }
+}
+
+situ_status sample_make(const struct schema *schema, int number, situ_type type,
+                        struct arena *arena, struct sample *out) {
+  const struct word text = find(schema, number);
+  const char *end = text.at + text.length;
+  struct attr_value values[SAMPLE_MOST] = {0};
+  struct word words[SAMPLE_MOST];
+  int n = 0;
+  *out = (struct sample){.schema = schema};
+  TRY(read_attrs(out, text, type, arena, values));
+  const char *at = text.at;
+  for (struct word w = next_word(&at, end); w.length && n < SAMPLE_MOST; w = next_word(&at, end))
+    if (!is_attr(w)) words[n++] = w;
+  count_list(out, n, values);
+  for (; out->n_inputs < n; out->n_inputs++) {
+    const int i = out->n_inputs;
+    const struct port *port = schema_input_port(schema, values, i);
+    const situ_type own = port->type_attr < 0 ? port->type : values[port->type_attr].type;
+    const uint32_t seed = (uint32_t)(number * 31 + i * 7 + 1) * 2654435761u;
+    out->is_host[i] = port->is_host;
+    TRY(make_tensor(own, words[i], seed, arena, &out->inputs[i]));
+  }
+  return NULL;
+}
+
+void sample_free(struct sample *sample) {
+  for (int i = 0; i < sample->n_inputs; i++) situ_tensor_release(sample->inputs[i]);
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * sample.h: the samples of a row as tensors.
+ *
+ * A row's `samples` are separated by `;`. A sample has words NAME=VALUE for attributes, then one
+ * word for each input: [2,3]         random values: reals between -4 and 4, integers from -9 to 9,
+ * truths [2,3]:pos     above 0       [2,3]:unit  between -1 and 1       [2,3]:above1  from 1 on
+ *   [2,3]=1,2,... these values  [0]=        none
+ * All reals are multiples of 1/64, so that every type holds them exactly. A sample serves every
+ * type of the row's first type attribute, unless it sets that one itself.
+ */
+#ifndef SITU_TESTS_SAMPLE_H
+#define SITU_TESTS_SAMPLE_H
+
+#include "base/arena.h"
+#include "schema/schema.h"
+
+enum { SAMPLE_MOST = 16 }; /* inputs and attributes of a sample */
+
+struct sample {
+  const struct schema *schema;
+  situ_attr attrs[SAMPLE_MOST]; /* for situ_emit */
+  int n_attrs;
+  situ_tensor *inputs[SAMPLE_MOST];
+  bool is_host[SAMPLE_MOST]; /* a constant, where the row asks for it */
+  int n_inputs;
+};
+
+/* The number of samples of a row. */
+int sample_count(const struct schema *schema);
+
+/* The types to try sample `number` with, as bits; bit 0 alone: its types are its own. */
+uint32_t sample_types(const struct schema *schema, int number);
+
+/* Makes sample `number` for a type (SITU_NO_TYPE: the sample says it); texts live in the arena. */
+situ_status sample_make(const struct schema *schema, int number, situ_type type,
+                        struct arena *arena, struct sample *out) SITU_MUST_USE;
+
+void sample_free(struct sample *sample);
+
+/* Element i of a tensor as a number. */
+double sample_number(const situ_tensor *tensor, int64_t i);
+
+#endif
