@@ -75,9 +75,11 @@ static situ_status place_slot(struct frame *frame, struct state *state, int32_t 
   } else if (slot->kind == SLOT_CONSTANT) {
     *span = slot->constant->buffer->span;
   } else if (slot->kind == SLOT_STATE) {
-    struct buffer *buffer = NULL;
-    TRY(state_find(state, frame->program, slot, &buffer));
-    *span = buffer->span;
+    struct state_entry *entry = NULL;
+    TRY(state_find(state, frame->program, slot, &entry));
+    *span = entry->buffer->span;
+    if (slot->needs || slot->sets)
+      frame->states[frame->n_states++] = (struct held_state){slot, entry};
   }
   return NULL;
 }
@@ -138,6 +140,9 @@ static situ_status fill(struct frame *frame, struct state *state) {
   frame->marks = ARENA_ARRAY(arena, uint64_t, program->host_only ? 1 : program->n_commands + 1);
   frame->results = ARENA_ARRAY(arena, situ_tensor *, program->n_fetches + 1);
   frame->moving = ARENA_ARRAY(arena, struct moving, count_moving(program) + 1);
+  int32_t n_states = 0;
+  for (int32_t i = 0; i < program->n_slots; i++) n_states += program->slots[i].kind == SLOT_STATE;
+  frame->states = ARENA_ARRAY(arena, struct held_state, n_states + 1);
   if (arena->failed) return NO_MEMORY();
   for (int32_t i = 0; i < program->n_lanes; i++) TRY(make_block(frame, i));
   place_moving(frame);

@@ -18,6 +18,12 @@ struct moving {
   int32_t command, arg, slot;
 };
 
+/* A variable of the session that the program touches. */
+struct held_state {
+  const struct slot *slot;
+  struct state_entry *entry;
+};
+
 struct frame {
   struct frame *next; /* in the list of idle ones */
   const struct program *program;
@@ -29,6 +35,8 @@ struct frame {
   struct moving *moving;
   int32_t n_moving;
   situ_tensor **results; /* per fetch: what the last run gave, to be used again when nobody else has it */
+  struct held_state *states;  /* variables that a run needs or sets */
+  int32_t n_states;
   _Atomic(situ_status) error; /* of a kernel in this run */
   bool warm;                  /* constants are computed */
   uint64_t idle_bytes;        /* of device memory, while it is idle */

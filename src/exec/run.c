@@ -192,14 +192,34 @@ static situ_status hand_out(struct frame *frame, situ_tensor *const *fed, int32_
   return NULL;
 }
 
+/* Variables must have a value before a run may read them. */
+static situ_status check_states(const struct frame *frame) {
+  for (int32_t i = 0; i < frame->n_states; i++) {
+    const struct held_state *held = &frame->states[i];
+    if (!held->slot->needs || held->entry->ready) continue;
+    const char *name = frame->program->graph->nodes[held->slot->node]->name;
+    return status_at_node(situ_status_create(SITU_FAILED_PRECONDITION,
+                                             "Attempting to use uninitialized value %s", name),
+                          name);
+  }
+  return NULL;
+}
+
+static void mark_states(const struct frame *frame) {
+  for (int32_t i = 0; i < frame->n_states; i++)
+    if (frame->states[i].slot->sets) frame->states[i].entry->ready = true;
+}
+
 situ_status frame_run(struct frame *frame, situ_tensor *const *fed, situ_tensor **results) {
   const struct program *program = frame->program;
   const int32_t from = frame->warm ? program->n_once : 0;
+  TRY(check_states(frame));
   TRY(hand_in(frame, fed));
   TRY(make_results(frame));
   situ_status status = program->host_only ? walk_host(frame, from) : walk_devices(frame, from);
   if (status) return status;
   frame->warm = true;
+  mark_states(frame);
   for (int32_t i = 0; i < program->n_fetches && !status; i++) {
     results[i] = NULL;
     status = hand_out(frame, fed, i, &results[i]);

@@ -4,48 +4,47 @@
 
 #include <stdlib.h>
 
-struct state_entry {
-  int32_t node, output; /* as in struct slot */
-  struct buffer *buffer;
-};
-
-static struct buffer *lookup(const struct state *state, const struct slot *slot) {
-  for (int32_t i = 0; i < state->count; i++)
-    if (state->entries[i].node == slot->node && state->entries[i].output == slot->output)
-      return state->entries[i].buffer;
-  return NULL;
+static struct state_entry *lookup(const struct state *state, const struct slot *slot) {
+  struct state_entry *entry = state->entries;
+  while (entry && (entry->node != slot->node || entry->output != slot->output)) entry = entry->next;
+  return entry;
 }
 
-static situ_status reserve(struct state *state) {
-  if (state->count < state->capacity) return NULL;
-  const int32_t capacity = state->capacity ? state->capacity * 2 : 16;
-  struct state_entry *entries =
-      realloc(state->entries, sizeof *entries * (size_t)capacity);
-  if (!entries) return NO_MEMORY();
-  state->entries = entries;
-  state->capacity = capacity;
-  return NULL;
+static situ_status fill(struct state_entry *entry, const struct program *program,
+                        const struct slot *slot) {
+  struct device *device = program->devices->devices[slot->device];
+  const struct node *node = program->graph->nodes[slot->node];
+  struct memory_tag tag = {.op = node->name};
+  if (slot->output >= 0) {
+    tag.type = node->outputs[slot->output].type;
+    tag.shape = node->outputs[slot->output].shape;
+  }
+  TRY(buffer_device(device, slot->bytes, &tag, &entry->buffer));
+  if (!slot->initial) return NULL;
+  entry->ready = true;
+  return buffer_write(entry->buffer, 0, slot->initial, slot->bytes);
 }
 
 static situ_status make(struct state *state, const struct program *program,
-                        const struct slot *slot, struct buffer **out) {
-  TRY(reserve(state));
-  struct device *device = program->devices->devices[slot->device];
-  const struct memory_tag tag = {.op = program->graph->nodes[slot->node]->name};
-  struct buffer *buffer = NULL;
-  TRY(buffer_device(device, slot->bytes, &tag, &buffer));
-  const situ_status status = buffer_write(buffer, 0, slot->initial, slot->bytes);
+                        const struct slot *slot, struct state_entry **out) {
+  struct state_entry *entry = calloc(1, sizeof *entry);
+  if (!entry) return NO_MEMORY();
+  entry->node = slot->node;
+  entry->output = slot->output;
+  const situ_status status = fill(entry, program, slot);
   if (status) {
-    buffer_release(buffer);
+    buffer_release(entry->buffer);
+    free(entry);
     return status;
   }
-  state->entries[state->count++] = (struct state_entry){slot->node, slot->output, buffer};
-  *out = buffer;
+  entry->next = state->entries;
+  state->entries = entry;
+  *out = entry;
   return NULL;
 }
 
 situ_status state_find(struct state *state, const struct program *program, const struct slot *slot,
-                       struct buffer **out) {
+                       struct state_entry **out) {
   pthread_mutex_lock(&state->lock);
   *out = lookup(state, slot);
   const situ_status status = *out ? NULL : make(state, program, slot, out);
@@ -54,8 +53,10 @@ situ_status state_find(struct state *state, const struct program *program, const
 }
 
 void state_clear(struct state *state) {
-  for (int32_t i = 0; i < state->count; i++) buffer_release(state->entries[i].buffer);
-  free(state->entries);
-  state->entries = NULL;
-  state->count = state->capacity = 0;
+  while (state->entries) {
+    struct state_entry *entry = state->entries;
+    state->entries = entry->next;
+    buffer_release(entry->buffer);
+    free(entry);
+  }
 }

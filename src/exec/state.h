@@ -4,23 +4,29 @@
 #define SITU_EXEC_STATE_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "device/buffer.h"
 #include "plan/program.h"
 
-struct state_entry;
+/* Memory that lives from run to run. */
+struct state_entry {
+  struct state_entry *next;
+  int32_t node, output; /* as in struct slot */
+  struct buffer *buffer;
+  _Atomic bool ready; /* has a value */
+};
 
 /* Zero, with its lock initialised, remembers nothing. */
 struct state {
   pthread_mutex_t lock;
   struct state_entry *entries;
-  int32_t count, capacity;
 };
 
-/* The memory of a state slot: made and filled with its initial bytes when it is first asked for, the same ever after.
- * Borrowed from the state. */
+/* The memory of a state slot: made when it is first asked for (and filled, where it has a beginning), the same ever
+ * after. Borrowed from the state. */
 situ_status state_find(struct state *state, const struct program *program, const struct slot *slot,
-                       struct buffer **out) SITU_MUST_USE;
+                       struct state_entry **out) SITU_MUST_USE;
 
 /* Forgets everything. */
 void state_clear(struct state *state);

@@ -31,8 +31,9 @@ situ_status broadcast_record(struct call *call, const struct kernel *const kerne
                              situ_type type, double cost, struct side x, struct side y,
                              struct side z) SITU_MUST_USE;
 
-/* Kernels of elementwise.c that other files record too: x + y, min(x, y), max(x, y). */
+/* Kernels of elementwise.c that other files record too: x + y, x - y, min(x, y), max(x, y). */
 extern const struct kernel *const elementwise_add[2];
+extern const struct kernel *const elementwise_subtract[2];
 extern const struct kernel *const elementwise_least[2];
 extern const struct kernel *const elementwise_greatest[2];
 

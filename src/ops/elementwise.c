@@ -43,6 +43,7 @@ static situ_status record_binary(struct call *call, const struct kernel *flat,
 #undef COMPARE
 
 const struct kernel *const elementwise_add[2] = {&Add_kernel, &Add_wide_kernel};
+const struct kernel *const elementwise_subtract[2] = {&Sub_kernel, &Sub_wide_kernel};
 const struct kernel *const elementwise_least[2] = {&Minimum_kernel, &Minimum_wide_kernel};
 const struct kernel *const elementwise_greatest[2] = {&Maximum_kernel, &Maximum_wide_kernel};
 

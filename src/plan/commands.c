@@ -122,6 +122,10 @@ static situ_status bring(struct builder *builder, struct edge edge, int32_t devi
 /* Collects what the node must come after: inputs (brought to its device) and control inputs. */
 static situ_status bring_inputs(struct builder *builder, const struct node *node, int32_t device,
                                 struct operand *in) {
+  const bool updates = node->schema->op->flags & OP_UPDATES;
+  if (updates && builder_value(builder, node->inputs[0])->device != device)
+    return INVALID("'%s' updates '%s', which is on another device.", node->name,
+                   builder->request->graph->nodes[node->inputs[0].node]->name);
   for (int32_t i = 0; i < node->n_inputs; i++) {
     if (schema_input_port(node->schema, node->attrs, i)->is_host) continue;
     int32_t command = -1;
@@ -164,8 +168,11 @@ static situ_status add_alias(struct builder *builder, const struct node *node, i
 }
 
 static situ_status make_output_slots(struct builder *builder, const struct node *node,
-                                     int32_t device, struct operand *out) {
-  for (int32_t i = 0; i < node->n_outputs; i++) {
+                                     int32_t device, const struct operand *in,
+                                     struct operand *out) {
+  const bool updates = node->schema->op->flags & OP_UPDATES;
+  if (updates) out[0].slot = in[0].slot;
+  for (int32_t i = updates; i < node->n_outputs; i++) {
     const struct slot slot = {.kind = SLOT_BLOCK, .device = device, .node = node->id, .output = i};
     TRY(add_slot(builder, &slot, &out[i].slot));
     struct slot *made = &builder->program->slots[out[i].slot];
@@ -198,6 +205,16 @@ static situ_status add_scratch(struct builder *builder, const struct node *node,
   return NULL;
 }
 
+/* A variable is state that begins as nothing; reading it is reading its memory. */
+static situ_status add_variable(struct builder *builder, const struct node *node, int32_t device) {
+  struct value *value = builder_value(builder, (struct edge){node->id, 0});
+  if (value->feed >= 0) return NULL;
+  const struct slot slot = {
+      .kind = SLOT_STATE, .device = device, .node = node->id, .bytes = value_bytes(value)};
+  value->device = device;
+  return add_slot(builder, &slot, &value->slot);
+}
+
 /* One command for each kernel that the row recorded; the first one waits for the inputs. */
 static situ_status add_launches(struct builder *builder, const struct node *node, int32_t device,
                                 int32_t from, bool once, int32_t *last) {
@@ -219,7 +236,7 @@ static situ_status add_calls(struct builder *builder, const struct node *node, i
   struct recorder *recorder = &builder->recorder;
   values_operands(builder, node, in, out);
   TRY(bring_inputs(builder, node, device, in));
-  TRY(make_output_slots(builder, node, device, out));
+  TRY(make_output_slots(builder, node, device, in, out));
   const int32_t launches = recorder->n_launches, scratch = recorder->n_scratch;
   recorder->next_slot = builder->program->n_slots;
   recorder->device = &builder->request->devices->devices[device]->info;
@@ -254,6 +271,7 @@ situ_status commands_add(struct builder *builder, const struct node *node) {
   const unsigned flags = node->schema->op->flags;
   if (flags & OP_CONSTANT) return NULL;
   const int32_t device = builder_home(builder, builder->request->placement[node->id]);
+  if (flags & OP_VARIABLE) return add_variable(builder, node, device);
   if (flags & OP_ALIAS) return status_at_node(add_alias(builder, node, device), node->name);
   struct operand few[8];
   const int32_t n = node->n_inputs + node->n_outputs;

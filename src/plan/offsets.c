@@ -140,17 +140,29 @@ static bool may_replace(const struct slot *from, const struct slot *to, int32_t 
          from->bytes == to->bytes && from->device == to->device;
 }
 
+/* Whether the slot is an input of the node, at home or as a copy. */
+static bool is_input(const struct builder *builder, const struct node *node, int input,
+                     int32_t slot) {
+  const struct value *value = builder_value(builder, node->inputs[input]);
+  if (value->slot == slot) return true;
+  for (const struct replica *r = value->replicas; r; r = r->next)
+    if (r->slot == slot) return true;
+  return false;
+}
+
 /* Lets the output of an element-wise call take the memory of an input that dies with it. */
 static bool take_over(struct offsets *offsets, int32_t number, int32_t index) {
   struct program *program = offsets->builder->program;
   const struct plan_command *command = &program->commands[index];
   if (command->kind != COMMAND_CALL) return false;
   const struct node *node = program->graph->nodes[command->node];
-  if (!(node->schema->op->flags & OP_INPLACE)) return false;
+  const unsigned flags = node->schema->op->flags;
+  if (!(flags & (OP_INPLACE | OP_INPLACE_FIRST))) return false;
   const struct launch *launch = &program->launches[command->launch];
   for (int a = 0; a < launch->n_args; a++) {
     const int32_t from = launch->args[a].kind == ARG_SLOT ? launch->args[a].slot : -1;
     if (from < 0 || from == number || !offsets->pieces[from].size) continue;
+    if (!(flags & OP_INPLACE) && !is_input(offsets->builder, node, 0, from)) continue;
     if (!may_replace(&program->slots[from], &program->slots[number], index)) continue;
     offsets->pieces[number] = offsets->pieces[from];
     offsets->pieces[from] = (struct bfc_piece){0};

@@ -120,11 +120,39 @@ static bool is_ordered(const struct builder *builder) {
   return true;
 }
 
-situ_status order_commands(struct builder *builder) {
+/* The first command that touches a variable sets it, or needs what it was. */
+static void touch_state(struct slot *slot, bool sets) {
+  if (slot->kind != SLOT_STATE || slot->initial || slot->needs || slot->sets) return;
+  slot->sets = sets;
+  slot->needs = !sets;
+}
+
+/* Which variables a run needs and sets. */
+static void find_state(const struct builder *builder) {
+  const struct program *program = builder->program;
+  const struct launch *launches = builder->recorder.launches;
+  for (int32_t i = 0; i < program->n_commands; i++) {
+    const struct plan_command *command = &program->commands[i];
+    if (command->kind == COMMAND_COPY) touch_state(&program->slots[command->from], false);
+    if (command->kind != COMMAND_CALL) continue;
+    const struct node *node = program->graph->nodes[command->node];
+    const bool sets = node->schema->op->flags & OP_SETS;
+    const int32_t target = sets ? builder_value(builder, node->inputs[0])->slot : -1;
+    const struct launch *launch = &launches[command->launch];
+    for (int a = 0; a < launch->n_args; a++) {
+      const int32_t slot = launch->args[a].kind == ARG_SLOT ? launch->args[a].slot : -1;
+      if (slot >= 0 && slot != target) touch_state(&program->slots[slot], false);
+    }
+    if (target >= 0) {
+      touch_state(&program->slots[target], true);
+      program->slots[target].sets = program->slots[target].kind == SLOT_STATE;
+    }
+  }
+}
+
+static situ_status put_in_order(struct builder *builder) {
   struct program *program = builder->program;
   const int32_t n = program->n_commands;
-  program->host_only = builder->one_queue;
-  if (is_ordered(builder)) return NULL;
   int32_t *order = ARENA_ARRAY(&builder->scratch, int32_t, n + 1);
   int32_t *place = ARENA_ARRAY(&builder->scratch, int32_t, n + 1);
   struct plan_command *commands =
@@ -141,5 +169,12 @@ situ_status order_commands(struct builder *builder) {
   }
   program->commands = commands;
   for (int32_t i = 0; i < n && !program->host_only; i++) reduce_waits(builder, place, i);
+  return NULL;
+}
+
+situ_status order_commands(struct builder *builder) {
+  builder->program->host_only = builder->one_queue;
+  if (!is_ordered(builder)) TRY(put_in_order(builder));
+  find_state(builder);
   return NULL;
 }

@@ -28,7 +28,8 @@ struct slot {
   int32_t first, last; /* commands that write and read it, while it lives */
   size_t bytes, offset;
   const situ_tensor *constant;
-  const void *initial; /* of state */
+  const void *initial; /* of state: what it begins as; NULL: it must be set before it is read */
+  bool needs, sets;    /* of state without a beginning: whether a run reads it as it was, and sets it */
 };
 
 enum command_kind {

@@ -17,6 +17,8 @@ enum op_flags {
   OP_FED = 32,       /* has no value of its own: must be fed (Placeholder) */
   OP_VARIABLE = 64,  /* the output is a reference to state of the session */
   OP_INPLACE_FIRST = 128, /* as OP_INPLACE, but only the memory of input 0 */
+  OP_UPDATES = 256,       /* input 0 is a reference, output 0 the same: the kernels write to it */
+  OP_SETS = 512,          /* as OP_UPDATES, and all of it is new: what was there does not count */
 };
 
 struct op {

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * state.c: variables: memory of a session that lives from run to run. */
+#include "ops/broadcast.h"
+#include "ops/ops.h"
+#include "ops/strided.h"
+#include "schema/schema.h"
+#include "tensor/shape.h"
+
+static situ_status variable_shape(struct call *call) {
+  call->out[0].shape = *call_attr(call, "shape")->shape;
+  if (!shape_is_known(&call->out[0].shape))
+    return INVALID("A variable needs a shape of which every dimension is known");
+  return shape_check(&call->out[0].shape);
+}
+
+/* The new value must have the variable's shape. */
+static situ_status update_shape(struct call *call) {
+  const situ_shape *have = &call->in[0].shape, *want = &call->in[1].shape;
+  char a[256], b[256];
+  if (!shape_compatible(have, want))
+    return INVALID("%s requires shapes of both tensors to match. lhs shape= %s rhs shape= %s",
+                   call->schema->op->name, shape_print(have, a), shape_print(want, b));
+  call->out[0].shape = shape_merge(have, want);
+  return NULL;
+}
+
+static situ_status record_assign(struct call *call) {
+  const struct view all = strided_view(&call->in[1].shape);
+  return strided_copy(call, call->in[1].type, call->in[1].slot, &all, call->out[0].slot);
+}
+
+static situ_status record_update(struct call *call, const struct kernel *const kernels[2]) {
+  const struct operand *ref = &call->in[0], *value = &call->in[1];
+  const struct side state = {ref->slot, &ref->shape};
+  return broadcast_record(call, kernels, ref->type, 1, state,
+                          (struct side){value->slot, &value->shape}, state);
+}
+
+static situ_status record_assign_add(struct call *call) {
+  return record_update(call, elementwise_add);
+}
+
+static situ_status record_assign_sub(struct call *call) {
+  return record_update(call, elementwise_subtract);
+}
+
+static const struct op rows[] = {
+    {.name = "VariableV2",
+     .inputs = "",
+     .outputs = "ref:&dtype",
+     .attrs = "shape:shape dtype:{" NUMERIC "} container:string='' shared_name:string=''",
+     .python = "",
+     .doc = "A variable: memory that lives as long as the session. It has no value before it is assigned one.",
+     .devices = EVERYWHERE,
+     .flags = OP_STATEFUL | OP_VARIABLE,
+     .shape = variable_shape},
+    {.name = "Assign",
+     .inputs = "ref:&T value:T",
+     .outputs = "output_ref:&T",
+     .attrs = "T:{" NUMERIC "} validate_shape:bool=true use_locking:bool=true",
+     .python = "",
+     .doc = "Gives a variable a value, and is the variable.",
+     .devices = EVERYWHERE,
+     .flags = OP_STATEFUL | OP_UPDATES | OP_SETS,
+     .shape = update_shape,
+     .record = record_assign},
+    {.name = "AssignAdd",
+     .inputs = "ref:&T value:T",
+     .outputs = "output_ref:&T",
+     .attrs = "T:{" NUMERIC "} use_locking:bool=false",
+     .python = "",
+     .doc = "Adds to a variable, and is the variable.",
+     .devices = EVERYWHERE,
+     .flags = OP_STATEFUL | OP_UPDATES,
+     .shape = update_shape,
+     .record = record_assign_add},
+    {.name = "AssignSub",
+     .inputs = "ref:&T value:T",
+     .outputs = "output_ref:&T",
+     .attrs = "T:{" NUMERIC "} use_locking:bool=false",
+     .python = "",
+     .doc = "Subtracts from a variable, and is the variable.",
+     .devices = EVERYWHERE,
+     .flags = OP_STATEFUL | OP_UPDATES,
+     .shape = update_shape,
+     .record = record_assign_sub},
+};
+
+OP_FAMILY(state, rows);
