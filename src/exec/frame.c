@@ -11,29 +11,39 @@ static struct device *device_of(const struct frame *frame, int32_t number) {
   return frame->program->devices->devices[number];
 }
 
+/* Whether the slot lies in the lane's block when that is fullest. */
+static bool lives_at_peak(const struct lane *lane, const struct slot *slot) {
+  return slot->kind == SLOT_BLOCK && slot->device == lane->device && slot->first >= 0 &&
+         slot->first <= lane->peak_command && slot->last >= lane->peak_command;
+}
+
+/* The largest slot at the peak behind `last`, larger ones and among equals earlier ones first; -1:
+ * none. */
+static int32_t next_largest(const struct program *program, const struct lane *lane, int32_t last) {
+  const struct slot *slots = program->slots;
+  int32_t largest = -1;
+  for (int32_t i = 0; i < program->n_slots; i++) {
+    if (!lives_at_peak(lane, &slots[i])) continue;
+    const bool shown = last >= 0 && (slots[i].bytes > slots[last].bytes ||
+                                     (slots[i].bytes == slots[last].bytes && i <= last));
+    if (!shown && (largest < 0 || slots[i].bytes > slots[largest].bytes)) largest = i;
+  }
+  return largest;
+}
+
 /* Says what the step holds when it holds most, largest first: behind the allocator's own report. */
 static situ_status explain(const struct program *program, const struct lane *lane,
                            situ_status status) {
   char bytes[32];
   status = status_note(status, "The step needs %s there in all. When that is fullest it holds:",
                        text_bytes(lane->block_bytes, bytes));
-  uint64_t below = UINT64_MAX;
-  for (int line = 0; line < 5; line++) {
-    const struct slot *largest = NULL;
-    for (int32_t i = 0; i < program->n_slots; i++) {
-      const struct slot *slot = &program->slots[i];
-      const bool alive = slot->kind == SLOT_BLOCK && slot->device == lane->device &&
-                         slot->first >= 0 && slot->first <= lane->peak_command &&
-                         slot->last >= lane->peak_command;
-      /* equal sizes are shown once: five lines are for five different sizes */
-      if (alive && slot->bytes < below && (!largest || slot->bytes > largest->bytes))
-        largest = slot;
-    }
-    if (!largest) break;
-    const struct node *node = program->graph->nodes[largest->node];
-    status = status_note(status, "  %10s  %s (%s)%s", text_bytes(largest->bytes, bytes), node->name,
-                         node->schema->op->name, largest->output < 0 ? ", scratch" : "");
-    below = largest->bytes;
+  int32_t at = next_largest(program, lane, -1);
+  for (int line = 0; at >= 0 && line < 5; line++) {
+    const struct slot *slot = &program->slots[at];
+    const struct node *node = program->graph->nodes[slot->node];
+    status = status_note(status, "  %10s  %s (%s)%s", text_bytes(slot->bytes, bytes), node->name,
+                         node->schema->op->name, slot->output < 0 ? ", scratch" : "");
+    at = next_largest(program, lane, at);
   }
   return status;
 }
@@ -49,7 +59,7 @@ static situ_status make_block(struct frame *frame, int32_t number) {
     tag.op = node->name;
     if (slot->output >= 0) {
       tag.type = node->outputs[slot->output].type;
-      tag.shape = node->outputs[slot->output].shape;
+      tag.shape = lane->peak_shape;
     }
   }
   if (!device->backend->is_host) TRY(device_open(device));

@@ -185,7 +185,8 @@ static bool walk(struct offsets *offsets) {
 }
 
 /* The largest value that lives when the block is fullest: the one to name when it does not fit. */
-static void find_peak(const struct program *program, struct lane *lane) {
+static void find_peak(const struct builder *builder, struct lane *lane) {
+  const struct program *program = builder->program;
   for (int32_t i = 0; i < program->n_slots; i++) {
     const struct slot *slot = &program->slots[i];
     if (slot->kind != SLOT_BLOCK || slot->device != lane->device || slot->first < 0) continue;
@@ -193,6 +194,10 @@ static void find_peak(const struct program *program, struct lane *lane) {
     if (lane->peak_slot < 0 || slot->bytes > program->slots[lane->peak_slot].bytes)
       lane->peak_slot = i;
   }
+  if (lane->peak_slot < 0) return;
+  const struct slot *peak = &program->slots[lane->peak_slot];
+  if (peak->output < 0) return; /* scratch has no shape */
+  lane->peak_shape = *builder_value(builder, (struct edge){peak->node, peak->output})->shape;
 }
 
 static void make_lanes(struct offsets *offsets) {
@@ -205,7 +210,7 @@ static void make_lanes(struct offsets *offsets) {
   program->lanes = ARENA_ARRAY(&program->arena, struct lane, program->devices->count + 1);
   for (int32_t d = 0; d < program->devices->count && program->lanes; d++) {
     if (!offsets->lanes[d].bfc) continue;
-    find_peak(program, &offsets->lanes[d].lane);
+    find_peak(offsets->builder, &offsets->lanes[d].lane);
     program->lanes[program->n_lanes++] = offsets->lanes[d].lane;
   }
 }

@@ -76,6 +76,7 @@ struct lane {
   size_t block_bytes;
   int32_t n_calls;
   int32_t peak_slot; /* the largest value that lives when the block is fullest; -1: none */
+  situ_shape peak_shape; /* of that value in this run */
   int32_t peak_command;
 };
 
