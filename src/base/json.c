@@ -294,6 +294,7 @@ static situ_status read_list(struct reader *reader, struct json *value, enum jso
 }
 
 static situ_status read_value(struct reader *reader, struct json *value) {
+  value->offset = (size_t)(reader->at - reader->text);
   switch (peek(reader)) {
     case '{':
       return read_list(reader, value, JSON_OBJECT);

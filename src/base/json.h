@@ -23,6 +23,7 @@ enum json_kind {
 struct json {
   enum json_kind kind;
   int32_t count;     /* children of an array or object */
+  size_t offset;     /* where it begins in the text */
   const char *key;   /* of a member of an object, else NULL; ends in 0 */
   size_t key_length; /* a key may hold a 0 */
   struct json *next; /* next child of the same parent, or NULL */

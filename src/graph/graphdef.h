@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * graphdef.h: between the messages of a GraphDef and a graph. */
+#ifndef SITU_GRAPH_GRAPHDEF_H
+#define SITU_GRAPH_GRAPHDEF_H
+
+#include "graph/build.h"
+#include "graph/proto.h"
+
+/* What is left of the memory that a text may ask for without holding the elements: a tensor of a
+ * thousand numbers may be written as one that is repeated, and so may one of a million million. */
+struct graphdef_budget {
+  size_t bytes;
+};
+
+/* Makes the tensor of a TensorProto. */
+situ_status graphdef_read_tensor(const struct proto_source *source, const struct proto_value *from,
+                                 struct graphdef_budget *budget, situ_tensor **out) SITU_MUST_USE;
+
+/* Reads a TensorShapeProto. */
+situ_status graphdef_read_shape(const struct proto_source *source, const struct proto_value *from,
+                                situ_shape *out) SITU_MUST_USE;
+
+/* Fills a TensorProto, or a TensorShapeProto. False without memory. */
+bool graphdef_write_tensor(struct arena *arena, const situ_tensor *tensor,
+                           struct proto_message *out);
+bool graphdef_write_shape(struct arena *arena, const situ_shape *shape, struct proto_message *out);
+
+/* Sets an attribute of a new node from an AttrValue. */
+situ_status graphdef_read_attr(const struct proto_source *source, const char *name,
+                               const struct proto_value *from, struct graphdef_budget *budget,
+                               struct situ_graph *graph, struct draft *draft) SITU_MUST_USE;
+
+/* Appends an empty message, or a text, to a field; NULL or false without memory. */
+struct proto_message *graphdef_add_message(struct arena *arena, struct proto_message *to,
+                                           const char *field);
+bool graphdef_add_bytes(struct arena *arena, struct proto_message *to, const char *field,
+                        const char *data, size_t length);
+bool graphdef_add_integer(struct arena *arena, struct proto_message *to, const char *field,
+                          int64_t value);
+bool graphdef_add_real(struct arena *arena, struct proto_message *to, const char *field,
+                       double value);
+
+#endif

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * graphdef_attr.c: attributes from a GraphDef. */
+#include <string.h>
+
+#include "graph/attrs.h"
+#include "graph/graphdef.h"
+
+/* What an attribute is read with. */
+struct reading {
+  const struct proto_source *source;
+  struct graphdef_budget *budget;
+  situ_tensor *tensor; /* to be released afterwards */
+};
+
+static situ_status read_list(struct reading *in, const struct proto_value *from, situ_attr *out) {
+  int64_t count = 0;
+  for (const struct proto_value *value = from->message->first; value; value = value->next) {
+    if (strcmp(value->field->name, "i"))
+      return proto_wrong(in->source, value->offset, "lists of '%s' are not supported",
+                         value->field->name);
+    count++;
+  }
+  int64_t *items = ARENA_ARRAY(in->source->arena, int64_t, count);
+  if (!items) return NO_MEMORY();
+  count = 0;
+  for (const struct proto_value *value = from->message->first; value; value = value->next)
+    items[count++] = value->integer;
+  out->kind = SITU_ATTR_INTS;
+  out->integers = items;
+  out->integer = count;
+  return NULL;
+}
+
+static situ_status read_text(struct reading *in, const struct proto_value *from, situ_attr *out) {
+  if (strlen(from->bytes.data) != from->bytes.length)
+    return proto_wrong(in->source, from->offset, "a string with a byte of 0 is not supported");
+  out->kind = SITU_ATTR_STRING;
+  out->text = from->bytes.data;
+  return NULL;
+}
+
+/* `from` is the one field of an AttrValue that is set. */
+static situ_status read_one(struct reading *in, const struct proto_value *from, situ_attr *out) {
+  static const struct {
+    const char *field;
+    situ_attr_kind kind;
+  } numbers[] = {{"i", SITU_ATTR_INT}, {"b", SITU_ATTR_BOOL}, {"type", SITU_ATTR_TYPE}};
+  const char *field = from->field->name;
+  for (size_t i = 0; i < COUNT_OF(numbers); i++) {
+    if (strcmp(field, numbers[i].field)) continue;
+    out->kind = numbers[i].kind;
+    out->integer = from->integer;
+    return NULL;
+  }
+  if (from->field->kind == PROTO_BYTES) return read_text(in, from, out);
+  if (from->field->kind == PROTO_DOUBLE) {
+    out->kind = SITU_ATTR_FLOAT;
+    out->real = from->real;
+    return NULL;
+  }
+  if (!strcmp(field, "list")) return read_list(in, from, out);
+  if (!strcmp(field, "shape")) {
+    out->kind = SITU_ATTR_SHAPE;
+    return graphdef_read_shape(in->source, from, &out->shape);
+  }
+  out->kind = SITU_ATTR_TENSOR;
+  TRY(graphdef_read_tensor(in->source, from, in->budget, &in->tensor));
+  out->tensor = in->tensor;
+  return NULL;
+}
+
+situ_status graphdef_read_attr(const struct proto_source *source, const char *name,
+                               const struct proto_value *from, struct graphdef_budget *budget,
+                               struct situ_graph *graph, struct draft *draft) {
+  const struct proto_value *only = from->message->first;
+  if (!only || only->next)
+    return proto_wrong(source, from->offset, "attribute '%s' must have one value", name);
+  struct reading in = {source, budget, NULL};
+  situ_attr attr = {.name = name};
+  situ_status status = read_one(&in, only, &attr);
+  if (!status) status = proto_locate(source, from->offset, attrs_set(graph, draft, &attr));
+  situ_tensor_release(in.tensor);
+  return status;
+}

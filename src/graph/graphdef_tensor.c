@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * graphdef_tensor.c: tensors and shapes in and out of a GraphDef. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "graph/attrs.h"
+#include "graph/graphdef.h"
+#include "tensor/number.h"
+#include "tensor/shape.h"
+
+enum { FEW_VALUES = 32 }; /* more are written as bytes */
+
+/* The field of a TensorProto that holds elements of each type. */
+static const char *field_of(situ_type type) {
+  static const struct {
+    situ_type type;
+    const char *field;
+  } fields[] = {{SITU_FLOAT, "float_val"}, {SITU_DOUBLE, "double_val"}, {SITU_INT32, "int_val"},
+                {SITU_UINT8, "int_val"},   {SITU_INT8, "int_val"},      {SITU_STRING, "string_val"},
+                {SITU_INT64, "int64_val"}, {SITU_BOOL, "bool_val"},     {SITU_HALF, "half_val"}};
+  for (size_t i = 0; i < COUNT_OF(fields); i++)
+    if (fields[i].type == type) return fields[i].field;
+  return "";
+}
+
+/* Shapes */
+
+situ_status graphdef_read_shape(const struct proto_source *source, const struct proto_value *from,
+                                situ_shape *out) {
+  const struct proto_message *message = from->message;
+  const struct proto_value *unknown = proto_get(message, "unknown_rank"), *dim = NULL;
+  *out = SITU_SCALAR;
+  while ((dim = proto_next(message, "dim", dim))) {
+    const struct proto_value *size = proto_get(dim->message, "size");
+    if (out->rank == SITU_MAX_RANK)
+      return proto_wrong(source, dim->offset, "a shape of more than %d dimensions", SITU_MAX_RANK);
+    out->dim[out->rank++] = size ? size->integer : 0;
+  }
+  if (unknown && unknown->integer) *out = SITU_ANY_SHAPE;
+  return proto_locate(source, from->offset, shape_check(out));
+}
+
+bool graphdef_write_shape(struct arena *arena, const situ_shape *shape, struct proto_message *out) {
+  if (shape->rank == SITU_ANY) return graphdef_add_integer(arena, out, "unknown_rank", true);
+  bool done = true;
+  for (int i = 0; done && i < shape->rank; i++) {
+    struct proto_message *dim = graphdef_add_message(arena, out, "dim");
+    done = dim && graphdef_add_integer(arena, dim, "size", shape->dim[i]);
+  }
+  return done;
+}
+
+/* Elements that are read */
+
+static void store_real(situ_type type, double value, char *to) {
+  const float single = (float)value;
+  if (type == SITU_FLOAT)
+    memcpy(to, &single, sizeof single);
+  else
+    memcpy(to, &value, sizeof value);
+}
+
+/* False if the value does not fit the type. Both ends are the same for little-endian machines. */
+static bool store_integer(situ_type type, int64_t value, char *to) {
+  const size_t size = situ_type_size(type);
+  if (type == SITU_UINT8 && (value < 0 || value > UINT8_MAX)) return false;
+  if (type == SITU_INT8 && (value < INT8_MIN || value > INT8_MAX)) return false;
+  if (type == SITU_HALF && (value < 0 || value > UINT16_MAX)) return false;
+  memcpy(to, &value, size);
+  return true;
+}
+
+static situ_status store(const struct proto_source *source, situ_type type,
+                         const struct proto_value *value, char *to) {
+  if (type == SITU_FLOAT || type == SITU_DOUBLE) {
+    store_real(type, value->real, to);
+  } else if (type == SITU_STRING) {
+    if (strlen(value->bytes.data) != value->bytes.length)
+      return proto_wrong(source, value->offset, "a string with a byte of 0 is not supported");
+    memcpy(to, &value->bytes.data, sizeof value->bytes.data);
+  } else if (!store_integer(type, value->integer, to)) {
+    return proto_wrong(source, value->offset, "%" PRId64 " is no value of type %s", value->integer,
+                       situ_type_name(type));
+  }
+  return NULL;
+}
+
+/* A TensorProto that is being read. */
+struct reading {
+  const struct proto_source *source;
+  const struct proto_value *from;
+  situ_type type;
+  situ_shape shape;
+  size_t bytes;
+};
+
+static situ_status read_head(struct reading *in) {
+  const struct proto_message *message = in->from->message;
+  const struct proto_value *type = proto_get(message, "dtype");
+  const struct proto_value *shape = proto_get(message, "tensor_shape");
+  if (!type) return proto_wrong(in->source, in->from->offset, "a tensor without a dtype");
+  in->type = (situ_type)type->integer;
+  in->shape = SITU_SCALAR;
+  if (shape) TRY(graphdef_read_shape(in->source, shape, &in->shape));
+  char text[SHAPE_TEXT];
+  if (!shape_bytes(in->type, &in->shape, &in->bytes))
+    return proto_wrong(in->source, in->from->offset, "a tensor cannot have shape %s",
+                       shape_print(&in->shape, text));
+  return NULL;
+}
+
+/* All values must be in the field of the type; counts them. */
+static situ_status count_values(const struct reading *in, int64_t *count) {
+  const char *own = field_of(in->type);
+  *count = 0;
+  for (const struct proto_value *value = in->from->message->first; value; value = value->next) {
+    if (!value->field->repeated) continue;
+    if (strcmp(value->field->name, own))
+      return proto_wrong(in->source, value->offset, "'%s' in a tensor of type %s, which has '%s'",
+                         value->field->name, attrs_type_name(in->type), own);
+    ++*count;
+  }
+  return NULL;
+}
+
+/* Writes the values one after another and repeats the last one. */
+static situ_status fill(const struct reading *in, char *data) {
+  const size_t size = situ_type_size(in->type);
+  const char *field = field_of(in->type);
+  const struct proto_value *value = NULL;
+  char *to = data, *end = data + in->bytes;
+  while ((value = proto_next(in->from->message, field, value))) {
+    TRY(store(in->source, in->type, value, to));
+    to += size;
+  }
+  for (; to < end && to > data; to += size) memcpy(to, to - size, size);
+  return NULL;
+}
+
+static situ_status take_budget(const struct reading *in, struct graphdef_budget *budget) {
+  char text[SHAPE_TEXT];
+  if (in->bytes > budget->bytes)
+    return proto_locate(
+        in->source, in->from->offset,
+        situ_status_create(SITU_RESOURCE_EXHAUSTED,
+                           "A tensor of shape %s in a text that does not hold its elements is "
+                           "more than a graph may have",
+                           shape_print(&in->shape, text)));
+  budget->bytes -= in->bytes;
+  return NULL;
+}
+
+static situ_status read_values(const struct reading *in, struct graphdef_budget *budget,
+                               situ_tensor **out) {
+  int64_t given = 0;
+  const int64_t count = situ_shape_count(in->shape);
+  TRY(count_values(in, &given));
+  if (given > count)
+    return proto_wrong(in->source, in->from->offset,
+                       "%" PRId64 " values for a tensor of %" PRId64 " elements", given, count);
+  if (given < count) TRY(take_budget(in, budget));
+  if (!given) return situ_tensor_create(in->type, in->shape, NULL, out);
+  char *data = malloc(in->bytes);
+  if (!data) return NO_MEMORY();
+  situ_status status = fill(in, data);
+  if (!status) status = situ_tensor_create(in->type, in->shape, data, out);
+  free(data);
+  return status;
+}
+
+situ_status graphdef_read_tensor(const struct proto_source *source, const struct proto_value *from,
+                                 struct graphdef_budget *budget, situ_tensor **out) {
+  struct reading in = {.source = source, .from = from};
+  const struct proto_value *content = proto_get(from->message, "tensor_content");
+  TRY(read_head(&in));
+  if (!content || !content->bytes.length) return read_values(&in, budget, out);
+  if (in.type == SITU_STRING)
+    return proto_wrong(source, content->offset, "'tensor_content' in a tensor of strings");
+  if (content->bytes.length != in.bytes)
+    return proto_wrong(source, content->offset, "%zu bytes for a tensor of %zu",
+                       content->bytes.length, in.bytes);
+  return situ_tensor_create(in.type, in.shape, content->bytes.data, out);
+}
+
+/* Elements that are written */
+
+static bool is_real(situ_type type) { return type == SITU_FLOAT || type == SITU_DOUBLE; }
+
+static bool add_element(struct arena *arena, situ_type type, const void *data, int64_t index,
+                        struct proto_message *out) {
+  const char *field = field_of(type);
+  if (type == SITU_STRING) {
+    const char *text = ((const char *const *)data)[index];
+    return graphdef_add_bytes(arena, out, field, text ? text : "", text ? strlen(text) : 0);
+  }
+  if (is_real(type)) return graphdef_add_real(arena, out, field, number_at(type, data, index));
+  const int64_t value =
+      type == SITU_HALF ? ((const uint16_t *)data)[index] : number_integer_at(type, data, index);
+  return graphdef_add_integer(arena, out, field, value);
+}
+
+/* Numbers that a text would not keep to the bit. */
+static bool has_nan(situ_type type, const void *data, int64_t count) {
+  for (int64_t i = 0; is_real(type) && i < count; i++)
+    if (isnan(number_at(type, data, i))) return true;
+  return false;
+}
+
+bool graphdef_write_tensor(struct arena *arena, const situ_tensor *tensor,
+                           struct proto_message *out) {
+  const situ_type type = situ_tensor_type(tensor);
+  const situ_shape shape = situ_tensor_shape(tensor);
+  const int64_t count = situ_shape_count(shape);
+  const void *data = situ_tensor_data(tensor);
+  bool done = graphdef_add_integer(arena, out, "dtype", type);
+  struct proto_message *dims = done ? graphdef_add_message(arena, out, "tensor_shape") : NULL;
+  done = dims && graphdef_write_shape(arena, &shape, dims);
+  if (type != SITU_STRING && (count > FEW_VALUES || has_nan(type, data, count)))
+    return done &&
+           graphdef_add_bytes(arena, out, "tensor_content", data, situ_tensor_bytes(tensor));
+  for (int64_t i = 0; done && i < count; i++) done = add_element(arena, type, data, i, out);
+  return done;
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * graphdef_write.c: saving a graph. */
+#include <stdio.h>
+#include <string.h>
+
+#include "graph/attrs.h"
+#include "graph/graphdef.h"
+
+enum { PRODUCER = 134 }; /* the version of GraphDef that TensorFlow 1.15 writes */
+
+static struct proto_value *add(struct arena *arena, struct proto_message *to, const char *field) {
+  return proto_add(arena, to, proto_field(to->type, field, strlen(field)));
+}
+
+struct proto_message *graphdef_add_message(struct arena *arena, struct proto_message *to,
+                                           const char *field) {
+  struct proto_value *value = add(arena, to, field);
+  if (value) value->message = proto_create(arena, value->field->message);
+  return value ? value->message : NULL;
+}
+
+bool graphdef_add_bytes(struct arena *arena, struct proto_message *to, const char *field,
+                        const char *data, size_t length) {
+  struct proto_value *value = add(arena, to, field);
+  if (!value) return false;
+  value->bytes.data = data;
+  value->bytes.length = length;
+  return true;
+}
+
+bool graphdef_add_integer(struct arena *arena, struct proto_message *to, const char *field,
+                          int64_t number) {
+  struct proto_value *value = add(arena, to, field);
+  if (value) value->integer = number;
+  return value;
+}
+
+bool graphdef_add_real(struct arena *arena, struct proto_message *to, const char *field,
+                       double number) {
+  struct proto_value *value = add(arena, to, field);
+  if (value) value->real = number;
+  return value;
+}
+
+static bool add_text(struct arena *arena, struct proto_message *to, const char *field,
+                     const char *text) {
+  return text && graphdef_add_bytes(arena, to, field, text, strlen(text));
+}
+
+/* Attributes */
+
+static bool add_ints(struct arena *arena, const struct attr_value *value,
+                     struct proto_message *out) {
+  struct proto_message *list = graphdef_add_message(arena, out, "list");
+  bool done = list;
+  for (int64_t i = 0; done && i < value->list.count; i++)
+    done = graphdef_add_integer(arena, list, "i", value->list.items[i]);
+  return done;
+}
+
+static bool add_value(struct arena *arena, const struct attr_value *value,
+                      struct proto_message *out) {
+  struct proto_message *part = NULL;
+  switch (value->kind) {
+    case SITU_ATTR_INT:
+      return graphdef_add_integer(arena, out, "i", value->integer);
+    case SITU_ATTR_BOOL:
+      return graphdef_add_integer(arena, out, "b", value->integer);
+    case SITU_ATTR_TYPE:
+      return graphdef_add_integer(arena, out, "type", value->type);
+    case SITU_ATTR_FLOAT:
+      return graphdef_add_real(arena, out, "f", value->real);
+    case SITU_ATTR_STRING:
+      return add_text(arena, out, "s", value->text);
+    case SITU_ATTR_SHAPE:
+      part = graphdef_add_message(arena, out, "shape");
+      return part && graphdef_write_shape(arena, value->shape, part);
+    case SITU_ATTR_TENSOR:
+      part = graphdef_add_message(arena, out, "tensor");
+      return part && graphdef_write_tensor(arena, value->tensor, part);
+    case SITU_ATTR_INTS:
+      return add_ints(arena, value, out);
+    case SITU_ATTR_NONE:
+      break;
+  }
+  return true;
+}
+
+static bool add_groups(struct arena *arena, const struct node *node, struct proto_message *out) {
+  struct proto_message *list = graphdef_add_message(arena, out, "list");
+  bool done = list;
+  for (int32_t i = 0; done && i < node->n_groups; i++)
+    done = add_text(arena, list, "s", arena_format(arena, "loc:@%s", node->groups[i]));
+  return done;
+}
+
+static bool add_attrs(struct arena *arena, const struct node *node, struct proto_message *out) {
+  struct attrs_walk walk = {.node = node};
+  bool done = true;
+  while (done && attrs_next(&walk)) {
+    struct proto_message *entry = graphdef_add_message(arena, out, "attr");
+    done = entry && add_text(arena, entry, "key", walk.name);
+    struct proto_message *value = done ? graphdef_add_message(arena, entry, "value") : NULL;
+    if (walk.index == ATTRS_CLASS)
+      done = value && add_groups(arena, node, value);
+    else
+      done = value && add_value(arena, &node->attrs[walk.index], value);
+  }
+  return done;
+}
+
+/* Nodes */
+
+static bool add_inputs(struct arena *arena, const struct situ_graph *graph, const struct node *node,
+                       struct proto_message *out) {
+  bool done = true;
+  for (int32_t i = 0; done && i < node->n_inputs; i++) {
+    const struct edge edge = node->inputs[i];
+    const char *name = graph->nodes[edge.node]->name;
+    if (edge.output) name = arena_format(arena, "%s:%d", name, (int)edge.output);
+    done = add_text(arena, out, "input", name);
+  }
+  for (int32_t i = 0; done && i < node->n_controls; i++) {
+    const char *name = graph->nodes[node->controls[i]]->name;
+    done = add_text(arena, out, "input", arena_format(arena, "^%s", name));
+  }
+  return done;
+}
+
+/* A message with one node. */
+static struct proto_message *make_node(struct arena *arena, const struct situ_graph *graph,
+                                       const struct node *node) {
+  struct proto_message *def = proto_create(arena, &proto_graph);
+  struct proto_message *out = def ? graphdef_add_message(arena, def, "node") : NULL;
+  bool done = out && add_text(arena, out, "name", node->name) &&
+              add_text(arena, out, "op", node->schema->op->name) &&
+              add_inputs(arena, graph, node, out);
+  const char *device = graph->specs[node->spec].canonical;
+  if (done && *device) done = add_text(arena, out, "device", device);
+  return done && add_attrs(arena, node, out) ? def : NULL;
+}
+
+static bool write_node(const struct situ_graph *graph, const struct node *node, bool as_json,
+                       struct text *out) {
+  struct arena arena = {0};
+  const struct proto_message *def = make_node(&arena, graph, node);
+  if (def && as_json) {
+    text_add(out, node->id ? ",\n" : "\n");
+    protojson_write(out, def->first->message);
+  } else if (def) {
+    prototext_write(out, def, 0);
+  }
+  arena_free(&arena);
+  return def && !out->failed;
+}
+
+static situ_status put(const struct text *text, FILE *stream) {
+  const char *data = text_get(text);
+  if (text->failed) return NO_MEMORY();
+  if (fwrite(data, 1, text->length, stream) == text->length) return NULL;
+  return situ_status_create(SITU_UNKNOWN, "situ_graph_save: the stream takes no more.");
+}
+
+situ_status situ_graph_save(const situ_graph *graph, bool as_json, FILE *stream) {
+  if (!graph || !stream) return INVALID("situ_graph_save: %s is NULL.", graph ? "stream" : "graph");
+  if (graph->error) return status_copy(graph->error);
+  struct text text = {0};
+  situ_status status = NULL;
+  text_add(&text, as_json ? "{\"node\":[" : "");
+  for (int32_t i = 0; !status && i < graph->n_nodes; i++) {
+    if (!write_node(graph, graph->nodes[i], as_json, &text)) status = NO_MEMORY();
+    if (!status) status = put(&text, stream);
+    text.length = 0;
+  }
+  if (as_json)
+    text_addf(&text, "\n],\"versions\":{\"producer\":%d}}\n", PRODUCER);
+  else
+    text_addf(&text, "versions {\n  producer: %d\n}\n", PRODUCER);
+  if (!status) status = put(&text, stream);
+  text_free(&text);
+  return status;
+}

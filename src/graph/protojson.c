@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * protojson.c: messages as JSON, by protobuf's rules: names like tensorShape (tensor_shape is read
+ * too), 64-bit integers as strings, bytes in base64, maps as objects, NaN and infinities as words.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "graph/attrs.h"
+#include "graph/proto.h"
+#include "tensor/number.h"
+
+/* Names */
+
+enum { NAME_ROOM = 40 };
+
+/* tensor_shape as tensorShape. */
+static const char *camel(const char *name, char out[NAME_ROOM]) {
+  size_t length = 0;
+  for (const char *at = name; *at && length < NAME_ROOM - 1; at++) {
+    const bool joint = *at == '_' && at[1] >= 'a' && at[1] <= 'z';
+    if (joint) at++;
+    out[length++] = joint ? (char)(*at - 32) : *at;
+  }
+  out[length] = 0;
+  return out;
+}
+
+static const struct proto_field *find_field(const struct proto_type *type, const char *key) {
+  char name[NAME_ROOM];
+  for (const struct proto_field *field = type->fields; field->name; field++)
+    if (!strcmp(field->name, key) || !strcmp(camel(field->name, name), key)) return field;
+  return NULL;
+}
+
+/* Base64 */
+
+static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+static void write_base64(struct text *out, const char *data, size_t length) {
+  const unsigned char *bytes = (const unsigned char *)data;
+  text_add(out, "\"");
+  for (size_t i = 0; i < length; i += 3) {
+    const size_t left = length - i;
+    const unsigned group = (unsigned)bytes[i] << 16 | (left > 1 ? (unsigned)bytes[i + 1] << 8 : 0) |
+                           (left > 2 ? (unsigned)bytes[i + 2] : 0);
+    const char four[] = {letters[group >> 18], letters[group >> 12 & 63],
+                         left > 1 ? letters[group >> 6 & 63] : '=',
+                         left > 2 ? letters[group & 63] : '='};
+    text_add_n(out, four, sizeof four);
+  }
+  text_add(out, "\"");
+}
+
+static int value_of(char c) {
+  if (c == '-') c = '+'; /* the letters for web addresses */
+  if (c == '_') c = '/';
+  const char *at = c ? strchr(letters, c) : NULL;
+  return at ? (int)(at - letters) : -1;
+}
+
+/* False where the text is no base64. `out` has room for as many bytes as the text has. */
+static bool read_base64(const char *text, size_t length, char *out, size_t *count) {
+  unsigned group = 0;
+  size_t n = 0, used = 0;
+  while (length && text[length - 1] == '=') length--;
+  for (; used < length; used++) {
+    const int value = value_of(text[used]);
+    if (value < 0) return false;
+    group = group << 6 | (unsigned)value;
+    if (used % 4) out[n++] = (char)(group >> (6 - used % 4 * 2) & 255);
+  }
+  *count = n;
+  return length % 4 != 1;
+}
+
+/* Reading */
+
+static situ_status wrong(const struct proto_source *source, const struct json *json,
+                         const struct proto_field *field, const char *what) {
+  return proto_wrong(source, json->offset, "'%s' must be %s, not %s", field->name, what,
+                     json_kind_name(json->kind));
+}
+
+static situ_status read_integer(const struct proto_source *source, const struct json *json,
+                                struct proto_value *out) {
+  const struct proto_field *field = out->field;
+  out->integer = json_integer(json, 0);
+  bool good = json->kind == JSON_INTEGER;
+  if (json->kind == JSON_STRING && json->string.length && json->string.text[0] > ' ') {
+    char *end = NULL;
+    errno = 0;
+    out->integer = strtoll(json->string.text, &end, 10);
+    good = !errno && end == json->string.text + json->string.length;
+  }
+  if (!good) return wrong(source, json, field, "an integer");
+  if (field->kind == PROTO_INT32 && (out->integer < INT32_MIN || out->integer > INT32_MAX))
+    return proto_wrong(source, json->offset, "'%s' is too large", field->name);
+  return NULL;
+}
+
+static situ_status read_real(const struct proto_source *source, const struct json *json,
+                             struct proto_value *out) {
+  const char *text = json_text(json, "");
+  out->real = json_number(json, 0);
+  if (json->kind == JSON_INTEGER || json->kind == JSON_REAL) return NULL;
+  if (!strcmp(text, "NaN"))
+    out->real = (double)NAN;
+  else if (!strcmp(text, "Infinity"))
+    out->real = (double)INFINITY;
+  else if (!strcmp(text, "-Infinity"))
+    out->real = -(double)INFINITY;
+  else
+    return wrong(source, json, out->field, "a number");
+  return NULL;
+}
+
+static situ_status read_type(const struct proto_source *source, const struct json *json,
+                             struct proto_value *out) {
+  out->integer = json_integer(json, situ_type_parse(json_text(json, "")));
+  if (situ_type_size((situ_type)out->integer)) return NULL;
+  if (json->kind == JSON_STRING)
+    return proto_wrong(source, json->offset, "there is no element type %.40s", json->string.text);
+  return wrong(source, json, out->field, "an element type");
+}
+
+static situ_status read_bytes(const struct proto_source *source, const struct json *json,
+                              struct proto_value *out) {
+  if (json->kind != JSON_STRING) return wrong(source, json, out->field, "a string");
+  out->bytes.data = json->string.text;
+  out->bytes.length = json->string.length;
+  if (out->field->kind == PROTO_TEXT) return NULL;
+  char *data = arena_alloc(source->arena, json->string.length + 1);
+  if (!data) return NO_MEMORY();
+  if (!read_base64(json->string.text, json->string.length, data, &out->bytes.length))
+    return proto_wrong(source, json->offset, "'%s' is not base64", out->field->name);
+  data[out->bytes.length] = 0;
+  out->bytes.data = data;
+  return NULL;
+}
+
+static situ_status read_message(const struct proto_source *source, const struct json *json,
+                                const struct proto_type *type, struct proto_message **out);
+
+static situ_status read_value(const struct proto_source *source, const struct json *json,
+                              struct proto_message *message, const struct proto_field *field) {
+  struct proto_value *value = proto_add(source->arena, message, field);
+  if (!value) return NO_MEMORY();
+  value->offset = json->offset;
+  switch (field->kind) {
+    case PROTO_INT32:
+    case PROTO_INT64:
+      return read_integer(source, json, value);
+    case PROTO_FLOAT:
+    case PROTO_DOUBLE:
+      return read_real(source, json, value);
+    case PROTO_BOOL:
+      value->integer = json_truth(json, false);
+      return json->kind == JSON_BOOL ? NULL : wrong(source, json, field, "true or false");
+    case PROTO_TYPE:
+      return read_type(source, json, value);
+    case PROTO_MESSAGE:
+      return read_message(source, json, field->message, &value->message);
+    default:
+      return read_bytes(source, json, value);
+  }
+}
+
+/* An object {name: value, ...} as messages {key, value}. */
+static situ_status read_map(const struct proto_source *source, const struct json *json,
+                            struct proto_message *message, const struct proto_field *field) {
+  const struct proto_type *entry = field->message;
+  if (json->kind != JSON_OBJECT) return wrong(source, json, field, "an object");
+  for (const struct json *at = json_first(json); at; at = at->next) {
+    struct proto_value *value = proto_add(source->arena, message, field);
+    struct proto_message *pair = proto_create(source->arena, entry);
+    if (!value || !pair) return NO_MEMORY();
+    value->offset = at->offset;
+    value->message = pair;
+    struct proto_value *key = proto_add(source->arena, pair, &entry->fields[0]);
+    if (!key) return NO_MEMORY();
+    key->offset = at->offset;
+    key->bytes.data = at->key;
+    key->bytes.length = at->key_length;
+    TRY(read_value(source, at, pair, &entry->fields[1]));
+  }
+  return NULL;
+}
+
+static situ_status read_field(const struct proto_source *source, const struct json *json,
+                              struct proto_message *message) {
+  const struct proto_field *field = find_field(message->type, json->key);
+  if (!field)
+    return proto_wrong(source, json->offset, "%s has no field '%.60s'", message->type->name,
+                       json->key);
+  if (field->kind == PROTO_IGNORED || json->kind == JSON_NULL) return NULL;
+  if (field->kind == PROTO_REFUSED) {
+    if (json->kind == JSON_ARRAY && !json->count) return NULL;
+    return proto_wrong(source, json->offset, "'%s' of %s is not supported", field->name,
+                       message->type->name);
+  }
+  if (field->kind == PROTO_MAP) return read_map(source, json, message, field);
+  if (!field->repeated) {
+    if (!proto_get(message, field->name)) return read_value(source, json, message, field);
+    return proto_wrong(source, json->offset, "'%s' stands here twice", field->name);
+  }
+  if (json->kind != JSON_ARRAY) return wrong(source, json, field, "an array");
+  for (const struct json *at = json_first(json); at; at = at->next)
+    TRY(read_value(source, at, message, field));
+  return NULL;
+}
+
+static situ_status read_message(const struct proto_source *source, const struct json *json,
+                                const struct proto_type *type, struct proto_message **out) {
+  struct proto_message *message = proto_create(source->arena, type);
+  if (!message) return NO_MEMORY();
+  *out = message;
+  if (json->kind != JSON_OBJECT)
+    return proto_wrong(source, json->offset, "expected an object (%s), found %s", type->name,
+                       json_kind_name(json->kind));
+  for (const struct json *at = json_first(json); at; at = at->next)
+    TRY(read_field(source, at, message));
+  return NULL;
+}
+
+situ_status protojson_read(const struct proto_source *source, const struct proto_type *type,
+                           struct proto_message **out) {
+  struct json *json = NULL;
+  TRY(json_parse(source->text, source->length, source->arena, &json));
+  return read_message(source, json, type, out);
+}
+
+/* Writing */
+
+static void write_real(struct text *out, situ_type type, double value) {
+  if (isfinite(value)) {
+    const size_t start = out->length;
+    number_write(out, type, value);
+    /* An integer -0 would lose its sign. */
+    if (value == 0 && signbit(value) && out->length > start) text_add(out, ".0");
+  } else {
+    text_add(out, isnan(value) ? "\"NaN\"" : value > 0 ? "\"Infinity\"" : "\"-Infinity\"");
+  }
+}
+
+static void write_value(struct text *out, const struct proto_value *value) {
+  switch (value->field->kind) {
+    case PROTO_INT32:
+      json_write_integer(out, value->integer);
+      break;
+    case PROTO_INT64:
+      text_addf(out, "\"%" PRId64 "\"", value->integer);
+      break;
+    case PROTO_FLOAT:
+    case PROTO_DOUBLE:
+      write_real(out, value->field->kind == PROTO_FLOAT ? SITU_FLOAT : SITU_DOUBLE, value->real);
+      break;
+    case PROTO_BOOL:
+      text_add(out, value->integer ? "true" : "false");
+      break;
+    case PROTO_TYPE:
+      text_addf(out, "\"%s\"", attrs_type_name((situ_type)value->integer));
+      break;
+    case PROTO_TEXT:
+      json_write_string_n(out, value->bytes.data, value->bytes.length);
+      break;
+    case PROTO_BYTES:
+      write_base64(out, value->bytes.data, value->bytes.length);
+      break;
+    default:
+      protojson_write(out, value->message);
+  }
+}
+
+/* The key of an entry, and its value. */
+static void write_entry(struct text *out, const struct proto_message *entry) {
+  json_write_string(out, proto_text(entry, "key"));
+  text_add(out, ":");
+  write_value(out, proto_get(entry, "value"));
+}
+
+/* All values of a field, which stand side by side, as one member; returns the last. */
+static const struct proto_value *write_member(struct text *out, const struct proto_value *value) {
+  const struct proto_field *field = value->field;
+  const bool is_map = field->kind == PROTO_MAP;
+  char name[NAME_ROOM];
+  text_addf(out, "\"%s\":", camel(field->name, name));
+  if (!field->repeated) {
+    write_value(out, value);
+    return value;
+  }
+  text_add(out, is_map ? "{" : "[");
+  for (;; value = value->next) {
+    if (is_map)
+      write_entry(out, value->message);
+    else
+      write_value(out, value);
+    if (!value->next || value->next->field != field) break;
+    text_add(out, ",");
+  }
+  text_add(out, is_map ? "}" : "]");
+  return value;
+}
+
+void protojson_write(struct text *out, const struct proto_message *message) {
+  text_add(out, "{");
+  for (const struct proto_value *value = message->first; value; value = value->next) {
+    if (value != message->first) text_add(out, ",");
+    value = write_member(out, value);
+  }
+  text_add(out, "}");
+}
