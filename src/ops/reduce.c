@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * reduce.c: sums, means, products, extremes and truth over dimensions of a tensor.
+ *
+ * A reduction is recorded as stages over the middle of three dimensions, one for each run of
+ * reduced dimensions, the innermost first. A long dimension is cut into pieces, whose results are
+ * reduced by the next stage: a fixed tree, so that no result depends on the number of threads, and
+ * rounding errors grow with the logarithm of the length. */
+#include "ops/ops.h"
+#include "tensor/shape.h"
+
+#define KERNELS "ops/reduce.cl"
+#include "kernel/types.h"
+
+KERNEL_TABLE(sum, NUMBER);
+KERNEL_TABLE(prod, NUMBER);
+KERNEL_TABLE(max, NUMBER);
+KERNEL_TABLE(min, NUMBER);
+KERNEL_TABLE(all, BOOL);
+KERNEL_TABLE(any, BOOL);
+KERNEL_TABLE(narrow, NUMBER);
+KERNEL_TABLE(argmax_i32, NUMBER);
+KERNEL_TABLE(argmax_i64, NUMBER);
+KERNEL_TABLE(argmin_i32, NUMBER);
+KERNEL_TABLE(argmin_i64, NUMBER);
+
+enum {
+  RUN = 8192,      /* elements of a piece where rows are short, */
+  SHORT_ROW = 256, /* that is up to here, */
+  TALL = 128,      /* and rows of a piece where they are long */
+  UNIT = 32768,    /* elements to reduce that are worth a thread */
+};
+
+/* Which dimensions go. */
+struct axes {
+  bool known;
+  bool gone[SITU_MAX_RANK];
+};
+
+static situ_status read_axes(const struct call *call, struct axes *out) {
+  const situ_shape *in = &call->in[0].shape;
+  int64_t items[SITU_MAX_RANK];
+  int count;
+  *out = (struct axes){0};
+  TRY(call_integers(call, 1, items, &count));
+  out->known = count != SITU_ANY && in->rank != SITU_ANY;
+  for (int i = 0; out->known && i < count; i++) {
+    if (items[i] < -in->rank || items[i] >= in->rank)
+      return INVALID("Invalid reduction dimension %lld for input with %d dimensions.",
+                     (long long)items[i], in->rank);
+    const int64_t axis = items[i] < 0 ? items[i] + in->rank : items[i];
+    if (out->gone[axis])
+      return INVALID("Invalid reduction arguments: Axes contains duplicate dimension: %lld",
+                     (long long)axis);
+    out->gone[axis] = true;
+  }
+  return NULL;
+}
+
+static situ_status reduce_shape(struct call *call) {
+  const situ_shape *in = &call->in[0].shape;
+  situ_shape *out = &call->out[0].shape;
+  const bool keep = call_bool(call, "keep_dims");
+  struct axes axes;
+  TRY(read_axes(call, &axes));
+  *out = SITU_ANY_SHAPE;
+  if (in->rank == SITU_ANY || (!axes.known && !keep)) return NULL;
+  out->rank = 0;
+  for (int d = 0; d < in->rank; d++) {
+    if (!axes.known)
+      out->dim[out->rank++] = SITU_ANY;
+    else if (!axes.gone[d])
+      out->dim[out->rank++] = in->dim[d];
+    else if (keep)
+      out->dim[out->rank++] = 1;
+  }
+  return NULL;
+}
+
+/* A tensor with neighbours that go or stay together made one: they take turns. */
+struct runs {
+  int count;
+  int64_t dim[SITU_MAX_RANK];
+  bool gone[SITU_MAX_RANK];
+  int64_t reduced; /* elements behind each of the result */
+};
+
+static struct runs find_runs(const situ_shape *shape, const struct axes *axes) {
+  struct runs runs = {.reduced = 1};
+  for (int d = 0; d < shape->rank; d++) {
+    const int64_t dim = shape->dim[d];
+    if (axes->gone[d]) runs.reduced *= dim;
+    if (dim == 1) continue;
+    if (runs.count && runs.gone[runs.count - 1] == axes->gone[d]) {
+      runs.dim[runs.count - 1] *= dim;
+    } else {
+      runs.dim[runs.count] = dim;
+      runs.gone[runs.count++] = axes->gone[d];
+    }
+  }
+  return runs;
+}
+
+/* A reduction on its way: where its latest result lies. */
+struct progress {
+  struct call *call;
+  const struct kernel *kernel;
+  situ_type type;       /* of the latest result */
+  struct launch_arg at; /* the latest result */
+  int64_t divisor;      /* of the last stage; -1: none */
+};
+
+/* The type of a kernel's results: sums and products of small types are computed in larger ones. */
+static situ_type result_type(const struct kernel *kernel, situ_type type) {
+  if (kernel != &sum_kernel && kernel != &prod_kernel) return type;
+  if (type == SITU_HALF) return SITU_FLOAT;
+  return type == SITU_INT8 || type == SITU_UINT8 ? SITU_INT32 : type;
+}
+
+/* Records a stage; the last one goes to the output if it has its type. */
+static situ_status stage(struct progress *p, int64_t outer, int64_t length, int64_t inner,
+                         int64_t piece, bool last) {
+  const int64_t pieces = length ? (length - 1) / piece + 1 : 1, items = outer * pieces * inner;
+  const situ_type type = result_type(p->kernel, p->type);
+  struct launch_arg to = ARG_OUT(p->call, 0);
+  if (!last || type != p->call->out[0].type) {
+    int32_t slot;
+    TRY(call_scratch(p->call, (size_t)items * situ_type_size(type), &slot));
+    to = ARG_AT(slot);
+  }
+  const int64_t work = min_i64(length, piece), least = max_i64(1, UNIT / max_i64(1, work));
+  const int64_t grain = inner > SHORT_ROW ? max_i64(least, min_i64(inner, UNIT)) : least;
+  TRY(LAUNCH(p->call, p->kernel, p->type, items, grain, (double)outer * (double)(length * inner),
+             p->at, to, ARG_INT(length), ARG_INT(inner), ARG_INT(pieces), ARG_INT(piece),
+             ARG_INT(last ? p->divisor : -1), ARG_INT(items)));
+  p->at = to;
+  p->type = type;
+  return NULL;
+}
+
+/* Records the stages of one run: until no piece is left but one. */
+static situ_status reduce_run(struct progress *p, int64_t outer, int64_t length, int64_t inner,
+                              bool last) {
+  const int64_t piece = inner > SHORT_ROW ? TALL : RUN / inner;
+  for (; length > piece; length = (length - 1) / piece + 1)
+    TRY(stage(p, outer, length, inner, piece, false));
+  return stage(p, outer, length, inner, piece, last);
+}
+
+static situ_status record(struct call *call, const struct kernel *kernel, bool mean) {
+  const situ_shape *in = &call->in[0].shape;
+  const int64_t n = situ_shape_count(call->out[0].shape);
+  struct axes axes;
+  if (!n) return NULL;
+  TRY(read_axes(call, &axes));
+  const struct runs runs = find_runs(in, &axes);
+  struct progress p = {.call = call,
+                       .kernel = kernel,
+                       .type = call->in[0].type,
+                       .at = ARG_IN(call, 0),
+                       .divisor = mean ? runs.reduced : -1};
+  int64_t inner = 1;
+  int first = runs.count; /* the run that is reduced last */
+  for (int i = runs.count - 1; i >= 0; i--)
+    if (runs.gone[i]) first = i;
+  for (int i = runs.count - 1; i >= first; i--) {
+    int64_t outer = 1;
+    for (int d = 0; d < i; d++) outer *= runs.dim[d];
+    if (runs.gone[i])
+      TRY(reduce_run(&p, outer, runs.dim[i], inner, i == first));
+    else
+      inner *= runs.dim[i];
+  }
+  /* Nothing to reduce is a reduction over a dimension of one element. */
+  if (first == runs.count) TRY(reduce_run(&p, 1, 1, n, true));
+  if (p.type == call->out[0].type) return NULL;
+  return LAUNCH(call, &narrow_kernel, call->out[0].type, n, GRAIN, 0, p.at, ARG_OUT(call, 0),
+                ARG_INT(n));
+}
+
+static situ_status record_sum(struct call *call) { return record(call, &sum_kernel, false); }
+static situ_status record_mean(struct call *call) { return record(call, &sum_kernel, true); }
+static situ_status record_prod(struct call *call) { return record(call, &prod_kernel, false); }
+static situ_status record_max(struct call *call) { return record(call, &max_kernel, false); }
+static situ_status record_min(struct call *call) { return record(call, &min_kernel, false); }
+static situ_status record_all(struct call *call) { return record(call, &all_kernel, false); }
+static situ_status record_any(struct call *call) { return record(call, &any_kernel, false); }
+
+/* ArgMax, ArgMin */
+
+static situ_status place_axis(const struct call *call, int *axis) {
+  const situ_shape *in = &call->in[0].shape;
+  int64_t given = 0;
+  bool known;
+  *axis = -1;
+  TRY(op_host_scalar(call, 1, &given, &known));
+  return known && in->rank != SITU_ANY ? op_wrap_axis(given, in->rank, axis) : NULL;
+}
+
+static situ_status place_shape(struct call *call) {
+  const situ_shape *in = &call->in[0].shape;
+  situ_shape *out = &call->out[0].shape;
+  char text[256];
+  int axis;
+  *out = SITU_ANY_SHAPE;
+  TRY(place_axis(call, &axis));
+  if (in->rank == SITU_ANY) return NULL;
+  if (in->rank == 0) return INVALID("A scalar has no dimension to look along");
+  out->rank = in->rank - 1;
+  for (int d = 0; d < out->rank; d++)
+    out->dim[d] = axis < 0 ? SITU_ANY : in->dim[d < axis ? d : d + 1];
+  if (axis >= 0 && in->dim[axis] == 0)
+    return INVALID("Reduction axis %d is empty in shape %s", axis, shape_print(in, text));
+  return NULL;
+}
+
+static situ_status record_place(struct call *call, const struct kernel *narrow,
+                                const struct kernel *wide) {
+  const situ_shape *in = &call->in[0].shape;
+  const int64_t n = situ_shape_count(call->out[0].shape);
+  const struct kernel *kernel = call->out[0].type == SITU_INT32 ? narrow : wide;
+  int64_t inner = 1;
+  int axis;
+  TRY(place_axis(call, &axis));
+  for (int d = axis + 1; d < in->rank; d++) inner *= in->dim[d];
+  const int64_t length = in->dim[axis];
+  return LAUNCH(call, kernel, call->in[0].type, n, max_i64(1, UNIT / length),
+                (double)n * (double)length, ARG_IN(call, 0), ARG_OUT(call, 0), ARG_INT(length),
+                ARG_INT(inner), ARG_INT(n));
+}
+
+static situ_status record_argmax(struct call *call) {
+  return record_place(call, &argmax_i32_kernel, &argmax_i64_kernel);
+}
+
+static situ_status record_argmin(struct call *call) {
+  return record_place(call, &argmin_i32_kernel, &argmin_i64_kernel);
+}
+
+/* Every reduction has the same inputs and samples. */
+#define REDUCTION(NAME, word, input_, type_attr, text)                                   \
+  {                                                                                      \
+    .name = #NAME, .inputs = "input:" input_ " reduction_indices:Tidx",                  \
+    .outputs = "output:" input_,                                                         \
+    .attrs = "keep_dims:bool=false " type_attr "Tidx:{int32 int64}=int32",               \
+    .python = "reduce_" #word " math.reduce_" #word,                                     \
+    .doc = text                                                                          \
+        " over the dimensions reduction_indices, which go, or stay with size 1 if "      \
+        "keep_dims. Negative ones count from the end.",                                  \
+    .samples =                                                                           \
+        "[3,4] [1]=0; [3,4] [1]=1; [3,4] [2]=0,1; [3,4] []=-1; keep_dims=true [2,3,4] "  \
+        "[1]=1; Tidx=int64 [2,3,4] [2]=0,2; [2,3,4,2] [2]=1,-1; [5] [0]=; [0,3] [1]=1; " \
+        "[] [0]=; [7,300] [1]=0; [3,70] [1]=1; keep_dims=true [2,1,3] [3]=0,1,2",        \
+    .host = "reduction_indices", .devices = EVERYWHERE, .shape = reduce_shape,           \
+    .record = record_##word                                                              \
+  }
+#define NUMBERS "T:{" WORDS_NUMBER "} "
+
+static const struct op rows[] = {
+    REDUCTION(Sum, sum, "T", NUMBERS, "The sum"),
+    REDUCTION(Mean, mean, "T", NUMBERS, "The mean"),
+    REDUCTION(Prod, prod, "T", NUMBERS, "The product"),
+    REDUCTION(Max, max, "T", NUMBERS, "The largest element"),
+    REDUCTION(Min, min, "T", NUMBERS, "The smallest element"),
+    REDUCTION(All, all, "bool", "", "Whether all are true"),
+    REDUCTION(Any, any, "bool", "", "Whether any is true"),
+    {.name = "ArgMax",
+     .inputs = "input:T dimension:Tidx",
+     .outputs = "output:output_type",
+     .attrs = NUMBERS "Tidx:{int32 int64}=int32 output_type:{int32 int64}=int64",
+     .python = "argmax math.argmax",
+     .doc = "The index of the largest element along a dimension; of equal ones, the first.",
+     .samples = "[3,4] []=0; [3,4] []=1; [3,4] []=-1; output_type=int32 [2,3,4] []=1; "
+                "Tidx=int64 [5] []=0; [0,3] []=1",
+     .host = "dimension",
+     .devices = EVERYWHERE,
+     .shape = place_shape,
+     .record = record_argmax},
+    {.name = "ArgMin",
+     .inputs = "input:T dimension:Tidx",
+     .outputs = "output:output_type",
+     .attrs = NUMBERS "Tidx:{int32 int64}=int32 output_type:{int32 int64}=int64",
+     .python = "argmin math.argmin",
+     .doc = "The index of the smallest element along a dimension; of equal ones, the first.",
+     .samples = "[3,4] []=0; [3,4] []=1; [3,4] []=-1; output_type=int32 [2,3,4] []=1; "
+                "Tidx=int64 [5] []=0; [0,3] []=1",
+     .host = "dimension",
+     .devices = EVERYWHERE,
+     .shape = place_shape,
+     .record = record_argmin},
+};
+
+OP_FAMILY(reduce, rows);

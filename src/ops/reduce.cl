@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * reduce.cl: reductions, and the place of the largest and smallest element. */
+
+#define REDUCE_FOLD 64    /* sums that run side by side over a row */
+#define REDUCE_PERIOD 256 /* rows up to this width are treated several at a time */
+#define REDUCE_STRIP 4096 /* columns at a time */
+
+/* A part of a sum: of nothing it is 0 / 0, which integers do not have. */
+#if T_IS_REAL
+#define REDUCE_SHARE(sum, count) ((A)((sum) / (A)(count)))
+#else
+#define REDUCE_SHARE(sum, count) ((A)((i64)(sum) / ((count) ? (count) : 1)))
+#endif
+
+#if T_IS_REAL || T_IS_INTEGER
+
+#define REDUCER sum
+#define A C
+#define IDENTITY ((A)0)
+#define TWO(a, b) ((a) + (b))
+#include "ops/reduction.cl"
+
+#define REDUCER prod
+#define A C
+#define IDENTITY ((A)1)
+#define TWO(a, b) ((a) * (b))
+#include "ops/reduction.cl"
+
+#if T_IS_REAL
+#define LOWEST ((T)-INFINITY)
+#define HIGHEST ((T)INFINITY)
+#elif T_IS_SIGNED
+#define LOWEST ((T)((u64)-1 << (8 * sizeof(T) - 1)))
+#define HIGHEST ((T) ~((u64)-1 << (8 * sizeof(T) - 1)))
+#else
+#define LOWEST ((T)0)
+#define HIGHEST ((T)-1)
+#endif
+
+/* NaN wins, as in NumPy. */
+#define REDUCER max
+#define A T
+#define IDENTITY LOWEST
+#define TWO(a, b) ((a) > (b) || (a) != (a) ? (a) : (b))
+#include "ops/reduction.cl"
+
+#define REDUCER min
+#define A T
+#define IDENTITY HIGHEST
+#define TWO(a, b) ((a) < (b) || (a) != (a) ? (a) : (b))
+#include "ops/reduction.cl"
+
+/* The result of a wider type, in the element type. */
+KERNEL(narrow, IN(C, x), OUT(T, y), SIZE(n)) {
+  EACH(i, n);
+  y[i] = (T)x[i];
+}
+
+/* Where the first of the elements that are before all others lies along a dimension; x has
+ * [outer][length][inner] elements. NaN is before everything. */
+#define PLACE(name, INDEX, BEFORE)                                                           \
+  KERNEL(name, IN(T, x), OUT(INDEX, y), SIZE(length), SIZE(inner), SIZE(n)) {                \
+    EACH(i, n);                                                                              \
+    const i64 start = i / inner * length * inner + i % inner;                                \
+    C best = (C)x[start];                                                                    \
+    i64 place = 0;                                                                           \
+    for (i64 r = 1; r < length; r++) {                                                       \
+      const C value = (C)x[start + r * inner];                                               \
+      const bool before = value BEFORE best || (value != value && best == best);             \
+      place = before ? r : place;                                                            \
+      best = before ? value : best;                                                          \
+    }                                                                                        \
+    y[i] = (INDEX)place;                                                                     \
+  }
+PLACE(argmax_i32, int, >)
+PLACE(argmax_i64, i64, >)
+PLACE(argmin_i32, int, <)
+PLACE(argmin_i64, i64, <)
+
+#undef PLACE
+#undef LOWEST
+#undef HIGHEST
+#endif
+
+#if T_IS_BOOL
+#define REDUCER all
+#define A T
+#define IDENTITY ((A)1)
+#define TWO(a, b) ((A)((a) & (b)))
+#include "ops/reduction.cl"
+
+#define REDUCER any
+#define A T
+#define IDENTITY ((A)0)
+#define TWO(a, b) ((A)((a) | (b)))
+#include "ops/reduction.cl"
+#endif
+
+#undef REDUCE_SHARE
+#undef REDUCE_FOLD
+#undef REDUCE_PERIOD
+#undef REDUCE_STRIP
