@@ -137,7 +137,8 @@ static situ_status listen(struct situ_session *session, const struct program *pr
   return NULL;
 }
 
-situ_status cache_take(struct situ_session *session, struct cached *cached, struct frame **out) {
+situ_status cache_take(struct situ_session *session, struct cached *cached,
+                       situ_tensor *const *fed, struct frame **out) {
   pthread_mutex_lock(&session->lock);
   struct frame *frame = cached->idle;
   if (frame) cached->idle = frame->next;
@@ -148,7 +149,7 @@ situ_status cache_take(struct situ_session *session, struct cached *cached, stru
     return NULL;
   }
   if (!cached->program->host_only) TRY(listen(session, cached->program));
-  return frame_create(cached->program, &session->state, out);
+  return frame_create(cached->program, &session->state, fed, out);
 }
 
 void cache_give(struct situ_session *session, struct cached *cached, struct frame *frame) {

@@ -332,7 +332,7 @@ static situ_status run_asked(struct situ_session *session, const struct asked *a
   TRY(enter(session, asked, &cached, &need));
   if (need.node >= 0) return run_in_parts(session, asked, need, results);
   struct frame *frame = NULL;
-  situ_status status = cache_take(session, cached, &frame);
+  situ_status status = cache_take(session, cached, asked->tensors, &frame);
   if (status) {
     leave(session, cached);
     return status;

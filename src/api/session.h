@@ -49,7 +49,7 @@ void cache_leave(struct cached *cached);
 
 /* An idle frame of a program, or a new one; called without the lock. */
 situ_status cache_take(struct situ_session *session, struct cached *cached,
-                       struct frame **out) SITU_MUST_USE;
+                       situ_tensor *const *fed, struct frame **out) SITU_MUST_USE;
 
 /* Lets the frame idle, or, when it is broken, go. */
 void cache_give(struct situ_session *session, struct cached *cached, struct frame *frame);

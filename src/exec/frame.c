@@ -94,13 +94,32 @@ static situ_status place_slot(struct frame *frame, struct state *state, int32_t 
   return NULL;
 }
 
-/* Fed and fetched memory is set in every run; until then any address of the host serves to prepare calls. */
-static void place_moving(struct frame *frame) {
-  for (int32_t i = 0; i < frame->program->n_slots; i++) {
-    const enum slot_kind kind = frame->program->slots[i].kind;
-    if (kind == SLOT_FEED || kind == SLOT_RESULT)
-      frame->slots[i] = (struct span){frame->slots, 0};
+situ_status frame_new_result(struct frame *frame, int32_t index) {
+  const struct fetch *fetch = &frame->program->fetches[index];
+  const struct slot *slot = &frame->program->slots[fetch->slot];
+  const struct memory_tag tag = {.op = frame->program->graph->nodes[fetch->edge.node]->name,
+                                 .type = fetch->type,
+                                 .shape = fetch->shape};
+  situ_tensor_release(frame->results[index]);
+  frame->results[index] = NULL;
+  struct buffer *buffer = NULL;
+  TRY(buffer_device(device_of(frame, slot->device), slot->bytes, &tag, &buffer));
+  return tensor_over(fetch->type, fetch->shape, buffer, &frame->results[index]);
+}
+
+/* Fed and fetched memory is set in every run; calls are prepared with that of the first. */
+static situ_status place_moving(struct frame *frame, situ_tensor *const *fed) {
+  const struct program *program = frame->program;
+  for (int32_t i = 0; i < program->n_feeds; i++)
+    if (program->feeds[i].slot >= 0) frame->slots[program->feeds[i].slot] = fed[i]->buffer->span;
+  for (int32_t i = 0; i < program->n_fetches; i++) {
+    const int32_t number = program->fetches[i].slot;
+    const struct slot *slot = number < 0 ? NULL : &program->slots[number];
+    if (!slot || slot->kind != SLOT_RESULT || slot->index != i) continue;
+    TRY(frame_new_result(frame, i));
+    frame->slots[number] = frame->results[i]->buffer->span;
   }
+  return NULL;
 }
 
 static void note_moving(struct frame *frame, int32_t command, const struct launch *launch) {
@@ -141,7 +160,7 @@ static situ_status prepare_calls(struct frame *frame) {
   return NULL;
 }
 
-static situ_status fill(struct frame *frame, struct state *state) {
+static situ_status fill(struct frame *frame, struct state *state, situ_tensor *const *fed) {
   const struct program *program = frame->program;
   struct arena *arena = &frame->arena;
   frame->slots = ARENA_ARRAY(arena, struct span, program->n_slots + 1);
@@ -155,16 +174,17 @@ static situ_status fill(struct frame *frame, struct state *state) {
   frame->states = ARENA_ARRAY(arena, struct held_state, n_states + 1);
   if (arena->failed) return NO_MEMORY();
   for (int32_t i = 0; i < program->n_lanes; i++) TRY(make_block(frame, i));
-  place_moving(frame);
+  TRY(place_moving(frame, fed));
   for (int32_t i = 0; i < program->n_slots; i++) TRY(place_slot(frame, state, i));
   return prepare_calls(frame);
 }
 
-situ_status frame_create(const struct program *program, struct state *state, struct frame **out) {
+situ_status frame_create(const struct program *program, struct state *state,
+                         situ_tensor *const *fed, struct frame **out) {
   struct frame *frame = calloc(1, sizeof *frame);
   if (!frame) return NO_MEMORY();
   frame->program = program;
-  const situ_status status = fill(frame, state);
+  const situ_status status = fill(frame, state, fed);
   if (status)
     frame_destroy(frame);
   else

@@ -42,9 +42,12 @@ struct frame {
   uint64_t idle_bytes;        /* of device memory, while it is idle */
 };
 
-/* Takes memory for a program and prepares its calls. */
+/* Takes memory for a program and prepares its calls, at first for these feeds: see frame_run. */
 situ_status frame_create(const struct program *program, struct state *state,
-                         struct frame **out) SITU_MUST_USE;
+                         situ_tensor *const *fed, struct frame **out) SITU_MUST_USE;
+
+/* A new tensor for result number `index`, in frame->results. */
+situ_status frame_new_result(struct frame *frame, int32_t index) SITU_MUST_USE;
 
 /* Gives everything back; NULL may be destroyed. */
 void frame_destroy(struct frame *frame);
@@ -52,7 +55,7 @@ void frame_destroy(struct frame *frame);
 /* Bytes of device memory that the frame holds. */
 uint64_t frame_device_bytes(const struct frame *frame);
 
-/* Runs the program: `fed` has one tensor in host memory per feed; `results` gets one tensor per fetch (NULL for a node
+/* Runs the program: `fed` has one tensor per feed, on the device that the program expects; `results` gets one tensor per fetch (NULL for a node
  * without outputs). */
 situ_status frame_run(struct frame *frame, situ_tensor *const *fed,
                       situ_tensor **results) SITU_MUST_USE;

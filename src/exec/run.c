@@ -39,15 +39,6 @@ static bool is_ours(const situ_tensor *tensor) {
          __atomic_load_n(&tensor->buffer->references, __ATOMIC_ACQUIRE) == 1;
 }
 
-static situ_status new_result(struct frame *frame, int32_t index) {
-  const struct fetch *fetch = &frame->program->fetches[index];
-  situ_tensor_release(frame->results[index]);
-  frame->results[index] = NULL;
-  struct buffer *buffer = NULL;
-  TRY(buffer_host(frame->program->slots[fetch->slot].bytes, &buffer));
-  return tensor_over(fetch->type, fetch->shape, buffer, &frame->results[index]);
-}
-
 /* Memory for results that commands write; what an earlier run gave is used again when it has come back. */
 static situ_status make_results(struct frame *frame) {
   const struct program *program = frame->program;
@@ -56,7 +47,7 @@ static situ_status make_results(struct frame *frame) {
     if (fetch->slot < 0) continue;
     const struct slot *slot = &program->slots[fetch->slot];
     if (slot->kind != SLOT_RESULT || slot->index != i) continue;
-    if (!is_ours(frame->results[i])) TRY(new_result(frame, i));
+    if (!is_ours(frame->results[i])) TRY(frame_new_result(frame, i));
     TRY(move_slot(frame, fetch->slot, frame->results[i]->buffer->span));
   }
   return NULL;
@@ -163,7 +154,7 @@ static situ_status walk_host(struct frame *frame, int32_t from) {
 /* A fetched constant that was computed: copied out once, the same tensor ever after. */
 static situ_status keep_constant(struct frame *frame, int32_t index) {
   if (frame->results[index]) return NULL;
-  TRY(new_result(frame, index));
+  TRY(frame_new_result(frame, index));
   const struct fetch *fetch = &frame->program->fetches[index];
   const struct span span = frame->slots[fetch->slot];
   situ_tensor *tensor = frame->results[index];

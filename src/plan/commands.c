@@ -31,7 +31,7 @@ static situ_status add_command(struct builder *builder, const struct plan_comman
 /* Fed values and constants get a slot when somebody reads them. */
 static situ_status settle(struct builder *builder, struct edge edge, struct value *value) {
   if (value->slot >= 0) return NULL;
-  struct slot slot = {.device = builder_home(builder, 0),
+  struct slot slot = {.device = value->feed >= 0 ? value->device : builder_home(builder, 0),
                       .node = edge.node,
                       .output = edge.output,
                       .bytes = value_bytes(value)};
@@ -287,7 +287,8 @@ static situ_status copy_result(struct builder *builder, struct fetch *fetch, int
                                int32_t from, int32_t after) {
   const struct slot *source = &builder->program->slots[from];
   const struct slot slot = {.kind = SLOT_RESULT,
-                            .device = builder_home(builder, 0),
+                            .device = builder->request->keep ? source->device
+                                                             : builder_home(builder, 0),
                             .index = index,
                             .node = source->node,
                             .output = source->output,
@@ -313,7 +314,7 @@ static situ_status fetch_value(struct builder *builder, struct fetch *fetch, int
   fetch->slot = value->slot;
   if (slot->kind == SLOT_FEED || slot->kind == SLOT_RESULT || slot->kind == SLOT_CONSTANT)
     return NULL;
-  if (slot->kind == SLOT_BLOCK && value->device == host) {
+  if (slot->kind == SLOT_BLOCK && (value->device == host || builder->request->keep)) {
     slot->kind = SLOT_RESULT;
     slot->index = index;
     return NULL;

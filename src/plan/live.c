@@ -50,7 +50,7 @@ static void set_fed_values(struct builder *builder) {
     value->feed = i;
     value->type = request->feeds[i].type;
     value->shape = &builder->program->feeds[i].shape;
-    value->device = builder_home(builder, 0);
+    value->device = builder_home(builder, request->feeds[i].device);
   }
 }
 

@@ -79,6 +79,8 @@ static situ_status reserve(struct builder *builder) {
     n_live++;
     if (builder_home(builder, request->placement[i])) builder->one_queue = false;
   }
+  for (int32_t i = 0; i < request->n_feeds; i++)
+    if (builder_home(builder, request->feeds[i].device)) builder->one_queue = false;
   builder->slot_capacity = builder->n_values + request->n_fetches + 16;
   builder->command_capacity = builder->recorder.launch_capacity = n_live + 16;
   program->slots = arena_alloc(&program->arena, sizeof(struct slot) * (size_t)builder->slot_capacity);

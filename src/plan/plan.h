@@ -11,6 +11,7 @@ struct plan_feed {
   situ_type type;
   situ_shape shape;
   const situ_tensor *tensor;
+  int32_t device; /* that holds it; 0: the host */
 };
 
 struct plan_request {
@@ -20,6 +21,7 @@ struct plan_request {
   const struct plan_feed *feeds;
   const struct edge *fetches; /* output -1: only run the node */
   int32_t n_feeds, n_fetches;
+  bool keep; /* results stay on the devices that compute them; else they come to the host */
 };
 
 /* Plans a run. Where a shape depends on a value that only a run can give, *out stays NULL and *need says which value: the

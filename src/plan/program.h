@@ -14,8 +14,8 @@
 enum slot_kind {
   SLOT_BLOCK,    /* in the block of its device, at `offset` */
   SLOT_CONSTANT, /* a tensor of the graph, in host memory */
-  SLOT_FEED,     /* what is fed as number `index`, in host memory */
-  SLOT_RESULT,   /* the result number `index`, in host memory */
+  SLOT_FEED,     /* what is fed as number `index` */
+  SLOT_RESULT,   /* the result number `index` */
   SLOT_STATE,    /* state of the session: see struct scratch */
 };
 

@@ -171,7 +171,7 @@ static bool is_constant(const struct builder *builder, const struct node *node) 
 
 /* Outputs that are fed keep what the feed says. */
 static void begin_outputs(const struct builder *builder, const struct node *node) {
-  const bool constant = is_constant(builder, node);
+  const bool constant = !builder->request->keep && is_constant(builder, node);
   for (int32_t i = 0; i < node->n_outputs; i++) {
     struct value *value = builder_value(builder, (struct edge){node->id, i});
     if (value->feed >= 0) continue;
