@@ -52,7 +52,7 @@ situ_status walk_rows(const union arg *args, int64_t begin, int64_t end, host_ke
     row[n].pointer = (char *)args[n].pointer + i * (int64_t)size[n];
     row[2 * n + 1].integer = m;
     TRY(flat(row, 0, m));
-    go_on(&place, m, dim, stride, n);
+    if (i + m < end) go_on(&place, m, dim, stride, n);
   }
   return NULL;
 }

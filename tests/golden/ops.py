@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ops.py: writes ops.txt, what NumPy makes of the samples of every op; tests/ops/test_ops.c compares.
+"""ops.py: writes ops.txt: what NumPy makes of the samples of every op, for tests/ops/test_ops.c.
 
 Usage: build/tests/ops/test_ops --samples | python3 tests/golden/ops.py > tests/golden/ops.txt
 Each line of the result: op, type, number of the sample, number of the output, shape, values (of
-more than 100 every second, third, ... so that at most 100 remain). Reals are computed in float64 from inputs that every type holds exactly, integers in int64.
+more than 100 every second, third, ... so that at most 100 remain). Reals are computed in float64
+from inputs that every type holds exactly, integers in int64.
 """
 import json
 import math
