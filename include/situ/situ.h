@@ -6,6 +6,7 @@
  *   graph.h    building a graph
  *   device.h   devices and their memory
  *   session.h  running a graph; where things go and what they will need
+ *   eager.h    running ops at once
  *   catalog.h  what ops there are
  *   ops.h      a function for each op, made from the catalogue
  *
@@ -24,6 +25,7 @@
 #include "situ/graph.h"
 #include "situ/device.h"
 #include "situ/session.h"
+#include "situ/eager.h"
 #include "situ/catalog.h"
 #include "situ/ops.h"
 
