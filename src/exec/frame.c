@@ -62,7 +62,7 @@ static situ_status make_block(struct frame *frame, int32_t number) {
       tag.shape = lane->peak_shape;
     }
   }
-  if (!device->backend->is_host) TRY(device_open(device));
+  TRY(device_open(device));
   const situ_status status =
       buffer_device(device, lane->block_bytes, &tag, &frame->blocks[number]);
   if (!status) return NULL;
@@ -122,40 +122,17 @@ static situ_status place_moving(struct frame *frame, situ_tensor *const *fed) {
   return NULL;
 }
 
-static void note_moving(struct frame *frame, int32_t command, const struct launch *launch) {
-  for (int a = 0; a < launch->n_args; a++) {
-    if (launch->args[a].kind != ARG_SLOT) continue;
-    const enum slot_kind kind = frame->program->slots[launch->args[a].slot].kind;
-    if (kind == SLOT_FEED || kind == SLOT_RESULT)
-      frame->moving[frame->n_moving++] = (struct moving){command, a, launch->args[a].slot};
-  }
-}
-
-static int32_t count_moving(const struct program *program) {
-  int32_t count = 0;
-  for (int32_t i = 0; i < program->n_launches; i++)
-    for (int a = 0; a < program->launches[i].n_args; a++) {
-      const struct launch_arg *arg = &program->launches[i].args[a];
-      if (arg->kind != ARG_SLOT) continue;
-      const enum slot_kind kind = program->slots[arg->slot].kind;
-      count += kind == SLOT_FEED || kind == SLOT_RESULT;
-    }
-  return count;
-}
-
 static situ_status prepare_calls(struct frame *frame) {
   const struct program *program = frame->program;
   for (int32_t i = 0; i < program->n_commands; i++) {
     const struct plan_command *command = &program->commands[i];
-    struct device *device = device_of(frame, command->device);
-    TRY(device_open(device));
     if (command->kind != COMMAND_CALL) continue;
+    struct device *device = device_of(frame, command->device);
     const struct launch *launch = &program->launches[command->launch];
     TRY(status_at_node(device->backend->bind(device->handle, launch, frame->slots, &frame->arena,
                                              &frame->calls[i]),
                        launch->node));
     frame->calls[i]->error = &frame->error;
-    note_moving(frame, i, launch);
   }
   return NULL;
 }
@@ -168,7 +145,6 @@ static situ_status fill(struct frame *frame, struct state *state, situ_tensor *c
   frame->calls = ARENA_ARRAY(arena, struct bound *, program->n_commands + 1);
   frame->marks = ARENA_ARRAY(arena, uint64_t, program->host_only ? 1 : program->n_commands + 1);
   frame->results = ARENA_ARRAY(arena, situ_tensor *, program->n_fetches + 1);
-  frame->moving = ARENA_ARRAY(arena, struct moving, count_moving(program) + 1);
   int32_t n_states = 0;
   for (int32_t i = 0; i < program->n_slots; i++) n_states += program->slots[i].kind == SLOT_STATE;
   frame->states = ARENA_ARRAY(arena, struct held_state, n_states + 1);

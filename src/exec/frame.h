@@ -13,11 +13,6 @@
 #include "exec/state.h"
 #include "plan/program.h"
 
-/* An argument of a prepared call that is fed or fetched, and so moves from run to run. */
-struct moving {
-  int32_t command, arg, slot;
-};
-
 /* A variable of the session that the program touches. */
 struct held_state {
   const struct slot *slot;
@@ -32,8 +27,6 @@ struct frame {
   struct buffer **blocks; /* per lane */
   struct bound **calls;   /* per command; NULL where it is no call */
   uint64_t *marks;        /* per command, where it signals */
-  struct moving *moving;
-  int32_t n_moving;
   situ_tensor **results; /* per fetch: what the last run gave, to be used again when nobody else has it */
   struct held_state *states;  /* variables that a run needs or sets */
   int32_t n_states;

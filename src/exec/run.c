@@ -16,10 +16,10 @@ static situ_status move_slot(struct frame *frame, int32_t slot, struct span span
   struct span *now = &frame->slots[slot];
   if (now->region == span.region && now->offset == span.offset) return NULL;
   *now = span;
-  for (int32_t i = 0; i < frame->n_moving; i++) {
-    const struct moving *moving = &frame->moving[i];
-    if (moving->slot != slot) continue;
-    struct device *device = device_of(frame, frame->program->commands[moving->command].device);
+  const struct program *program = frame->program;
+  for (int32_t i = program->slots[slot].moving; i >= 0; i = program->moving[i].next) {
+    const struct moving *moving = &program->moving[i];
+    struct device *device = device_of(frame, program->commands[moving->command].device);
     TRY(device->backend->rebind(device->handle, frame->calls[moving->command], moving->arg, span));
   }
   return NULL;

@@ -44,7 +44,7 @@ struct builder {
   int32_t n_values;
   situ_tensor **owned; /* known values to release */
   int32_t n_owned, owned_capacity;
-  int32_t slot_capacity, command_capacity;
+  int32_t slot_capacity, command_capacity, moving_capacity;
   struct numbers waits;
   struct edge need;   /* node -1: nothing is missing */
   bool one_queue;     /* all is done in the caller's thread, in order: nobody waits for anybody */
@@ -54,16 +54,23 @@ struct builder {
 situ_status live_mark(struct builder *builder) SITU_MUST_USE;
 
 /* The device that counts as home for memory: the first host device for all of them. */
-int32_t builder_home(const struct builder *builder, int32_t device);
+static inline int32_t builder_home(const struct builder *builder, int32_t device) {
+  return builder->request->devices->devices[device]->backend->is_host ? 0 : device;
+}
 
 /* The value of an edge; fed ones included. */
-struct value *builder_value(const struct builder *builder, struct edge edge);
+static inline struct value *builder_value(const struct builder *builder, struct edge edge) {
+  return &builder->values[builder->first_value[edge.node] + edge.output];
+}
 
 /* Adds a slot, or -1 without memory. */
 int32_t builder_slot(struct builder *builder, const struct slot *slot);
 
 /* Adds a command, or -1 without memory. Waits on the commands collected in builder->waits, and forgets those. */
 int32_t builder_command(struct builder *builder, const struct plan_command *command);
+
+/* Remembers that an argument of a command is fed or fetched; false without memory. */
+bool builder_move(struct builder *builder, int32_t command, int32_t arg, int32_t slot);
 
 /* Remembers that the next command comes after this one; -1 is nothing. */
 void builder_wait(struct builder *builder, int32_t command);

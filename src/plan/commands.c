@@ -126,8 +126,9 @@ static situ_status bring_inputs(struct builder *builder, const struct node *node
   if (updates && builder_value(builder, node->inputs[0])->device != device)
     return INVALID("'%s' updates '%s', which is on another device.", node->name,
                    builder->request->graph->nodes[node->inputs[0].node]->name);
+  const bool some_host = node->schema->op->host && *node->schema->op->host;
   for (int32_t i = 0; i < node->n_inputs; i++) {
-    if (schema_input_port(node->schema, node->attrs, i)->is_host) continue;
+    if (some_host && schema_input_port(node->schema, node->attrs, i)->is_host) continue;
     int32_t command = -1;
     TRY(bring(builder, node->inputs[i], device, &in[i].slot, &command));
     builder_wait(builder, command);

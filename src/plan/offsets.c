@@ -22,11 +22,19 @@ static void touch_copy(struct program *program, const struct plan_command *comma
   if (to->last < i) to->last = i;
 }
 
-static void touch_call(struct program *program, const struct plan_command *command, int32_t i) {
+static bool touch_call(struct builder *builder, const struct plan_command *command, int32_t i) {
+  const struct program *program = builder->program;
   const struct launch *launch = &program->launches[command->launch];
-  for (int a = 0; a < launch->n_args; a++)
-    if (launch->args[a].kind == ARG_SLOT && launch->args[a].slot >= 0)
-      touch(&program->slots[launch->args[a].slot], i);
+  for (int a = 0; a < launch->n_args; a++) {
+    const int32_t number = launch->args[a].slot;
+    if (launch->args[a].kind != ARG_SLOT || number < 0) continue;
+    struct slot *slot = &program->slots[number];
+    touch(slot, i);
+    if ((slot->kind == SLOT_FEED || slot->kind == SLOT_RESULT) &&
+        !builder_move(builder, i, a, number))
+      return false;
+  }
+  return true;
 }
 
 /* What constants' commands made and others read must last for all runs of a frame. */
@@ -47,13 +55,15 @@ static void keep_constants(struct program *program) {
   }
 }
 
-static void find_lifetimes(struct program *program) {
+static bool find_lifetimes(struct builder *builder) {
+  struct program *program = builder->program;
   for (int32_t i = 0; i < program->n_commands; i++) {
     const struct plan_command *command = &program->commands[i];
-    if (command->kind == COMMAND_CALL) touch_call(program, command, i);
+    if (command->kind == COMMAND_CALL && !touch_call(builder, command, i)) return false;
     if (command->kind == COMMAND_COPY) touch_copy(program, command, i);
   }
   keep_constants(program);
+  return true;
 }
 
 /* Lists of slots by the command where they begin and end. */
@@ -218,11 +228,11 @@ static void make_lanes(struct offsets *offsets) {
 situ_status offsets_assign(struct builder *builder) {
   struct program *program = builder->program;
   struct offsets offsets = {.builder = builder};
-  find_lifetimes(program);
   offsets.lanes =
       ARENA_ARRAY(&builder->scratch, struct lane_state, builder->request->devices->count + 1);
   offsets.pieces = ARENA_ARRAY(&builder->scratch, struct bfc_piece, program->n_slots + 1);
-  bool ok = !builder->scratch.failed && list_events(builder, &offsets.events);
+  bool ok = !builder->scratch.failed && find_lifetimes(builder);
+  if (ok) ok = list_events(builder, &offsets.events);
   if (ok) ok = walk(&offsets);
   if (ok) make_lanes(&offsets);
   for (int32_t d = 0; offsets.lanes && d < builder->request->devices->count; d++)

@@ -7,15 +7,6 @@
 
 #include "plan/builder.h"
 
-int32_t builder_home(const struct builder *builder, int32_t device) {
-  struct device *const *devices = builder->request->devices->devices;
-  return devices[device]->backend->is_host ? 0 : device;
-}
-
-struct value *builder_value(const struct builder *builder, struct edge edge) {
-  return &builder->values[builder->first_value[edge.node] + edge.output];
-}
-
 /* Makes room for one more element of an array in the program's arena; the old one stays until the arena goes. */
 static void *grow(struct arena *arena, void *items, int32_t count, int32_t *capacity, size_t size) {
   if (count < *capacity) return items;
@@ -34,8 +25,19 @@ int32_t builder_slot(struct builder *builder, const struct slot *slot) {
   if (!slots) return -1;
   program->slots = slots;
   slots[program->n_slots] = *slot;
-  slots[program->n_slots].first = -1;
+  slots[program->n_slots].first = slots[program->n_slots].moving = -1;
   return program->n_slots++;
+}
+
+bool builder_move(struct builder *builder, int32_t command, int32_t arg, int32_t slot) {
+  struct program *program = builder->program;
+  struct moving *moving = grow(&program->arena, program->moving, program->n_moving,
+                               &builder->moving_capacity, sizeof *moving);
+  if (!moving) return false;
+  program->moving = moving;
+  moving[program->n_moving] = (struct moving){command, arg, program->slots[slot].moving};
+  program->slots[slot].moving = program->n_moving++;
+  return true;
 }
 
 void builder_wait(struct builder *builder, int32_t command) {

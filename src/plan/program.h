@@ -26,6 +26,7 @@ struct slot {
   int32_t node; /* who made it, for reports and as the key of state */
   int32_t output; /* of the node; negative for scratch and state: their number within the node, as -1 - number */
   int32_t first, last; /* commands that write and read it, while it lives */
+  int32_t moving; /* of a fed or fetched one: the last of its arguments in program->moving; -1: none */
   size_t bytes, offset;
   const situ_tensor *constant;
   const void *initial; /* of state: what it begins as; NULL: it must be set before it is read */
@@ -50,6 +51,12 @@ struct plan_command {
   bool signal; /* a command of another queue waits for it */
   int32_t n_waits;
   const int32_t *waits; /* commands of other queues that must be done before */
+};
+
+/* An argument of a call that is fed or fetched, and so moves from run to run. */
+struct moving {
+  int32_t command, arg;
+  int32_t next; /* of the same slot; -1: none */
 };
 
 /* What a run gives back for a fetch. */
@@ -90,6 +97,8 @@ struct program {
   struct fetch *fetches;
   struct feed *feeds;
   struct lane *lanes;
+  struct moving *moving;
+  int32_t n_moving;
   int32_t n_slots, n_launches, n_commands, n_once, n_fetches, n_feeds, n_lanes;
   bool host_only; /* nothing but calls in the caller's thread */
 };

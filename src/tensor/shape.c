@@ -8,28 +8,25 @@
 
 static bool rank_is_legal(int rank) { return rank >= 0 && rank <= SITU_MAX_RANK; }
 
-/* The product of the dimensions, those of 0 counted as 1, so that strides cannot overflow either;
- * SITU_ANY if it is not known or passes 2^63 - 1. */
-static int64_t extent(const situ_shape *shape) {
+/* `size` times the product of the dimensions, those of 0 counted as 1, so that strides cannot
+ * overflow either; SITU_ANY if it is not known or passes 2^63 - 1. *empty: a dimension is 0. */
+static inline int64_t extent(const situ_shape *shape, int64_t size, bool *empty) {
   if (!rank_is_legal(shape->rank)) return SITU_ANY;
-  int64_t product = 1;
+  bool zero = false;
   for (int i = 0; i < shape->rank; i++) {
     const int64_t dim = shape->dim[i];
     if (dim < 0) return SITU_ANY;
-    if (dim && __builtin_mul_overflow(product, dim, &product)) return SITU_ANY;
+    zero |= dim == 0;
+    if (dim && __builtin_mul_overflow(size, dim, &size)) return SITU_ANY;
   }
-  return product;
-}
-
-static bool has_zero(const situ_shape *shape) {
-  for (int i = 0; i < shape->rank; i++)
-    if (!shape->dim[i]) return true;
-  return false;
+  *empty = zero;
+  return size;
 }
 
 int64_t situ_shape_count(situ_shape shape) {
-  const int64_t product = extent(&shape);
-  return product != SITU_ANY && has_zero(&shape) ? 0 : product;
+  bool empty = false;
+  const int64_t product = extent(&shape, 1, &empty);
+  return empty ? 0 : product;
 }
 
 bool shape_is_known(const situ_shape *shape) {
@@ -92,10 +89,11 @@ bool shape_broadcast(const situ_shape *a, const situ_shape *b, situ_shape *out) 
 }
 
 bool shape_bytes(situ_type type, const situ_shape *shape, size_t *bytes) {
-  const int64_t product = extent(shape), size = (int64_t)situ_type_size(type);
-  int64_t total = 0;
-  if (product == SITU_ANY || !size || __builtin_mul_overflow(product, size, &total)) return false;
-  *bytes = has_zero(shape) ? 0 : (size_t)total;
+  bool empty = false;
+  const int64_t size = (int64_t)situ_type_size(type);
+  const int64_t total = size ? extent(shape, size, &empty) : SITU_ANY;
+  if (total == SITU_ANY) return false;
+  *bytes = empty ? 0 : (size_t)total;
   return true;
 }
 
