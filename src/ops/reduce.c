@@ -12,6 +12,7 @@
 #include "kernel/types.h"
 
 KERNEL_TABLE(sum, NUMBER);
+KERNEL_TABLE(squares, REAL);
 KERNEL_TABLE(prod, NUMBER);
 KERNEL_TABLE(max, NUMBER);
 KERNEL_TABLE(min, NUMBER);
@@ -111,7 +112,8 @@ struct progress {
 
 /* The type of a kernel's results: sums and products of small types are computed in larger ones. */
 static situ_type result_type(const struct kernel *kernel, situ_type type) {
-  if (kernel != &sum_kernel && kernel != &prod_kernel) return type;
+  const bool wider = kernel == &sum_kernel || kernel == &squares_kernel || kernel == &prod_kernel;
+  if (!wider) return type;
   if (type == SITU_HALF) return SITU_FLOAT;
   return type == SITU_INT8 || type == SITU_UINT8 ? SITU_INT32 : type;
 }
@@ -134,6 +136,7 @@ static situ_status stage(struct progress *p, int64_t outer, int64_t length, int6
              ARG_INT(last ? p->divisor : -1), ARG_INT(items)));
   p->at = to;
   p->type = type;
+  if (p->kernel == &squares_kernel) p->kernel = &sum_kernel; /* what is squared is summed */
   return NULL;
 }
 
@@ -144,6 +147,13 @@ static situ_status reduce_run(struct progress *p, int64_t outer, int64_t length,
   for (; length > piece; length = (length - 1) / piece + 1)
     TRY(stage(p, outer, length, inner, piece, false));
   return stage(p, outer, length, inner, piece, last);
+}
+
+/* Brings the last result to the type of the output. */
+static situ_status finish(struct progress *p, int64_t n) {
+  const situ_type type = p->call->out[0].type;
+  if (p->type == type) return NULL;
+  return LAUNCH(p->call, &narrow_kernel, type, n, GRAIN, 0, p->at, ARG_OUT(p->call, 0), ARG_INT(n));
 }
 
 static situ_status record(struct call *call, const struct kernel *kernel, bool mean) {
@@ -172,9 +182,7 @@ static situ_status record(struct call *call, const struct kernel *kernel, bool m
   }
   /* Nothing to reduce is a reduction over a dimension of one element. */
   if (first == runs.count) TRY(reduce_run(&p, 1, 1, n, true));
-  if (p.type == call->out[0].type) return NULL;
-  return LAUNCH(call, &narrow_kernel, call->out[0].type, n, GRAIN, 0, p.at, ARG_OUT(call, 0),
-                ARG_INT(n));
+  return finish(&p, n);
 }
 
 static situ_status record_sum(struct call *call) { return record(call, &sum_kernel, false); }
@@ -184,6 +192,16 @@ static situ_status record_max(struct call *call) { return record(call, &max_kern
 static situ_status record_min(struct call *call) { return record(call, &min_kernel, false); }
 static situ_status record_all(struct call *call) { return record(call, &all_kernel, false); }
 static situ_status record_any(struct call *call) { return record(call, &any_kernel, false); }
+
+static situ_status record_l2_loss(struct call *call) {
+  struct progress p = {.call = call,
+                       .kernel = &squares_kernel,
+                       .type = call->in[0].type,
+                       .at = ARG_IN(call, 0),
+                       .divisor = 2};
+  TRY(reduce_run(&p, 1, situ_shape_count(call->in[0].shape), 1, true));
+  return finish(&p, 1);
+}
 
 /* ArgMax, ArgMin */
 
@@ -263,6 +281,16 @@ static const struct op rows[] = {
     REDUCTION(Min, min, "T", NUMBERS, "The smallest element"),
     REDUCTION(All, all, "bool", "", "Whether all are true"),
     REDUCTION(Any, any, "bool", "", "Whether any is true"),
+    {.name = "L2Loss",
+     .inputs = "t:T",
+     .outputs = "output:T",
+     .attrs = "T:{half float double}",
+     .python = "nn.l2_loss",
+     .doc = "Half the sum of the squares of all elements.",
+     .samples = "[3,4]; [9000]; []; [0]",
+     .devices = EVERYWHERE,
+     .shape = op_scalar_shape,
+     .record = record_l2_loss},
     {.name = "ArgMax",
      .inputs = "input:T dimension:Tidx",
      .outputs = "output:output_type",

@@ -18,12 +18,23 @@
 #define A C
 #define IDENTITY ((A)0)
 #define TWO(a, b) ((a) + (b))
+#define LOAD(v) ((A)(v))
 #include "ops/reduction.cl"
+
+#if T_IS_REAL
+#define REDUCER squares
+#define A C
+#define IDENTITY ((A)0)
+#define TWO(a, b) ((a) + (b))
+#define LOAD(v) ((A)(v) * (A)(v))
+#include "ops/reduction.cl"
+#endif
 
 #define REDUCER prod
 #define A C
 #define IDENTITY ((A)1)
 #define TWO(a, b) ((a) * (b))
+#define LOAD(v) ((A)(v))
 #include "ops/reduction.cl"
 
 #if T_IS_REAL
@@ -42,12 +53,14 @@
 #define A T
 #define IDENTITY LOWEST
 #define TWO(a, b) ((a) > (b) || (a) != (a) ? (a) : (b))
+#define LOAD(v) ((A)(v))
 #include "ops/reduction.cl"
 
 #define REDUCER min
 #define A T
 #define IDENTITY HIGHEST
 #define TWO(a, b) ((a) < (b) || (a) != (a) ? (a) : (b))
+#define LOAD(v) ((A)(v))
 #include "ops/reduction.cl"
 
 /* The result of a wider type, in the element type. */
@@ -87,12 +100,14 @@ PLACE(argmin_i64, i64, <)
 #define A T
 #define IDENTITY ((A)1)
 #define TWO(a, b) ((A)((a) & (b)))
+#define LOAD(v) ((A)(v))
 #include "ops/reduction.cl"
 
 #define REDUCER any
 #define A T
 #define IDENTITY ((A)0)
 #define TWO(a, b) ((A)((a) | (b)))
+#define LOAD(v) ((A)(v))
 #include "ops/reduction.cl"
 #endif
 

@@ -4,6 +4,7 @@
  *   A          the type of the result, and to compute in
  *   IDENTITY   the result of no elements
  *   TWO(a, b)  the result of two
+ *   LOAD(v)    what an element counts for
  *
  * x has [outer][length][inner] elements, y [outer][pieces][inner]: each element of y is the result
  * of a piece of the middle dimension, `piece` elements long (the last one may be shorter), divided
@@ -22,7 +23,7 @@ REDUCE_KERNEL(REDUCER) {
   const i64 rows = length - first < piece ? length - first : piece;
   const i64 start = (unit / pieces * length + first) * inner + i % inner;
   A result = IDENTITY;
-  for (i64 r = 0; r < rows; r++) result = TWO(result, (A)x[start + r * inner]);
+  for (i64 r = 0; r < rows; r++) result = TWO(result, LOAD(x[start + r * inner]));
   y[i] = divisor < 0 ? result : REDUCE_SHARE(result, divisor);
 }
 #undef REDUCE_KERNEL
@@ -38,14 +39,14 @@ CLONES static void REDUCE_NAME(columns)(const T *x, i64 step, i64 rows, i64 widt
     const T *a = x + r * step, *b = a + step, *c = b + step, *d = c + step;
     const T *e = d + step, *f = e + step, *g = f + step, *h = g + step;
     INDEPENDENT for (i64 w = 0; w < width; w++) {
-      const A ab = TWO((A)a[w], (A)b[w]), cd = TWO((A)c[w], (A)d[w]), ad = TWO(ab, cd);
-      const A ef = TWO((A)e[w], (A)f[w]), gh = TWO((A)g[w], (A)h[w]), eh = TWO(ef, gh);
+      const A ab = TWO(LOAD(a[w]), LOAD(b[w])), cd = TWO(LOAD(c[w]), LOAD(d[w])), ad = TWO(ab, cd);
+      const A ef = TWO(LOAD(e[w]), LOAD(f[w])), gh = TWO(LOAD(g[w]), LOAD(h[w])), eh = TWO(ef, gh);
       const A ah = TWO(ad, eh);
       result[w] = TWO(result[w], ah);
     }
   }
   for (; r < rows; r++)
-    INDEPENDENT for (i64 w = 0; w < width; w++) result[w] = TWO(result[w], (A)x[r * step + w]);
+    INDEPENDENT for (i64 w = 0; w < width; w++) result[w] = TWO(result[w], LOAD(x[r * step + w]));
 }
 
 /* The results of `count` elements that lie in one piece, for `inner` columns: as many rows as make a
@@ -56,7 +57,7 @@ static void REDUCE_NAME(run)(const T *x, i64 count, i64 inner, A *result) {
   const i64 width = inner * fold, rows = count / width;
   REDUCE_NAME(columns)(x, width, rows, width, result);
   for (i64 w = 0; w < count - rows * width; w++)
-    result[w] = TWO(result[w], (A)x[rows * width + w]);
+    result[w] = TWO(result[w], LOAD(x[rows * width + w]));
   for (i64 s = fold / 2; s > 0; s /= 2)
     for (i64 w = 0; w < s * inner; w++) result[w] = TWO(result[w], result[w + s * inner]);
 }
@@ -67,7 +68,7 @@ static void REDUCE_NAME(unit)(const T *x, i64 rows, i64 inner, i64 column, i64 w
     REDUCE_NAME(columns)(x + column, inner, rows, width, result);
   } else if (inner == 1 && rows < REDUCE_FOLD) {
     result[0] = IDENTITY;
-    for (i64 r = 0; r < rows; r++) result[0] = TWO(result[0], (A)x[r]);
+    for (i64 r = 0; r < rows; r++) result[0] = TWO(result[0], LOAD(x[r]));
   } else {
     REDUCE_NAME(run)(x, rows * inner, inner, result);
     for (i64 w = 0; w < width && column > 0; w++) result[w] = result[column + w];
@@ -101,3 +102,4 @@ static situ_status REDUCE_PLAIN(REDUCER, T_NAME)(const union arg *args, int64_t 
 #undef A
 #undef IDENTITY
 #undef TWO
+#undef LOAD

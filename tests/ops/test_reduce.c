@@ -167,6 +167,23 @@ static void of_nothing(void **state) {
   situ_tensor_release(axes);
 }
 
+static void half_the_squares(void **state) {
+  (void)state;
+  static const int64_t sizes[] = {0, 1, 100, 9000, 100000};
+  for (int i = 0; i < 5; i++)
+    for (int t = 0; t < 3; t++) {
+      if (types[t] == SITU_HALF && sizes[i] > 9000) continue;
+      situ_tensor *in = apply_numbers(types[t], SITU_SHAPE(sizes[i]), 2);
+      situ_tensor *out = apply1("L2Loss", NULL, in);
+      double want = 0;
+      for (int64_t k = 0; k < sizes[i]; k++) want += apply_get(in, k) * apply_get(in, k) / 2;
+      assert_int_equal(situ_tensor_shape(out).rank, 0);
+      assert_true(fabs(apply_get(out, 0) - want) <= tolerance(types[t], want));
+      situ_tensor_release(in);
+      situ_tensor_release(out);
+    }
+}
+
 /* Rounding errors stay below those of summing pairs of pairs of pairs. */
 static void sums_are_exact_enough(void **state) {
   (void)state;
@@ -284,6 +301,7 @@ int main(void) {
       cmocka_unit_test(bits_do_not_depend_on_threads),
       cmocka_unit_test(places),
       cmocka_unit_test(wrong_axes),
+      cmocka_unit_test(half_the_squares),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * nn.c: softmax and its logarithm. */
+#include "ops/ops.h"
+#include "tensor/shape.h"
+
+#define KERNELS "ops/nn.cl"
+#include "kernel/types.h"
+
+KERNEL_TABLE(softmax, REAL);
+KERNEL_TABLE(log_softmax, REAL);
+
+enum { ROW_GRAIN = 8192, ROW_FLOPS = 20 };
+
+static situ_status row_shape(struct call *call) {
+  const situ_shape *in = &call->in[0].shape;
+  if (in->rank == 0) return INVALID("Shape must be at least rank 1 but is rank 0");
+  return op_same_shape(call);
+}
+
+static situ_status record_rows(struct call *call, const struct kernel *kernel) {
+  const situ_shape *in = &call->in[0].shape;
+  const int64_t width = in->dim[in->rank - 1], n = situ_shape_count(*in);
+  if (!n) return NULL;
+  return LAUNCH(call, kernel, call->in[0].type, n / width, max_i64(1, ROW_GRAIN / width),
+                ROW_FLOPS * (double)n, ARG_IN(call, 0), ARG_OUT(call, 0), ARG_INT(width),
+                ARG_INT(n / width));
+}
+
+static situ_status record_softmax(struct call *call) { return record_rows(call, &softmax_kernel); }
+
+static situ_status record_log_softmax(struct call *call) {
+  return record_rows(call, &log_softmax_kernel);
+}
+
+static const struct op rows[] = {
+    {.name = "Softmax",
+     .inputs = "logits:T",
+     .outputs = "softmax:T",
+     .attrs = "T:{half float double}",
+     .python = "nn.softmax math.softmax",
+     .doc = "exp(x) / sum(exp(x)) along the last dimension.",
+     .samples = "[3,4]; [5]; [2,3,40]; [2,1]; [0,3]; [4,100]",
+     .devices = EVERYWHERE,
+     .flags = OP_INPLACE,
+     .shape = row_shape,
+     .record = record_softmax},
+    {.name = "LogSoftmax",
+     .inputs = "logits:T",
+     .outputs = "logsoftmax:T",
+     .attrs = "T:{half float double}",
+     .python = "nn.log_softmax math.log_softmax",
+     .doc = "x - log(sum(exp(x))) along the last dimension.",
+     .samples = "[3,4]; [5]; [2,3,40]; [2,1]; [0,3]; [4,100]",
+     .devices = EVERYWHERE,
+     .flags = OP_INPLACE,
+     .shape = row_shape,
+     .record = record_log_softmax},
+};
+
+OP_FAMILY(nn, rows);
