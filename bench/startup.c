@@ -17,12 +17,11 @@
 #include "support/bench.h"
 
 /* The functions that a first program calls, found by name. */
-#define CALLS(X)                                                                \
-  X(situ_devices_count)                                                         \
-  X(situ_graph_create)                                                          \
-  X(situ_placeholder)                                                           \
-  X(situ_tensor_create) X(situ_emit) X(situ_session_create) X(situ_session_run) \
-      X(situ_tensor_data)
+#define CALLS(X)        \
+  X(situ_devices_count) \
+  X(situ_graph_create)  \
+  X(situ_placeholder)   \
+  X(situ_tensor_create) X(situ_emit) X(situ_session_create) X(situ_session_run) X(situ_tensor_data)
 
 struct calls {
 #define FIELD(name) __typeof__(name) *name;

@@ -9,7 +9,8 @@
 extern "C" {
 #endif
 
-/* An op as its row says it; the grammar of the texts is that of src/schema/schema.h. Static data. */
+/* An op as its row says it; the grammar of the texts is that of src/schema/schema.h. Static data.
+ */
 typedef struct situ_op {
   const char *name, *family;
   const char *inputs, *outputs, *attrs;

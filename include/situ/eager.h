@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * eager.h: running ops at once, without a graph.
  *
- * An op runs on the device that is asked for, else where graphs would place it: GPU:0 before CPU:0. Inputs may live on any
- * device; outputs stay on the device that computed them. The first call with some op, types and shapes compiles it; later
- * ones only execute.
+ * An op runs on the device that is asked for, else where graphs would place it: GPU:0 before CPU:0.
+ * Inputs may live on any device; outputs stay on the device that computed them. The first call with
+ * some op, types and shapes compiles it; later ones only execute.
  */
 #ifndef SITU_EAGER_H
 #define SITU_EAGER_H
@@ -18,8 +18,9 @@ extern "C" {
 /* What eager calls share: devices, options, compiled ops. May be used from every thread. */
 typedef struct situ_eager situ_eager;
 
-/* Makes one; `config` (may be NULL) as for a session: log_device_placement prints "Executing op MatMul in device ..." for
- * the first of equal calls, allow_soft_placement lets a device that cannot run the op stand for another. */
+/* Makes one; `config` (may be NULL) as for a session: log_device_placement prints "Executing op
+ * MatMul in device ..." for the first of equal calls, allow_soft_placement lets a device that
+ * cannot run the op stand for another. */
 SITU_API situ_status situ_eager_create(const situ_config *config, situ_eager **out) SITU_MUST_USE;
 
 /* Frees it; NULL may be released. */
@@ -31,8 +32,8 @@ SITU_API void situ_eager_set_soft(situ_eager *eager, bool on);
 
 /* A call. */
 typedef struct situ_call {
-  int op;             /* its number in the catalogue */
-  const char *device; /* "/gpu:1"; NULL or "" for none */
+  int op;                     /* its number in the catalogue */
+  const char *device;         /* "/gpu:1"; NULL or "" for none */
   situ_tensor *const *inputs; /* borrowed */
   int n_inputs;
   const situ_attr *attrs;
@@ -40,11 +41,11 @@ typedef struct situ_call {
 } situ_call;
 
 /* Runs an op. `outputs` has room for `capacity` tensors; *count gets how many there are. */
-SITU_API situ_status situ_eager_run(situ_eager *eager, const situ_call *call,
-                                    situ_tensor **outputs, int capacity,
-                                    int *count) SITU_MUST_USE;
+SITU_API situ_status situ_eager_run(situ_eager *eager, const situ_call *call, situ_tensor **outputs,
+                                    int capacity, int *count) SITU_MUST_USE;
 
-/* A tensor with the same elements on another device ("/cpu:0"), or the same tensor if it is there. */
+/* A tensor with the same elements on another device ("/cpu:0"), or the same tensor if it is there.
+ */
 SITU_API situ_status situ_eager_copy(situ_eager *eager, situ_tensor *tensor, const char *device,
                                      situ_tensor **out) SITU_MUST_USE;
 

@@ -2,8 +2,9 @@
  * graph.h: building a graph of operations.
  *
  * A graph only grows. Adding a node never fails by itself: the first error is kept and returned by
- * situ_graph_status and by everything that runs the graph; values made after it are invalid and may be passed on
- * safely. A graph is not thread-safe while it is being built; afterwards many threads may run it.
+ * situ_graph_status and by everything that runs the graph; values made after it are invalid and may
+ * be passed on safely. A graph is not thread-safe while it is being built; afterwards many threads
+ * may run it.
  */
 #ifndef SITU_GRAPH_H
 #define SITU_GRAPH_H
@@ -16,7 +17,8 @@ extern "C" {
 
 typedef struct situ_graph situ_graph;
 
-/* An output of a node: a plain value, borrowed from its graph. `node` is negative for an invalid one. */
+/* An output of a node: a plain value, borrowed from its graph. `node` is negative for an invalid
+ * one. */
 typedef struct situ_value {
   situ_graph *graph;
   int32_t node;
@@ -41,7 +43,8 @@ typedef enum situ_attr_kind {
 #undef SITU_ATTR_ENUM
 } situ_attr_kind;
 
-/* An attribute of an operation; made by the functions below. What it points to is copied or retained by the graph. */
+/* An attribute of an operation; made by the functions below. What it points to is copied or
+ * retained by the graph. */
 typedef struct situ_attr {
   const char *name;
   situ_attr_kind kind;
@@ -75,8 +78,8 @@ SITU_API void situ_graph_release(situ_graph *graph);
 /* A copy of the first error, or NULL. */
 SITU_API situ_status situ_graph_status(const situ_graph *graph) SITU_MUST_USE;
 
-/* Nodes added between push and pop ask for this device. Scopes nest: what the inner one leaves open comes from the
- * outer one; NULL hides the outer scopes, "" changes nothing. */
+/* Nodes added between push and pop ask for this device. Scopes nest: what the inner one leaves open
+ * comes from the outer one; NULL hides the outer scopes, "" changes nothing. */
 SITU_API void situ_device_push(situ_graph *graph, const char *device);
 SITU_API void situ_device_pop(situ_graph *graph);
 
@@ -88,11 +91,13 @@ SITU_API void situ_name_pop(situ_graph *graph);
 SITU_API void situ_control_push(situ_graph *graph, const situ_value *values, int count);
 SITU_API void situ_control_pop(situ_graph *graph);
 
-/* Nodes added between push and pop are placed with the node of `value`; device scopes outside are hidden. */
+/* Nodes added between push and pop are placed with the node of `value`; device scopes outside are
+ * hidden. */
 SITU_API void situ_colocate_push(situ_graph *graph, situ_value value);
 SITU_API void situ_colocate_pop(situ_graph *graph);
 
-/* Adds a node and returns its first output. `name` may be NULL: then the op's. Names are made unique ("MatMul_1"). */
+/* Adds a node and returns its first output. `name` may be NULL: then the op's. Names are made
+ * unique ("MatMul_1"). */
 SITU_API situ_value situ_emit(situ_graph *graph, const char *op, const char *name,
                               const situ_value *inputs, int n_inputs, const situ_attr *attrs,
                               int n_attrs);
@@ -125,7 +130,8 @@ SITU_API situ_value situ_placeholder(situ_graph *graph, const char *name, situ_t
 /* Whether the value belongs to a graph and names an output of a node of it. */
 SITU_API bool situ_value_valid(situ_value value);
 
-/* What is known of a value: name of its node, its op, element type, shape as far as known. Texts are borrowed. */
+/* What is known of a value: name of its node, its op, element type, shape as far as known. Texts
+ * are borrowed. */
 SITU_API const char *situ_value_name(situ_value value);
 SITU_API const char *situ_value_op(situ_value value);
 SITU_API situ_type situ_value_type(situ_value value);
@@ -134,14 +140,16 @@ SITU_API situ_shape situ_value_shape(situ_value value);
 /* The device that was asked for, in canonical form; "" for none. Borrowed. */
 SITU_API const char *situ_value_device(situ_value value);
 
-/* The number of nodes, and the first output of node 0 <= index < count (output -1 where a node has none). */
+/* The number of nodes, and the first output of node 0 <= index < count (output -1 where a node has
+ * none). */
 SITU_API int situ_graph_count(const situ_graph *graph);
 SITU_API situ_value situ_graph_node(situ_graph *graph, int index);
 
 /* The value of "name" or "name:1"; an invalid value if there is none. */
 SITU_API situ_value situ_graph_find(situ_graph *graph, const char *name);
 
-/* Reads a graph from text: a GraphDef in protobuf's text form, or the same as JSON. Nodes may stand in any order. */
+/* Reads a graph from text: a GraphDef in protobuf's text form, or the same as JSON. Nodes may stand
+ * in any order. */
 SITU_API situ_status situ_graph_load(const char *text, size_t length,
                                      situ_graph **out) SITU_MUST_USE;
 

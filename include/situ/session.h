@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * session.h: running a graph.
  *
- * The first run places the whole graph and makes a program for what is fetched and fed; later runs with the same
- * fetches, feeds and shapes only execute it. Several threads may run one session. A run that fails leaves the session
- * usable.
+ * The first run places the whole graph and makes a program for what is fetched and fed; later runs
+ * with the same fetches, feeds and shapes only execute it. Several threads may run one session. A
+ * run that fails leaves the session usable.
  */
 #ifndef SITU_SESSION_H
 #define SITU_SESSION_H
@@ -45,8 +45,9 @@ SITU_API void situ_session_release(situ_session *session);
 /* Frees what the session holds on its devices; running it afterwards is an error. */
 SITU_API situ_status situ_session_close(situ_session *session) SITU_MUST_USE;
 
-/* Computes values. `results` has n_fetches elements; each gets a tensor in host memory that the caller releases. On
- * failure all of them are NULL. A fetch of a node without outputs runs the node and gives NULL. */
+/* Computes values. `results` has n_fetches elements; each gets a tensor in host memory that the
+ * caller releases. On failure all of them are NULL. A fetch of a node without outputs runs the node
+ * and gives NULL. */
 SITU_API situ_status situ_session_run(situ_session *session, const situ_feed *feeds, int n_feeds,
                                       const situ_value *fetches, int n_fetches,
                                       situ_tensor **results) SITU_MUST_USE;
@@ -82,8 +83,9 @@ typedef struct situ_need {
 /* The plan of a run, made without running anything. */
 typedef struct situ_plan situ_plan;
 
-/* Places the graph and plans a run of these fetches. The shapes of fed values come from `feeds`, whose tensors may be NULL
- * where the graph knows the shape; no fetches: all nodes that nobody reads. */
+/* Places the graph and plans a run of these fetches. The shapes of fed values come from `feeds`,
+ * whose tensors may be NULL where the graph knows the shape; no fetches: all nodes that nobody
+ * reads. */
 SITU_API situ_status situ_plan_create(situ_session *session, const situ_feed *feeds, int n_feeds,
                                       const situ_value *fetches, int n_fetches,
                                       situ_plan **out) SITU_MUST_USE;

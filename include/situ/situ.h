@@ -10,12 +10,13 @@
  *   catalog.h  what ops there are
  *   ops.h      a function for each op, made from the catalogue
  *
- * Ownership. Functions called create, and every `**out` or `results`, give a reference that the caller gives back with the
- * matching release. Arguments are borrowed: a callee that keeps one retains it. Everything else that is returned is
- * borrowed from what it was asked of. NULL may be released.
+ * Ownership. Functions called create, and every `**out` or `results`, give a reference that the
+ * caller gives back with the matching release. Arguments are borrowed: a callee that keeps one
+ * retains it. Everything else that is returned is borrowed from what it was asked of. NULL may be
+ * released.
  *
- * Threads. Statuses, tensors, devices and sessions may be used from every thread; a graph from one at a time while it is
- * being built.
+ * Threads. Statuses, tensors, devices and sessions may be used from every thread; a graph from one
+ * at a time while it is being built.
  */
 #ifndef SITU_SITU_H
 #define SITU_SITU_H

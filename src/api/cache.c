@@ -112,7 +112,8 @@ situ_status cache_enter(struct situ_session *session, const struct plan_request 
 
 void cache_leave(struct cached *cached) { cached->active--; }
 
-/* Asked by a device that runs out of memory. The lock may be held by whoever asks: then we have nothing to give. */
+/* Asked by a device that runs out of memory. The lock may be held by whoever asks: then we have
+ * nothing to give. */
 static uint64_t give_idle(void *context, uint64_t bytes) {
   (void)bytes;
   struct situ_session *session = context;
@@ -137,8 +138,8 @@ static situ_status listen(struct situ_session *session, const struct program *pr
   return NULL;
 }
 
-situ_status cache_take(struct situ_session *session, struct cached *cached,
-                       situ_tensor *const *fed, struct frame **out) {
+situ_status cache_take(struct situ_session *session, struct cached *cached, situ_tensor *const *fed,
+                       struct frame **out) {
   pthread_mutex_lock(&session->lock);
   struct frame *frame = cached->idle;
   if (frame) cached->idle = frame->next;

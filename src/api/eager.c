@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * eager.c: runs ops at once: a call is a graph of one node, compiled on first use and found again by what makes it up. */
+ * eager.c: runs ops at once: a call is a graph of one node, compiled on first use and found again
+ * by what makes it up. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -124,8 +125,8 @@ situ_status situ_eager_run(situ_eager *eager, const situ_call *call, situ_tensor
   if (status) return status;
   const int n = recipe->program->n_fetches;
   if (n > capacity) {
-    status = INVALID("%s has %d outputs, but there is room for %d.",
-                     schema_get(call->op)->op->name, n, capacity);
+    status = INVALID("%s has %d outputs, but there is room for %d.", schema_get(call->op)->op->name,
+                     n, capacity);
   } else {
     memset(outputs, 0, sizeof *outputs * (size_t)n);
     *count = n;
@@ -146,8 +147,7 @@ static situ_status find_device(const situ_eager *eager, const char *name, struct
 
 situ_status situ_eager_copy(situ_eager *eager, situ_tensor *tensor, const char *device,
                             situ_tensor **out) {
-  if (!eager || !tensor || !device || !out)
-    return INVALID("situ_eager_copy: an argument is NULL.");
+  if (!eager || !tensor || !device || !out) return INVALID("situ_eager_copy: an argument is NULL.");
   struct device *to = NULL;
   TRY(find_device(eager, device, &to));
   const bool is_host = !tensor->buffer->device;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * plan.c: the public view of a plan: where everything goes and what it needs, before anything runs. */
+ * plan.c: the public view of a plan: where everything goes and what it needs, before anything runs.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,12 +27,12 @@ static situ_status show_placement(const struct situ_session *session, situ_plan 
     const struct node *node = graph->nodes[i];
     struct text cause = {0};
     place_explain(&session->placement, i, &cause);
-    plan->placed[i] = (situ_placed){
-        .node = keep(plan, node->name),
-        .op = node->schema->op->name,
-        .requested = keep(plan, node->spec ? graph->specs[node->spec].written : ""),
-        .assigned = session->devices->devices[session->placement.device[i]]->full,
-        .cause = keep(plan, text_get(&cause))};
+    plan->placed[i] =
+        (situ_placed){.node = keep(plan, node->name),
+                      .op = node->schema->op->name,
+                      .requested = keep(plan, node->spec ? graph->specs[node->spec].written : ""),
+                      .assigned = session->devices->devices[session->placement.device[i]]->full,
+                      .cause = keep(plan, text_get(&cause))};
     text_free(&cause);
   }
   plan->n_placed = graph->n_nodes;
@@ -171,10 +172,8 @@ situ_status situ_plan_create(situ_session *session, const situ_feed *feeds, int 
   pthread_mutex_lock(&session->lock);
   situ_status status = session_place(session);
   request.placement = session->placement.device;
-  if (!status)
-    status = find_feeds(session->graph, feeds, n_feeds, &scratch, &request);
-  if (!status)
-    status = find_fetches(session->graph, fetches, n_fetches, &scratch, &request);
+  if (!status) status = find_feeds(session->graph, feeds, n_feeds, &scratch, &request);
+  if (!status) status = find_fetches(session->graph, fetches, n_fetches, &scratch, &request);
   if (!status) status = make(session, &request, plan);
   pthread_mutex_unlock(&session->lock);
   arena_free(&scratch);

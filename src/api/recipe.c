@@ -122,8 +122,8 @@ static situ_status build(struct recipe *recipe, const situ_call *call) {
     return NO_MEMORY();
   }
   for (int i = 0; i < call->n_inputs; i++)
-    inputs[i] = situ_placeholder(recipe->graph, "input", call->inputs[i]->type,
-                                 call->inputs[i]->shape);
+    inputs[i] =
+        situ_placeholder(recipe->graph, "input", call->inputs[i]->type, call->inputs[i]->shape);
   if (call->device && *call->device) situ_device_push(recipe->graph, call->device);
   situ_emit(recipe->graph, schema_get(call->op)->op->name, NULL, inputs, call->n_inputs,
             call->attrs, call->n_attrs);

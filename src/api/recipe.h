@@ -8,8 +8,8 @@
 #include "plan/plan.h"
 #include "situ/eager.h"
 
-/* What makes a call what it is: op, device, types, shapes, places, attributes, and the values of inputs that shapes depend
- * on. */
+/* What makes a call what it is: op, device, types, shapes, places, attributes, and the values of
+ * inputs that shapes depend on. */
 struct recipe_key {
   uint64_t hash;
   size_t length, capacity;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * session.c: the public session: checks what it is given, places the graph once, and runs programs. */
+ * session.c: the public session: checks what it is given, places the graph once, and runs programs.
+ */
 #include "api/session.h"
 
 #include <stdlib.h>
@@ -83,9 +84,9 @@ situ_status situ_session_close(situ_session *session) {
   pthread_mutex_lock(&session->lock);
   const int32_t active = count_active(session);
   if (active) {
-    status = situ_status_create(SITU_FAILED_PRECONDITION,
-                                "The session cannot be closed while %d run(s) are under way.",
-                                active);
+    status =
+        situ_status_create(SITU_FAILED_PRECONDITION,
+                           "The session cannot be closed while %d run(s) are under way.", active);
   } else {
     session->closed = true;
     drop_programs(session);
@@ -104,8 +105,7 @@ situ_status session_place(struct situ_session *session) {
       .soft = session->soft,
       .previous = session->placed > 0 ? session->placement.device : NULL,
       .n_previous = session->placed > 0 ? session->placed : 0};
-  const situ_status status =
-      place_graph(graph, session->devices, &options, &arena, &placement);
+  const situ_status status = place_graph(graph, session->devices, &options, &arena, &placement);
   if (status) {
     arena_free(&arena);
     return status;
@@ -121,7 +121,8 @@ situ_status session_place(struct situ_session *session) {
 /* What a run is asked for, in the planner's words. */
 struct asked {
   struct plan_feed few_feeds[8], *feeds;
-  situ_tensor *few_tensors[8], **tensors; /* borrowed from the caller, but for those computed here */
+  situ_tensor *few_tensors[8],
+      **tensors; /* borrowed from the caller, but for those computed here */
   struct edge few_fetches[8], *fetches;
   int32_t n_feeds, n_fetches;
   struct arena arena;
@@ -177,19 +178,18 @@ static situ_status ask_feeds(struct situ_session *session, const situ_feed *feed
                        edge.output);
     const struct output *output = &session->graph->nodes[edge.node]->outputs[edge.output];
     out->tensors[i] = feeds[i].tensor;
-    out->feeds[i] = (struct plan_feed){
-        .edge = edge,
-        .type = output->type,
-        .shape = feeds[i].tensor ? feeds[i].tensor->shape : output->shape,
-        .tensor = feeds[i].tensor};
+    out->feeds[i] =
+        (struct plan_feed){.edge = edge,
+                           .type = output->type,
+                           .shape = feeds[i].tensor ? feeds[i].tensor->shape : output->shape,
+                           .tensor = feeds[i].tensor};
   }
   out->n_feeds = n;
   return NULL;
 }
 
 static situ_status ask(struct situ_session *session, const situ_feed *feeds, int n_feeds,
-                       const situ_value *fetches, int n_fetches, bool may_lack,
-                       struct asked *out) {
+                       const situ_value *fetches, int n_fetches, bool may_lack, struct asked *out) {
   TRY(situ_graph_status(session->graph));
   if (n_feeds < 0 || n_fetches < 0 || (n_feeds && !feeds) || (n_fetches && !fetches))
     return INVALID("A run needs %d feeds and %d fetches, but an array of them is NULL.", n_feeds,
@@ -225,8 +225,7 @@ static situ_status enter(struct situ_session *session, const struct asked *asked
   situ_status status = NULL;
   pthread_mutex_lock(&session->lock);
   if (session->closed)
-    status = situ_status_create(SITU_FAILED_PRECONDITION,
-                                "Attempted to use a closed Session.");
+    status = situ_status_create(SITU_FAILED_PRECONDITION, "Attempted to use a closed Session.");
   if (!status) status = session_place(session);
   if (!status) {
     const struct plan_request request = plan_request(session, asked);
@@ -245,7 +244,8 @@ static void leave(struct situ_session *session, struct cached *cached) {
 static situ_status run_asked(struct situ_session *session, const struct asked *asked,
                              situ_tensor **results);
 
-/* The value that the plan lacks, and every stateful one behind it, so that these are drawn once in the step. */
+/* The value that the plan lacks, and every stateful one behind it, so that these are drawn once in
+ * the step. */
 static situ_status missing_values(const struct situ_session *session, const struct asked *asked,
                                   struct edge need, struct asked *out) {
   const struct situ_graph *graph = session->graph;
@@ -295,7 +295,8 @@ static situ_status feed_missing(const struct situ_session *session, const struct
   return NULL;
 }
 
-/* A shape depends on a value that only running gives: runs what makes the value, then plans and runs the rest. */
+/* A shape depends on a value that only running gives: runs what makes the value, then plans and
+ * runs the rest. */
 static situ_status run_in_parts(struct situ_session *session, const struct asked *asked,
                                 struct edge need, situ_tensor **results) {
   struct asked missing = {0}, rest = {0};

@@ -41,20 +41,21 @@ struct situ_session {
 /* Places the graph if it has grown since; called with the lock. */
 situ_status session_place(struct situ_session *session) SITU_MUST_USE;
 
-/* A program for these fetches and feeds, made if there is none; called with the lock. The caller gives it back with
- * cache_leave. *need as in plan_make. */
+/* A program for these fetches and feeds, made if there is none; called with the lock. The caller
+ * gives it back with cache_leave. *need as in plan_make. */
 situ_status cache_enter(struct situ_session *session, const struct plan_request *request,
                         struct cached **out, struct edge *need) SITU_MUST_USE;
 void cache_leave(struct cached *cached);
 
 /* An idle frame of a program, or a new one; called without the lock. */
-situ_status cache_take(struct situ_session *session, struct cached *cached,
-                       situ_tensor *const *fed, struct frame **out) SITU_MUST_USE;
+situ_status cache_take(struct situ_session *session, struct cached *cached, situ_tensor *const *fed,
+                       struct frame **out) SITU_MUST_USE;
 
 /* Lets the frame idle, or, when it is broken, go. */
 void cache_give(struct situ_session *session, struct cached *cached, struct frame *frame);
 
-/* Frees idle frames that hold memory of a device (all with NULL); returns the bytes. Called with the lock. */
+/* Frees idle frames that hold memory of a device (all with NULL); returns the bytes. Called with
+ * the lock. */
 uint64_t cache_drop_idle(struct situ_session *session, const struct device *device);
 
 /* Frees all programs; nobody runs one. Called with the lock. */

@@ -63,8 +63,7 @@ static situ_status make_block(struct frame *frame, int32_t number) {
     }
   }
   TRY(device_open(device));
-  const situ_status status =
-      buffer_device(device, lane->block_bytes, &tag, &frame->blocks[number]);
+  const situ_status status = buffer_device(device, lane->block_bytes, &tag, &frame->blocks[number]);
   if (!status) return NULL;
   return status_at_node(explain(program, lane, status), tag.op);
 }
@@ -80,8 +79,7 @@ static situ_status place_slot(struct frame *frame, struct state *state, int32_t 
   struct span *span = &frame->slots[number];
   if (slot->kind == SLOT_BLOCK) {
     const struct buffer *block = block_of(frame, slot->device);
-    if (block)
-      *span = (struct span){block->span.region, block->span.offset + slot->offset};
+    if (block) *span = (struct span){block->span.region, block->span.offset + slot->offset};
   } else if (slot->kind == SLOT_CONSTANT) {
     *span = slot->constant->buffer->span;
   } else if (slot->kind == SLOT_STATE) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * frame.h: a program with addresses: everything a run needs, made once, so that a run allocates nothing.
+ * frame.h: a program with addresses: everything a run needs, made once, so that a run allocates
+ * nothing.
  *
- * A frame serves one run at a time; runs at the same time use several. Between runs it keeps its memory, but gives it
- * back when a device runs out.
+ * A frame serves one run at a time; runs at the same time use several. Between runs it keeps its
+ * memory, but gives it back when a device runs out.
  */
 #ifndef SITU_EXEC_FRAME_H
 #define SITU_EXEC_FRAME_H
@@ -27,8 +28,9 @@ struct frame {
   struct buffer **blocks; /* per lane */
   struct bound **calls;   /* per command; NULL where it is no call */
   uint64_t *marks;        /* per command, where it signals */
-  situ_tensor **results; /* per fetch: what the last run gave, to be used again when nobody else has it */
-  struct held_state *states;  /* variables that a run needs or sets */
+  situ_tensor *
+      *results; /* per fetch: what the last run gave, to be used again when nobody else has it */
+  struct held_state *states; /* variables that a run needs or sets */
   int32_t n_states;
   _Atomic(situ_status) error; /* of a kernel in this run */
   bool warm;                  /* constants are computed */
@@ -48,8 +50,8 @@ void frame_destroy(struct frame *frame);
 /* Bytes of device memory that the frame holds. */
 uint64_t frame_device_bytes(const struct frame *frame);
 
-/* Runs the program: `fed` has one tensor per feed, on the device that the program expects; `results` gets one tensor per fetch (NULL for a node
- * without outputs). */
+/* Runs the program: `fed` has one tensor per feed, on the device that the program expects;
+ * `results` gets one tensor per fetch (NULL for a node without outputs). */
 situ_status frame_run(struct frame *frame, situ_tensor *const *fed,
                       situ_tensor **results) SITU_MUST_USE;
 

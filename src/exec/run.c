@@ -39,7 +39,8 @@ static bool is_ours(const situ_tensor *tensor) {
          __atomic_load_n(&tensor->buffer->references, __ATOMIC_ACQUIRE) == 1;
 }
 
-/* Memory for results that commands write; what an earlier run gave is used again when it has come back. */
+/* Memory for results that commands write; what an earlier run gave is used again when it has come
+ * back. */
 static situ_status make_results(struct frame *frame) {
   const struct program *program = frame->program;
   for (int32_t i = 0; i < program->n_fetches; i++) {
@@ -53,7 +54,8 @@ static situ_status make_results(struct frame *frame) {
   return NULL;
 }
 
-/* Waits until the commands of other queues that a command needs are done, as cheaply as their back ends allow. */
+/* Waits until the commands of other queues that a command needs are done, as cheaply as their back
+ * ends allow. */
 static situ_status wait_for(struct frame *frame, const struct plan_command *command) {
   const struct program *program = frame->program;
   struct device *device = device_of(frame, command->device);
@@ -106,7 +108,8 @@ static const char *node_name(const struct frame *frame, int32_t index) {
   return frame->program->graph->nodes[frame->program->commands[index].node]->name;
 }
 
-/* Waits for everything that was queued; nothing of the frame is in use afterwards, whatever happened. */
+/* Waits for everything that was queued; nothing of the frame is in use afterwards, whatever
+ * happened. */
 static situ_status drain(struct frame *frame) {
   situ_status status = NULL;
   for (int32_t i = 0; i < frame->program->n_lanes; i++) {

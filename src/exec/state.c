@@ -25,8 +25,8 @@ static situ_status fill(struct state_entry *entry, const struct program *program
   return buffer_write(entry->buffer, 0, slot->initial, slot->bytes);
 }
 
-static situ_status make(struct state *state, const struct program *program,
-                        const struct slot *slot, struct state_entry **out) {
+static situ_status make(struct state *state, const struct program *program, const struct slot *slot,
+                        struct state_entry **out) {
   struct state_entry *entry = calloc(1, sizeof *entry);
   if (!entry) return NO_MEMORY();
   entry->node = slot->node;

@@ -23,8 +23,8 @@ struct state {
   struct state_entry *entries;
 };
 
-/* The memory of a state slot: made when it is first asked for (and filled, where it has a beginning), the same ever
- * after. Borrowed from the state. */
+/* The memory of a state slot: made when it is first asked for (and filled, where it has a
+ * beginning), the same ever after. Borrowed from the state. */
 situ_status state_find(struct state *state, const struct program *program, const struct slot *slot,
                        struct state_entry **out) SITU_MUST_USE;
 

@@ -50,7 +50,8 @@ static const struct op rows[] = {
      .outputs = "ref:&dtype",
      .attrs = "shape:shape dtype:{" NUMERIC "} container:string='' shared_name:string=''",
      .python = "",
-     .doc = "A variable: memory that lives as long as the session. It has no value before it is assigned one.",
+     .doc = "A variable: memory that lives as long as the session. It has no value before it is "
+            "assigned one.",
      .devices = EVERYWHERE,
      .flags = OP_STATEFUL | OP_VARIABLE,
      .shape = variable_shape},

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * builder.h: what the passes of the planner share. In order: live.c (prune), values.c (shapes and known values),
- * commands.c (calls and copies), order.c, offsets.c (memory). */
+ * builder.h: what the passes of the planner share. In order: live.c (prune), values.c (shapes and
+ * known values), commands.c (calls and copies), order.c, offsets.c (memory). */
 #ifndef SITU_PLAN_BUILDER_H
 #define SITU_PLAN_BUILDER_H
 
@@ -37,17 +37,17 @@ struct builder {
   struct program *program;
   struct arena scratch; /* dies with the planning */
   struct recorder recorder;
-  char *live;             /* per node */
-  int32_t *first_value;   /* per live node: number of its output 0 */
-  int32_t *node_command;  /* per live node: its last command; -1: none */
+  char *live;            /* per node */
+  int32_t *first_value;  /* per live node: number of its output 0 */
+  int32_t *node_command; /* per live node: its last command; -1: none */
   struct value *values;
   int32_t n_values;
   situ_tensor **owned; /* known values to release */
   int32_t n_owned, owned_capacity;
   int32_t slot_capacity, command_capacity, moving_capacity;
   struct numbers waits;
-  struct edge need;   /* node -1: nothing is missing */
-  bool one_queue;     /* all is done in the caller's thread, in order: nobody waits for anybody */
+  struct edge need; /* node -1: nothing is missing */
+  bool one_queue;   /* all is done in the caller's thread, in order: nobody waits for anybody */
 };
 
 /* Marks what the fetches need, stopping at what is fed, and numbers the values. */
@@ -66,7 +66,8 @@ static inline struct value *builder_value(const struct builder *builder, struct 
 /* Adds a slot, or -1 without memory. */
 int32_t builder_slot(struct builder *builder, const struct slot *slot);
 
-/* Adds a command, or -1 without memory. Waits on the commands collected in builder->waits, and forgets those. */
+/* Adds a command, or -1 without memory. Waits on the commands collected in builder->waits, and
+ * forgets those. */
 int32_t builder_command(struct builder *builder, const struct plan_command *command);
 
 /* Remembers that an argument of a command is fed or fetched; false without memory. */
@@ -75,8 +76,8 @@ bool builder_move(struct builder *builder, int32_t command, int32_t arg, int32_t
 /* Remembers that the next command comes after this one; -1 is nothing. */
 void builder_wait(struct builder *builder, int32_t command);
 
-/* Sets shapes and constancy of a node's outputs, and known values of its host inputs. Sets builder->need where a value is
- * missing. */
+/* Sets shapes and constancy of a node's outputs, and known values of its host inputs. Sets
+ * builder->need where a value is missing. */
 situ_status values_infer(struct builder *builder, const struct node *node) SITU_MUST_USE;
 
 /* The operands of a node as its row sees them; `in` and `out` have room. */

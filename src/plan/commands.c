@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * commands.c: turns nodes into calls of kernels, with the copies between devices that they need: one per value and
- * device. */
+ * commands.c: turns nodes into calls of kernels, with the copies between devices that they need:
+ * one per value and device. */
 #include <string.h>
 
 #include "plan/builder.h"
@@ -145,10 +145,8 @@ static situ_status add_point(struct builder *builder, const struct node *node, i
     builder->waits.count = 0;
     return NULL;
   }
-  const struct plan_command point = {.kind = COMMAND_NOTHING,
-                                     .node = node->id,
-                                     .device = builder_home(builder, 0),
-                                     .once = false};
+  const struct plan_command point = {
+      .kind = COMMAND_NOTHING, .node = node->id, .device = builder_home(builder, 0), .once = false};
   return add_command(builder, &point, command);
 }
 
@@ -254,9 +252,8 @@ static situ_status add_calls(struct builder *builder, const struct node *node, i
   const struct edge self = {node->id, 0};
   const bool once = node->n_outputs && builder_value(builder, self)->constant;
   int32_t last = -1;
-  TRY(recorder->n_launches > launches
-          ? add_launches(builder, node, device, launches, once, &last)
-          : add_point(builder, node, &last));
+  TRY(recorder->n_launches > launches ? add_launches(builder, node, device, launches, once, &last)
+                                      : add_point(builder, node, &last));
   builder->node_command[node->id] = last;
   for (int32_t i = 0; i < node->n_outputs; i++) {
     struct value *value = builder_value(builder, (struct edge){node->id, i});
@@ -276,8 +273,7 @@ situ_status commands_add(struct builder *builder, const struct node *node) {
   if (flags & OP_ALIAS) return status_at_node(add_alias(builder, node, device), node->name);
   struct operand few[8];
   const int32_t n = node->n_inputs + node->n_outputs;
-  struct operand *operands =
-      n <= 8 ? few : ARENA_ARRAY(&builder->scratch, struct operand, n);
+  struct operand *operands = n <= 8 ? few : ARENA_ARRAY(&builder->scratch, struct operand, n);
   if (!operands) return NO_MEMORY();
   return status_at_node(add_calls(builder, node, device, operands, operands + node->n_inputs),
                         node->name);
@@ -287,13 +283,13 @@ situ_status commands_add(struct builder *builder, const struct node *node) {
 static situ_status copy_result(struct builder *builder, struct fetch *fetch, int32_t index,
                                int32_t from, int32_t after) {
   const struct slot *source = &builder->program->slots[from];
-  const struct slot slot = {.kind = SLOT_RESULT,
-                            .device = builder->request->keep ? source->device
-                                                             : builder_home(builder, 0),
-                            .index = index,
-                            .node = source->node,
-                            .output = source->output,
-                            .bytes = source->bytes};
+  const struct slot slot = {
+      .kind = SLOT_RESULT,
+      .device = builder->request->keep ? source->device : builder_home(builder, 0),
+      .index = index,
+      .node = source->node,
+      .output = source->output,
+      .bytes = source->bytes};
   TRY(add_slot(builder, &slot, &fetch->slot));
   builder_wait(builder, after);
   const struct plan_command copy =

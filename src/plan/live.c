@@ -16,7 +16,8 @@ static bool is_fed(const struct builder *builder, struct edge edge) {
   return false;
 }
 
-/* A node that is only fed so far carries FED_ONLY, which is_fed reads; needing another output of it makes it RUN. */
+/* A node that is only fed so far carries FED_ONLY, which is_fed reads; needing another output of it
+ * makes it RUN. */
 static void need(struct builder *builder, struct edge edge) {
   if (!is_fed(builder, edge)) builder->live[edge.node] = RUN;
 }

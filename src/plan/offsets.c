@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * offsets.c: where each value lies in its device's block: from lifetimes, with the allocator that devices use, so that
- * the peak of a step is known before it runs. */
+ * offsets.c: where each value lies in its device's block: from lifetimes, with the allocator that
+ * devices use, so that the peak of a step is known before it runs. */
 #include <string.h>
 
 #include "device/bfc.h"
@@ -12,8 +12,8 @@ static void touch(struct slot *slot, int32_t i) {
   if (slot->last < i) slot->last = i;
 }
 
-/* A copy runs on a queue of its own, beside the kernels: what it writes is taken from the beginning, what it reads is
- * kept to the end. */
+/* A copy runs on a queue of its own, beside the kernels: what it writes is taken from the
+ * beginning, what it reads is kept to the end. */
 static void touch_copy(struct program *program, const struct plan_command *command, int32_t i) {
   struct slot *from = &program->slots[command->from], *to = &program->slots[command->to];
   if (from->first < 0) from->first = i;
@@ -47,7 +47,8 @@ static void keep_constants(struct program *program) {
     }
   }
   for (int32_t i = 0; i < program->n_fetches; i++) {
-    struct slot *slot = program->fetches[i].slot < 0 ? NULL : &program->slots[program->fetches[i].slot];
+    struct slot *slot =
+        program->fetches[i].slot < 0 ? NULL : &program->slots[program->fetches[i].slot];
     if (slot && program->fetches[i].constant && slot->first >= 0) {
       slot->first = 0;
       slot->last = program->n_commands;
@@ -68,7 +69,7 @@ static bool find_lifetimes(struct builder *builder) {
 
 /* Lists of slots by the command where they begin and end. */
 struct events {
-  int32_t *begin, *end;   /* per command: first slot, or -1 */
+  int32_t *begin, *end;           /* per command: first slot, or -1 */
   int32_t *next_begin, *next_end; /* per slot */
 };
 

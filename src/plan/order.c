@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * order.c: the order of a program: constants first, then as the graph was built, but what devices do before what the
- * caller does itself, so that devices are kept busy while it computes. */
+ * order.c: the order of a program: constants first, then as the graph was built, but what devices
+ * do before what the caller does itself, so that devices are kept busy while it computes. */
 #include <string.h>
 
 #include "plan/builder.h"
@@ -10,7 +10,8 @@ static bool is_hosted(const struct builder *builder, const struct plan_command *
   return builder->request->devices->devices[command->device]->backend->is_host;
 }
 
-/* Who waits for whom, turned round: the commands that wait for command i are users[start[i] .. start[i + 1]). */
+/* Who waits for whom, turned round: the commands that wait for command i are users[start[i] ..
+ * start[i + 1]). */
 struct users {
   int32_t *start, *users, *pending;
 };
@@ -42,7 +43,8 @@ struct fifo {
   int32_t *items, head, tail;
 };
 
-/* Walks the commands that are ready: devices' first, then the caller's. `order[k]` is the k-th command. */
+/* Walks the commands that are ready: devices' first, then the caller's. `order[k]` is the k-th
+ * command. */
 static bool schedule(struct builder *builder, bool once, int32_t *order, int32_t *count,
                      struct users *users) {
   const struct program *program = builder->program;
@@ -78,8 +80,8 @@ static void keep_order(const struct program *program, int32_t *order) {
       if (program->commands[i].once == pass) order[count++] = i;
 }
 
-/* Keeps of a command's waits those that the queues do not see to by themselves: the last one of each other queue. The
- * caller's own commands are done when it goes on. */
+/* Keeps of a command's waits those that the queues do not see to by themselves: the last one of
+ * each other queue. The caller's own commands are done when it goes on. */
 static void reduce_waits(const struct builder *builder, const int32_t *place, int32_t self) {
   struct plan_command *commands = builder->program->commands;
   struct plan_command *command = &commands[self];
@@ -90,8 +92,8 @@ static void reduce_waits(const struct builder *builder, const int32_t *place, in
     if (is_hosted(builder, other)) continue;
     if (other->device == command->device && other->queue == command->queue) continue;
     int32_t k = 0;
-    while (k < n && (commands[waits[k]].device != other->device ||
-                     commands[waits[k]].queue != other->queue))
+    while (k < n &&
+           (commands[waits[k]].device != other->device || commands[waits[k]].queue != other->queue))
       k++;
     if (k == n) waits[n++] = on;
     if (waits[k] < on) waits[k] = on;
@@ -155,8 +157,7 @@ static situ_status put_in_order(struct builder *builder) {
   const int32_t n = program->n_commands;
   int32_t *order = ARENA_ARRAY(&builder->scratch, int32_t, n + 1);
   int32_t *place = ARENA_ARRAY(&builder->scratch, int32_t, n + 1);
-  struct plan_command *commands =
-      arena_alloc(&program->arena, sizeof *commands * ((size_t)n + 1));
+  struct plan_command *commands = arena_alloc(&program->arena, sizeof *commands * ((size_t)n + 1));
   if (!commands || builder->scratch.failed) return NO_MEMORY();
   if (program->host_only)
     keep_order(program, order);

@@ -7,7 +7,8 @@
 
 #include "plan/builder.h"
 
-/* Makes room for one more element of an array in the program's arena; the old one stays until the arena goes. */
+/* Makes room for one more element of an array in the program's arena; the old one stays until the
+ * arena goes. */
 static void *grow(struct arena *arena, void *items, int32_t count, int32_t *capacity, size_t size) {
   if (count < *capacity) return items;
   const int32_t more = *capacity ? *capacity * 2 : 64;
@@ -69,8 +70,8 @@ int32_t builder_command(struct builder *builder, const struct plan_command *comm
   return program->n_commands++;
 }
 
-/* Room for what a graph of plain nodes needs, so that nothing is moved while it is built, and whether one queue does it
- * all. */
+/* Room for what a graph of plain nodes needs, so that nothing is moved while it is built, and
+ * whether one queue does it all. */
 static situ_status reserve(struct builder *builder) {
   const struct plan_request *request = builder->request;
   struct program *program = builder->program;
@@ -85,9 +86,10 @@ static situ_status reserve(struct builder *builder) {
     if (builder_home(builder, request->feeds[i].device)) builder->one_queue = false;
   builder->slot_capacity = builder->n_values + request->n_fetches + 16;
   builder->command_capacity = builder->recorder.launch_capacity = n_live + 16;
-  program->slots = arena_alloc(&program->arena, sizeof(struct slot) * (size_t)builder->slot_capacity);
-  program->commands = arena_alloc(
-      &program->arena, sizeof(struct plan_command) * (size_t)builder->command_capacity);
+  program->slots =
+      arena_alloc(&program->arena, sizeof(struct slot) * (size_t)builder->slot_capacity);
+  program->commands =
+      arena_alloc(&program->arena, sizeof(struct plan_command) * (size_t)builder->command_capacity);
   builder->recorder.launches =
       arena_alloc(&program->arena, sizeof(struct launch) * (size_t)builder->command_capacity);
   return program->arena.failed ? NO_MEMORY() : NULL;

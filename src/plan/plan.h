@@ -5,7 +5,8 @@
 
 #include "plan/program.h"
 
-/* A value that is fed. The tensor (may be NULL where only shapes matter) is looked at only if the plan depends on it. */
+/* A value that is fed. The tensor (may be NULL where only shapes matter) is looked at only if the
+ * plan depends on it. */
 struct plan_feed {
   struct edge edge;
   situ_type type;
@@ -24,8 +25,9 @@ struct plan_request {
   bool keep; /* results stay on the devices that compute them; else they come to the host */
 };
 
-/* Plans a run. Where a shape depends on a value that only a run can give, *out stays NULL and *need says which value: the
- * caller computes it, adds it to the feeds, and asks again. Frees with plan_free. */
+/* Plans a run. Where a shape depends on a value that only a run can give, *out stays NULL and *need
+ * says which value: the caller computes it, adds it to the feeds, and asks again. Frees with
+ * plan_free. */
 situ_status plan_make(const struct plan_request *request, struct program **out,
                       struct edge *need) SITU_MUST_USE;
 void plan_free(struct program *program);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * program.h: a run of a graph, compiled: which kernels and copies in which order, and where each value lies.
+ * program.h: a run of a graph, compiled: which kernels and copies in which order, and where each
+ * value lies.
  *
- * A program belongs to a set of fetches and the shapes of what is fed. It names memory by slot; a frame (exec/frame.h)
- * gives the slots addresses. So one program serves many runs, and several at once.
+ * A program belongs to a set of fetches and the shapes of what is fed. It names memory by slot; a
+ * frame (exec/frame.h) gives the slots addresses. So one program serves many runs, and several at
+ * once.
  */
 #ifndef SITU_PLAN_PROGRAM_H
 #define SITU_PLAN_PROGRAM_H
@@ -23,14 +25,17 @@ struct slot {
   enum slot_kind kind;
   int32_t device; /* number in the list; every host device counts as the first one */
   int32_t index;
-  int32_t node; /* who made it, for reports and as the key of state */
-  int32_t output; /* of the node; negative for scratch and state: their number within the node, as -1 - number */
+  int32_t node;   /* who made it, for reports and as the key of state */
+  int32_t output; /* of the node; negative for scratch and state: their number within the node, as
+                     -1 - number */
   int32_t first, last; /* commands that write and read it, while it lives */
-  int32_t moving; /* of a fed or fetched one: the last of its arguments in program->moving; -1: none */
+  int32_t
+      moving; /* of a fed or fetched one: the last of its arguments in program->moving; -1: none */
   size_t bytes, offset;
   const situ_tensor *constant;
   const void *initial; /* of state: what it begins as; NULL: it must be set before it is read */
-  bool needs, sets;    /* of state without a beginning: whether a run reads it as it was, and sets it */
+  bool needs,
+      sets; /* of state without a beginning: whether a run reads it as it was, and sets it */
 };
 
 enum command_kind {
@@ -62,13 +67,14 @@ struct moving {
 /* What a run gives back for a fetch. */
 struct fetch {
   struct edge edge;
-  int32_t slot;   /* the slot with the result; -1: a node without outputs */
-  bool constant;  /* the same in every run */
+  int32_t slot;  /* the slot with the result; -1: a node without outputs */
+  bool constant; /* the same in every run */
   situ_type type;
   situ_shape shape;
 };
 
-/* What a run takes. `value` is a copy of the fed elements where the plan depends on them, else NULL. */
+/* What a run takes. `value` is a copy of the fed elements where the plan depends on them, else
+ * NULL. */
 struct feed {
   struct edge edge;
   int32_t slot; /* -1: nobody reads it */
@@ -82,7 +88,7 @@ struct lane {
   int32_t device;
   size_t block_bytes;
   int32_t n_calls;
-  int32_t peak_slot; /* the largest value that lives when the block is fullest; -1: none */
+  int32_t peak_slot;     /* the largest value that lives when the block is fullest; -1: none */
   situ_shape peak_shape; /* of that value in this run */
   int32_t peak_command;
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * values.c: shapes of this run, and the few values that are needed to plan it: shapes, axes, sizes. They are computed
- * here, by the same kernels, where they depend on constants and shapes alone. */
+ * values.c: shapes of this run, and the few values that are needed to plan it: shapes, axes, sizes.
+ * They are computed here, by the same kernels, where they depend on constants and shapes alone. */
 #include <string.h>
 
 #include "plan/builder.h"
@@ -46,8 +46,7 @@ static bool keep(struct builder *builder, situ_tensor *tensor) {
     const int32_t capacity = builder->owned_capacity ? builder->owned_capacity * 2 : 64;
     situ_tensor **owned = ARENA_ARRAY(&builder->scratch, situ_tensor *, capacity);
     if (!owned) return false;
-    if (builder->n_owned)
-      memcpy(owned, builder->owned, sizeof *owned * (size_t)builder->n_owned);
+    if (builder->n_owned) memcpy(owned, builder->owned, sizeof *owned * (size_t)builder->n_owned);
     builder->owned = owned;
     builder->owned_capacity = capacity;
   }
@@ -55,7 +54,8 @@ static bool keep(struct builder *builder, situ_tensor *tensor) {
   return true;
 }
 
-/* Computes a node whose inputs are known on the host; NULL where that fails, and the run will say why. */
+/* Computes a node whose inputs are known on the host; NULL where that fails, and the run will say
+ * why. */
 static const situ_tensor *evaluate(struct builder *builder, const struct node *node,
                                    int32_t output) {
   struct operand *in = ARENA_ARRAY(&builder->scratch, struct operand, node->n_inputs + 1);

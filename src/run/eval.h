@@ -5,8 +5,8 @@
 
 #include "schema/schema.h"
 
-/* Computes a call whose inputs are host tensors (in[i].value; may be NULL where the row reads only their shapes). Sets
- * the output shapes and gives one tensor per output to the caller. */
+/* Computes a call whose inputs are host tensors (in[i].value; may be NULL where the row reads only
+ * their shapes). Sets the output shapes and gives one tensor per output to the caller. */
 situ_status eval_call(struct call *call, situ_tensor **results) SITU_MUST_USE;
 
 #endif

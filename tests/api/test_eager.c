@@ -102,8 +102,7 @@ static void missing_devices_and_soft_placement(void **state) {
   situ_eager *eager = begin("1", NULL);
   situ_tensor *a = floats(SITU_SCALAR, &(float){2}), *out = NULL;
   int count = 0;
-  const situ_call call = {
-      .op = number_of("Neg"), .device = "/gpu:2", .inputs = &a, .n_inputs = 1};
+  const situ_call call = {.op = number_of("Neg"), .device = "/gpu:2", .inputs = &a, .n_inputs = 1};
   FAILS(situ_eager_run(eager, &call, &out, 1, &count), SITU_INVALID_ARGUMENT, "/gpu:2");
   situ_eager_set_soft(eager, true);
   OK(situ_eager_run(eager, &call, &out, 1, &count));

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_memory.c: how much of a GPU a session takes, what happens when it is not enough, and that it comes back. */
+ * test_memory.c: how much of a GPU a session takes, what happens when it is not enough, and that it
+ * comes back. */
 #include "api/helpers.h"
 
 enum { KIB = 1024, MIB = 1024 * 1024 };
@@ -90,7 +91,8 @@ static situ_value hungry(situ_graph *graph, situ_value x, int64_t n) {
   const situ_value dims =
       situ_constant(graph, NULL, SITU_INT32, SITU_SHAPE(2), (int32_t[]){(int32_t)n, (int32_t)n});
   const situ_value big = emit2(graph, "Fill", dims, x);
-  const situ_value twice = situ_emit(graph, "MatMul", "hungry", (situ_value[]){big, big}, 2, NULL, 0);
+  const situ_value twice =
+      situ_emit(graph, "MatMul", "hungry", (situ_value[]){big, big}, 2, NULL, 0);
   const situ_value axes = situ_constant(graph, NULL, SITU_INT32, SITU_SHAPE(2), (int32_t[]){0, 1});
   return emit2(graph, "Sum", twice, axes);
 }
@@ -109,7 +111,8 @@ static void out_of_memory_is_one_screen_and_harmless(void **state) {
     const situ_status status = situ_session_run(session, &feed, 1, &large, 1, &result);
     assert_int_equal(situ_status_code(status), SITU_RESOURCE_EXHAUSTED);
     const char *text = situ_status_message(status);
-    assert_non_null(strstr(text, "OOM when allocating tensor with shape[4096,4096] and type float"));
+    assert_non_null(
+        strstr(text, "OOM when allocating tensor with shape[4096,4096] and type float"));
     assert_non_null(strstr(text, "/job:localhost/replica:0/task:0/device:GPU:0"));
     assert_non_null(strstr(text, "64.00MiB"));
     int lines = 1;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_session.c: running graphs: feeds, fetches, devices, copies, folding, threads, and all that can be wrong. */
+ * test_session.c: running graphs: feeds, fetches, devices, copies, folding, threads, and all that
+ * can be wrong. */
 #include <pthread.h>
 
 #include "api/helpers.h"
@@ -354,7 +355,8 @@ static void the_first_error_of_a_graph_is_reported(void **state) {
   situ_graph_release(graph);
 }
 
-/* A device that is lost stops the step, is named, and the session still runs what does not need it. */
+/* A device that is lost stops the step, is named, and the session still runs what does not need it.
+ */
 static void a_lost_device_leaves_the_session_usable(void **state) {
   (void)state;
   fleet("Good,Bad;lost_after=2");

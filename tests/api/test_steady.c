@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_steady.c: a run of a cached program allocates nothing, and gives the same bits every time. */
+ * test_steady.c: a run of a cached program allocates nothing, and gives the same bits every time.
+ */
 #include "api/helpers.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -85,7 +86,8 @@ static void run_large(int threads, float *out) {
   const situ_value x = situ_placeholder(graph, "x", SITU_FLOAT, SITU_SHAPE(N, N));
   const situ_value axes = situ_constant(graph, NULL, SITU_INT32, SITU_SHAPE(2), (int32_t[]){0, 1});
   const situ_value product = emit2(graph, "MatMul", x, x);
-  const situ_value y = emit2(graph, "Sum", emit2(graph, "Mul", product, emit1(graph, "Softmax", x)), axes);
+  const situ_value y =
+      emit2(graph, "Sum", emit2(graph, "Mul", product, emit1(graph, "Softmax", x)), axes);
   situ_session *session = NULL;
   OK(situ_session_create(graph, &(situ_config){.threads = threads}, &session));
   static float data[N * N];

@@ -27,7 +27,8 @@ static void keeps_what_it_is_assigned(void **state) {
     const situ_value w = variable(graph, "w");
     situ_device_pop(graph);
     const situ_value one = situ_constant(graph, NULL, SITU_FLOAT, SITU_SHAPE(2), (float[]){1, 2});
-    const situ_value begin = emit2(graph, "Assign", w, one), more = emit2(graph, "AssignAdd", w, one);
+    const situ_value begin = emit2(graph, "Assign", w, one),
+                     more = emit2(graph, "AssignAdd", w, one);
     const situ_value less = emit2(graph, "AssignSub", w, one);
     const situ_value read = emit1(graph, "Identity", w), twice = emit2(graph, "Add", read, read);
     situ_session *session = NULL;
