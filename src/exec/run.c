@@ -161,7 +161,8 @@ static situ_status keep_constant(struct frame *frame, int32_t index) {
   const struct fetch *fetch = &frame->program->fetches[index];
   const struct span span = frame->slots[fetch->slot];
   situ_tensor *tensor = frame->results[index];
-  memcpy(tensor->buffer->host, (const char *)span.region + span.offset, tensor->bytes);
+  if (tensor->bytes)
+    memcpy(tensor->buffer->host, (const char *)span.region + span.offset, tensor->bytes);
   return NULL;
 }
 
