@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * ops.c: `situ ops`: the catalogue of operations, or one of them in full. */
+#include <string.h>
+
+#include "command.h"
+#include "json.h"
+#include "row.h"
+#include "table.h"
+
+enum { WIDTH = 88, INDENT = 12 };
+
+/* ---- The list ---- */
+
+static const char *python_names(const situ_op *op, char out[ROW_TEXT]) {
+  const char *at = op->python;
+  char word[ROW_TEXT];
+  out[0] = 0;
+  for (size_t length = 0; row_word(&at, word); length = strlen(out))
+    snprintf(out + length, ROW_TEXT - length, "%stf.%s", length ? " " : "", word);
+  return out;
+}
+
+static situ_status print_list(void) {
+  struct table table = {.heads = {"name", "devices", "Python", "what it gives"}};
+  situ_status s = NULL;
+  for (int i = 0; !s && i < situ_ops_count(); i++) {
+    situ_op op;
+    char text[ROW_TEXT];
+    s = situ_ops_get(i, &op);
+    if (s) break;
+    table_add(&table, op.name);
+    table_add(&table, row_kinds(op.devices, text));
+    const char *python = python_names(&op, text);
+    text[strcspn(text, " ")] = 0;
+    table_add(&table, python);
+    table_add(&table, row_sentence(op.doc, text));
+  }
+  if (!table_print(&table) && !s) s = situ_status_create(SITU_RESOURCE_EXHAUSTED, "No memory.");
+  if (!s) printf("\n%d operations; situ ops NAME shows one in full.\n", situ_ops_count());
+  return s;
+}
+
+/* ---- One op ---- */
+
+static void print_ports(const char *ports) {
+  struct row_port port;
+  bool first = true;
+  putchar('(');
+  for (; row_port(&ports, &port); first = false)
+    printf("%s%s: %s%s%s%s", first ? "" : ", ", port.name, port.number, *port.number ? " x " : "",
+           port.type, port.is_ref ? " by reference" : "");
+  putchar(')');
+}
+
+/* A set without its braces, with commas. */
+static const char *kind_words(const struct row_attr *attr, char out[ROW_TEXT]) {
+  if (attr->kind[0] != '{') {
+    snprintf(out, ROW_TEXT, "%s", attr->kind);
+    return out;
+  }
+  char inside[ROW_TEXT], word[ROW_TEXT];
+  snprintf(inside, sizeof inside, "%s", attr->kind + 1);
+  inside[strcspn(inside, "}")] = 0;
+  for (char *c = inside; *c; c++)
+    if (*c == ',') *c = ' ';
+  const char *at = inside;
+  out[0] = 0;
+  for (size_t length = 0; row_word(&at, word); length = strlen(out))
+    snprintf(out + length, ROW_TEXT - length, "%s%s", length ? ", " : "", word);
+  return out;
+}
+
+static bool print_attrs(const situ_op *op) {
+  struct table table = {.heads = {"attribute", "default", "what it may be"}};
+  const char *at = op->attrs;
+  struct row_attr attr;
+  while (row_attr(&at, &attr)) {
+    char kind[ROW_TEXT];
+    table_add(&table, attr.name);
+    table_add(&table, attr.has_preset                     ? attr.preset
+                      : row_infers(op->inputs, attr.name) ? "(from the inputs)"
+                                                          : "(must be given)");
+    table_add(&table, kind_words(&attr, kind));
+  }
+  if (!table.n_cells) return true;
+  putchar('\n');
+  return table_print(&table);
+}
+
+static void print_field(const char *head, const char *text) {
+  if (!*text) return;
+  printf("%-*s", INDENT, head);
+  table_wrap(text, INDENT, WIDTH);
+}
+
+static situ_status print_op(const situ_op *op) {
+  char python[ROW_TEXT];
+  fputs(op->name, stdout);
+  print_ports(op->inputs);
+  fputs(" -> ", stdout);
+  print_ports(op->outputs);
+  fputs("\n\n", stdout);
+  table_wrap(op->doc, 0, WIDTH);
+  if (!print_attrs(op)) return situ_status_create(SITU_RESOURCE_EXHAUSTED, "No memory.");
+  putchar('\n');
+  print_field("devices", op->devices);
+  print_field("on the host", op->host);
+  print_field("Python", python_names(op, python));
+  print_field("family", op->family);
+  return NULL;
+}
+
+/* ---- JSON ---- */
+
+static void json_ports(const char *key, const char *ports, const char *host) {
+  struct row_port port;
+  json_open(key, '[');
+  while (row_port(&ports, &port)) {
+    json_open(NULL, '{');
+    json_text("name", port.name);
+    json_text("type", port.type);
+    if (*port.number) json_text("count", port.number);
+    if (port.is_ref) json_bool("reference", true);
+    if (row_holds(host, port.name)) json_bool("host", true);
+    json_close();
+  }
+  json_close();
+}
+
+static void json_attrs(const situ_op *op) {
+  const char *at = op->attrs;
+  struct row_attr attr;
+  json_open("attributes", '[');
+  while (row_attr(&at, &attr)) {
+    json_open(NULL, '{');
+    json_text("name", attr.name);
+    json_text("kind", attr.kind);
+    if (attr.has_preset) json_text("default", attr.preset);
+    json_bool("inferred", row_infers(op->inputs, attr.name));
+    json_close();
+  }
+  json_close();
+}
+
+static void json_words(const char *key, const char *words) {
+  char word[ROW_TEXT];
+  json_open(key, '[');
+  while (row_word(&words, word)) json_text(NULL, word);
+  json_close();
+}
+
+static void json_op(const situ_op *op) {
+  json_open(NULL, '{');
+  json_text("name", op->name);
+  json_text("family", op->family);
+  json_text("doc", op->doc);
+  json_ports("inputs", op->inputs, op->host);
+  json_ports("outputs", op->outputs, "");
+  json_attrs(op);
+  json_words("devices", op->devices);
+  json_words("python", op->python);
+  json_close();
+}
+
+static situ_status json_list(void) {
+  situ_status s = NULL;
+  json_open(NULL, '[');
+  for (int i = 0; !s && i < situ_ops_count(); i++) {
+    situ_op op;
+    s = situ_ops_get(i, &op);
+    if (!s) json_op(&op);
+  }
+  json_close();
+  return s;
+}
+
+/* ---- The command ---- */
+
+static situ_status show_one(const char *name, bool as_json) {
+  situ_op op;
+  const situ_status s = situ_ops_find(name, &op);
+  if (s) return s;
+  if (!as_json) return print_op(&op);
+  json_op(&op);
+  return NULL;
+}
+
+static int run(const struct args *args) {
+  const bool as_json = args_has(args, "json");
+  const situ_status s = args->n_words ? show_one(args->words[0], as_json)
+                        : as_json     ? json_list()
+                                      : print_list();
+  return s ? command_fail(args, s) : DONE;
+}
+
+static const struct option options[] = {{"json", NULL, "the same as JSON"}, {0}};
+
+const struct command ops_command = {
+    .name = "ops",
+    .words = "[NAME]",
+    .most = 1,
+    .help = "which operations there are; one of them in full",
+    .more =
+        "A device kind with types in brackets, GPU(float double), has kernels for these types\n"
+        "only. Attributes \"from the inputs\" need not be given.\n\n"
+        "  situ ops\n  situ ops MatMul\n  situ ops MatMul --json\n",
+    .options = options,
+    .run = run};

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * plan.c: `situ plan`: what a run of a graph will copy and need, against what devices have. */
+#include "json.h"
+#include "planned.h"
+#include "table.h"
+
+static bool fits(const situ_need *need) { return need->peak_bytes <= need->limit_bytes; }
+
+static bool print_needs(const situ_need *needs, int count) {
+  struct table table = {.heads = {"device", ">peak", ">limit", ">part", ">kernels", "fits"}};
+  for (int i = 0; i < count; i++) {
+    char part[32];
+    const double of =
+        needs[i].limit_bytes ? (double)needs[i].peak_bytes / (double)needs[i].limit_bytes : 0;
+    snprintf(part, sizeof part, "%.1f %%", 100 * of);
+    table_add(&table, table_device(needs[i].device));
+    table_bytes(&table, needs[i].peak_bytes);
+    table_bytes(&table, needs[i].limit_bytes);
+    table_add(&table, part);
+    table_number(&table, needs[i].kernels);
+    table_add(&table, fits(&needs[i]) ? "yes" : "NO");
+  }
+  printf("Memory of a step\n");
+  return table_print(&table);
+}
+
+/* The devices whose memory is too small, and the way out. */
+static void print_verdict(const situ_need *needs, int count) {
+  bool all = true;
+  for (int i = 0; i < count; i++) {
+    char missing[32];
+    if (fits(&needs[i])) continue;
+    if (all) putchar('\n');
+    all = false;
+    printf("It does not fit on %s: %s are missing.\n", table_device(needs[i].device),
+           table_size(needs[i].peak_bytes - needs[i].limit_bytes, missing));
+  }
+  if (all)
+    printf("\nIt fits.\n");
+  else
+    printf(
+        "Use a smaller batch, place a part of the graph on another device, or raise the limit "
+        "(SITU_GPU_MEMORY).\n");
+}
+
+static void print_json(const situ_plan *plan, const situ_need *needs, int count, bool all) {
+  json_open(NULL, '{');
+  json_bool("fits", all);
+  json_open("devices", '[');
+  for (int i = 0; i < count; i++) {
+    json_open(NULL, '{');
+    json_text("device", needs[i].device);
+    json_size("peak_bytes", needs[i].peak_bytes);
+    json_size("limit_bytes", needs[i].limit_bytes);
+    json_bool("fits", fits(&needs[i]));
+    json_number("kernels", needs[i].kernels);
+    json_close();
+  }
+  json_close();
+  planned_copies_json(plan);
+  json_close();
+}
+
+static int run(const struct args *args) {
+  struct planned planned;
+  int code = planned_make(args, &planned), count = 0;
+  if (code == DONE) {
+    const situ_need *needs = situ_plan_needs(planned.plan, &count);
+    bool all = true, ok = true;
+    for (int i = 0; i < count; i++) all = all && fits(&needs[i]);
+    if (args_has(args, "json")) {
+      print_json(planned.plan, needs, count, all);
+    } else {
+      ok = print_needs(needs, count);
+      if (ok) ok = planned_copies(planned.plan);
+      if (ok) print_verdict(needs, count);
+    }
+    if (!ok) code = command_fail(args, situ_status_create(SITU_RESOURCE_EXHAUSTED, "No memory."));
+    if (ok && !all && args_has(args, "check")) code = FAILED;
+  }
+  planned_free(&planned);
+  return code;
+}
+
+static const struct option options[] = {
+    PLANNED_OPTIONS, {"check", NULL, "exit code 1 if it does not fit"}, {0}};
+
+const struct command plan_command = {
+    .name = "plan",
+    .words = "GRAPH",
+    .least = 1,
+    .most = 1,
+    .help = "what a run of a graph will copy, and how much memory it needs where",
+    .more =
+        "GRAPH is a file with a GraphDef as text or as JSON (situ_graph_save writes it); - is\n"
+        "standard input. peak is the memory of one run: values, copies, scratch and\n"
+        "constants; limit what may be taken of the device. Nothing runs, no memory is taken.\n\n"
+        "  situ plan model.pbtxt --gpus 'Tesla K40c=12GiB' --feed x=512x784\n"
+        "  SITU_GPU_MEMORY=limit=2GiB situ plan model.pbtxt --gpus 1 --check\n",
+    .options = options,
+    .run = run};

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * planned.c: see planned.h. */
+#include "planned.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "feed.h"
+#include "json.h"
+#include "table.h"
+
+#define NO_MEMORY() situ_status_create(SITU_RESOURCE_EXHAUSTED, "No memory.")
+
+/* ---- The graph ---- */
+
+static situ_status cannot_read(const char *path) {
+  const int error = errno;
+  return situ_status_create(error == ENOENT ? SITU_NOT_FOUND : SITU_UNAVAILABLE,
+                            "'%s' cannot be read: %s", path, strerror(error));
+}
+
+static situ_status read_stream(FILE *stream, const char *path, char **text, size_t *length) {
+  size_t capacity = 0, got = 1;
+  *length = 0;
+  while (got) {
+    if (*length == capacity) {
+      capacity = capacity ? 2 * capacity : 1 << 16;
+      char *more = realloc(*text, capacity);
+      if (!more) return NO_MEMORY();
+      *text = more;
+    }
+    got = fread(*text + *length, 1, capacity - *length, stream);
+    *length += got;
+  }
+  return ferror(stream) ? cannot_read(path) : NULL;
+}
+
+/* Says of which file an error speaks. */
+static situ_status in_file(situ_status status, const char *path) {
+  const situ_status named =
+      situ_status_create(situ_status_code(status), "%s: %s", path, situ_status_message(status));
+  situ_status_release(status);
+  return named;
+}
+
+static situ_status load(const char *path, situ_graph **out) {
+  const bool is_stdin = !strcmp(path, "-");
+  FILE *stream = is_stdin ? stdin : fopen(path, "rb");
+  if (!stream) return cannot_read(path);
+  char *text = NULL;
+  size_t length = 0;
+  situ_status s = read_stream(stream, path, &text, &length);
+  if (!is_stdin) fclose(stream);
+  if (!s) {
+    s = situ_graph_load(text, length, out);
+    if (s) s = in_file(s, is_stdin ? "standard input" : path);
+  }
+  free(text);
+  return s;
+}
+
+/* ---- What is asked of it ---- */
+
+struct asked {
+  situ_feed *feeds;
+  situ_value *fetches;
+  int n_feeds, n_fetches;
+};
+
+static situ_status find_fetch(situ_graph *graph, const char *name, situ_value *out) {
+  *out = situ_graph_find(graph, name);
+  if (out->graph && out->node >= 0) return NULL;
+  for (int i = 0; i < situ_graph_count(graph); i++) { /* nodes without outputs have no values */
+    const situ_value node = situ_graph_node(graph, i);
+    if (strcmp(situ_value_name(node), name) != 0) continue;
+    *out = node;
+    return NULL;
+  }
+  return situ_status_create(SITU_NOT_FOUND, "--fetch %s: the graph has no such node.", name);
+}
+
+static situ_status ask(const struct args *args, situ_graph *graph, struct asked *out) {
+  out->feeds = calloc((size_t)args->n_given + 1, sizeof *out->feeds);
+  out->fetches = calloc((size_t)args->n_given + 1, sizeof *out->fetches);
+  situ_status s = out->feeds && out->fetches ? NULL : NO_MEMORY();
+  for (int i = 0; !s && i < args->n_given; i++) {
+    const char *option = args->given[i].option->name, *value = args->given[i].value;
+    if (!strcmp(option, "fetch")) {
+      s = find_fetch(graph, value, &out->fetches[out->n_fetches]);
+      if (!s) out->n_fetches++;
+    } else if (!strcmp(option, "feed")) {
+      s = feed_parse(graph, value, &out->feeds[out->n_feeds]);
+      if (!s) out->n_feeds++;
+    }
+  }
+  return s;
+}
+
+static void free_asked(struct asked *asked) {
+  for (int i = 0; i < asked->n_feeds; i++) situ_tensor_release(asked->feeds[i].tensor);
+  free(asked->feeds);
+  free(asked->fetches);
+}
+
+int planned_make(const struct args *args, struct planned *out) {
+  *out = (struct planned){0};
+  struct asked asked = {0};
+  const situ_config config = {.allow_soft_placement = args_has(args, "soft")};
+  situ_status s = load(args->words[0], &out->graph);
+  if (!s) s = ask(args, out->graph, &asked);
+  if (!s) s = situ_session_create(out->graph, &config, &out->session);
+  if (!s)
+    s = situ_plan_create(out->session, asked.feeds, asked.n_feeds, asked.fetches, asked.n_fetches,
+                         &out->plan);
+  free_asked(&asked);
+  return s ? command_fail(args, s) : DONE;
+}
+
+void planned_free(struct planned *planned) {
+  situ_plan_release(planned->plan);
+  situ_session_release(planned->session);
+  situ_graph_release(planned->graph);
+  *planned = (struct planned){0};
+}
+
+/* ---- Copies ---- */
+
+bool planned_copies(const situ_plan *plan) {
+  int count = 0;
+  const situ_copy *copies = situ_plan_copies(plan, &count);
+  uint64_t bytes = 0, once = 0;
+  struct table table = {.heads = {"value", "from", "to", ">bytes", "when"}};
+  for (int i = 0; i < count; i++) {
+    table_add(&table, copies[i].value);
+    table_add(&table, table_device(copies[i].from));
+    table_add(&table, table_device(copies[i].to));
+    table_bytes(&table, copies[i].bytes);
+    table_add(&table, copies[i].once ? "first run" : "every run");
+    if (copies[i].once)
+      once += copies[i].bytes;
+    else
+      bytes += copies[i].bytes;
+  }
+  if (!count) {
+    printf("\nNothing is copied between devices.\n");
+    return true;
+  }
+  char a[32], b[32];
+  printf("\nCopies between devices: %s in every run, %s once\n", table_size(bytes, a),
+         table_size(once, b));
+  return table_print(&table);
+}
+
+void planned_copies_json(const situ_plan *plan) {
+  int count = 0;
+  const situ_copy *copies = situ_plan_copies(plan, &count);
+  json_open("copies", '[');
+  for (int i = 0; i < count; i++) {
+    json_open(NULL, '{');
+    json_text("value", copies[i].value);
+    json_text("from", copies[i].from);
+    json_text("to", copies[i].to);
+    json_size("bytes", copies[i].bytes);
+    json_bool("once", copies[i].once);
+    json_close();
+  }
+  json_close();
+}

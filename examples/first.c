@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * first.c: the first program: multiplies two matrices and shows where each operation runs.
+ *
+ * A graph is built, a session runs it. Nothing says where: with a GPU everything goes there,
+ * because each of these operations has a kernel for it; without one everything runs on the CPU. */
+#include <situ/situ.h>
+
+int main(void) {
+  const float data[] = {1, 2, 3, 4, 5, 6};
+  situ_graph *graph = situ_graph_create();
+  const situ_value a = situ_constant(graph, "a", SITU_FLOAT, SITU_SHAPE(2, 3), data);
+  const situ_value b = situ_constant(graph, "b", SITU_FLOAT, SITU_SHAPE(3, 2), data);
+  const situ_value inputs[] = {a, b};
+  const situ_value product = situ_emit(graph, "MatMul", NULL, inputs, 2, NULL, 0);
+
+  const situ_config config = {.log_device_placement = true};
+  situ_session *session = NULL;
+  situ_tensor *result = NULL;
+  situ_status s = situ_session_create(graph, &config, &session);
+  if (!s) s = situ_session_eval(session, product, &result);
+  if (!s) s = situ_tensor_print(result, stdout);
+
+  situ_tensor_release(result);
+  situ_session_release(session);
+  situ_graph_release(graph);
+  return situ_status_report(s, stderr);
+}

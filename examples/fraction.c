@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * fraction.c: a bound on the memory of every GPU: a fraction of it, by default 0.4, or argv[1].
+ *
+ * The whole bound is taken on first use, and a program never gets more. Without a fraction (0) the
+ * bound is nearly all of the memory. SITU_GPU_MEMORY=fraction=0.4 does the same without a change to
+ * the program. */
+#include <stdlib.h>
+
+#include <situ/situ.h>
+
+int main(int argc, char **argv) {
+  const situ_config config = {.devices.memory.fraction = argc > 1 ? atof(argv[1]) : 0.4};
+  const float one = 1;
+  situ_graph *graph = situ_graph_create();
+  const situ_value a = situ_constant(graph, "a", SITU_FLOAT, SITU_SCALAR, &one);
+  const situ_value sum = situ_emit(graph, "Add", NULL, (situ_value[]){a, a}, 2, NULL, 0);
+
+  situ_session *session = NULL;
+  situ_tensor *result = NULL;
+  situ_device device;
+  situ_memory_info info;
+  int gpu = 0;
+  situ_status s = situ_session_create(graph, &config, &session);
+  if (!s) s = situ_session_eval(session, sum, &result);
+  if (!s) s = situ_devices_find("/gpu:0", &gpu);
+  if (!s) s = situ_devices_get(gpu, &device);
+  if (!s) s = situ_device_memory_info(gpu, &info);
+  if (!s)
+    printf("bounded: %.3f of %.0f GiB, all of it reserved: %s\n",
+           (double)info.limit / (double)device.memory, (double)device.memory / 0x1p30,
+           info.reserved == info.limit ? "yes" : "no");
+
+  situ_tensor_release(result);
+  situ_session_release(session);
+  situ_graph_release(graph);
+  return situ_status_report(s, stderr);
+}

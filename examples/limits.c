@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * limits.c: bounds in bytes, and different ones for each GPU.
+ *
+ * All GPUs leave 1 GiB free for others; the first takes at most 2 GiB, the second grows within half
+ * of its memory. Options of one device come before those of all. They may change until the device
+ * holds memory. Without a change to the program:
+ * SITU_GPU_MEMORY='reserve=1GiB,0:limit=2GiB,1:fraction=0.5;growth'. */
+#include <situ/situ.h>
+
+int main(void) {
+  const situ_device_memory own[] = {
+      {"/gpu:0", {.limit_bytes = 2ull << 30}},
+      {"/gpu:1", {.fraction = 0.5, .growth = true}},
+  };
+  const situ_device_config config = {
+      .memory.reserve_bytes = 1ull << 30, .device_memory = own, .n_device_memory = 2};
+  int count = 0;
+  situ_status s = situ_devices_configure(&config);
+  if (!s) s = situ_devices_count(&count);
+  for (int i = 1; !s && i < count; i++) { /* device 0 is the CPU */
+    situ_device device;
+    situ_memory_info info;
+    s = situ_devices_get(i, &device);
+    if (!s) s = situ_device_memory_info(i, &info);
+    if (!s)
+      printf("%s: at most %.2f of %.2f GiB\n", device.name, (double)info.limit / 0x1p30,
+             (double)device.memory / 0x1p30);
+  }
+  return situ_status_report(s, stderr);
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * log.c: logging where things go: what is printed, and when.
+ *
+ * With log_device_placement a session prints the devices when it is created, and a line per node
+ * when the graph is placed: on the first run, and again when the graph has grown. The lines go to
+ * standard output, in order with what the program prints itself. SITU_DEVICE_NAMES=legacy prints
+ * /gpu:0 instead of /device:GPU:0. */
+#include <situ/situ.h>
+
+static situ_status run(situ_session *session, situ_value value, const char *heading) {
+  situ_tensor *result = NULL;
+  puts(heading);
+  situ_status s = situ_session_eval(session, value, &result);
+  if (!s) s = situ_tensor_print(result, stdout);
+  situ_tensor_release(result);
+  return s;
+}
+
+int main(void) {
+  const float data[] = {1, 2, 3, 4, 5, 6};
+  situ_graph *graph = situ_graph_create();
+  const situ_value a = situ_constant(graph, "a", SITU_FLOAT, SITU_SHAPE(2, 3), data);
+  const situ_value b = situ_constant(graph, "b", SITU_FLOAT, SITU_SHAPE(3, 2), data);
+  const situ_value product = situ_emit(graph, "MatMul", NULL, (situ_value[]){a, b}, 2, NULL, 0);
+
+  situ_session *session = NULL;
+  puts("-- a session begins");
+  situ_status s =
+      situ_session_create(graph, &(situ_config){.log_device_placement = true}, &session);
+  if (!s) s = run(session, product, "-- the first run");
+  if (!s) s = run(session, product, "-- the second run");
+  const situ_value negative = situ_emit(graph, "Neg", NULL, &product, 1, NULL, 0);
+  if (!s) s = run(session, negative, "-- the graph has grown");
+
+  situ_session_release(session);
+  situ_graph_release(graph);
+  return situ_status_report(s, stderr);
+}

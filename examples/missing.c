@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * missing.c: a device that does not exist: the run fails, and says which node asked for it.
+ *
+ * argv[1] is the device that is asked for. The first line of the error is the system's, what
+ * follows names the devices there are and the way out. The code of a status tells errors apart; the
+ * session and the process stay usable. */
+#include <situ/situ.h>
+
+int main(int argc, char **argv) {
+  const float data[] = {1, 2, 3, 4, 5, 6};
+  situ_graph *graph = situ_graph_create();
+  situ_device_push(graph, argc > 1 ? argv[1] : "/gpu:2");
+  const situ_value a = situ_constant(graph, "a", SITU_FLOAT, SITU_SHAPE(2, 3), data);
+  const situ_value b = situ_constant(graph, "b", SITU_FLOAT, SITU_SHAPE(3, 2), data);
+  const situ_value c = situ_emit(graph, "MatMul", NULL, (situ_value[]){a, b}, 2, NULL, 0);
+  situ_device_pop(graph);
+
+  situ_session *session = NULL;
+  situ_tensor *result = NULL;
+  situ_status s = situ_session_create(graph, NULL, &session);
+  if (!s) s = situ_session_eval(session, c, &result);
+  if (situ_status_code(s) == SITU_INVALID_ARGUMENT)
+    printf("node '%s' cannot be placed\n", situ_status_node(s) ? situ_status_node(s) : "?");
+
+  situ_tensor_release(result);
+  situ_session_release(session);
+  situ_graph_release(graph);
+  return situ_status_report(s, stderr);
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * one_gpu.c: one GPU of many: everything on the third.
+ *
+ * Without a request the GPU with the lowest number is used. Numbers begin at 0 and count the GPUs
+ * that are visible: see visible.c. Where there is no third GPU, see missing.c and soft.c. */
+#include <situ/situ.h>
+
+int main(void) {
+  const float data[] = {1, 2, 3, 4, 5, 6};
+  situ_graph *graph = situ_graph_create();
+  situ_device_push(graph, "/gpu:2");
+  const situ_value a = situ_constant(graph, "a", SITU_FLOAT, SITU_SHAPE(2, 3), data);
+  const situ_value b = situ_constant(graph, "b", SITU_FLOAT, SITU_SHAPE(3, 2), data);
+  const situ_value c = situ_emit(graph, "MatMul", NULL, (situ_value[]){a, b}, 2, NULL, 0);
+  situ_device_pop(graph);
+
+  situ_session *session = NULL;
+  situ_tensor *result = NULL;
+  situ_status s =
+      situ_session_create(graph, &(situ_config){.log_device_placement = true}, &session);
+  if (!s) s = situ_session_eval(session, c, &result);
+  if (!s) s = situ_tensor_print(result, stdout);
+
+  situ_tensor_release(result);
+  situ_session_release(session);
+  situ_graph_release(graph);
+  return situ_status_report(s, stderr);
+}
