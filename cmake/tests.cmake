@@ -35,6 +35,14 @@ foreach(file IN LISTS cases)
   set_tests_properties(example/${name} PROPERTIES LABELS example TIMEOUT 300)
 endforeach()
 
+# The command as a user meets it.
+if(TARGET situ_command)
+  add_test(NAME cli/test_command
+           COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_SOURCE_DIR}/tests/cli/test_command.py
+                   ${CMAKE_BINARY_DIR})
+  set_tests_properties(cli/test_command PROPERTIES LABELS cli TIMEOUT 300)
+endif()
+
 # What follows says nothing more in an instrumented build.
 if(SITU_SANITIZE OR SITU_FUZZ)
   return()
@@ -79,6 +87,14 @@ foreach(file IN LISTS tools)
     set_tests_properties(tools/${name} PROPERTIES LABELS tools TIMEOUT 300)
   endif()
 endforeach()
+
+# What the texts show of the command and of the examples is what these print.
+if(TARGET situ_command)
+  add_test(NAME docs/test_texts
+           COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_SOURCE_DIR}/tests/docs/test_texts.py
+                   ${CMAKE_BINARY_DIR})
+  set_tests_properties(docs/test_texts PROPERTIES LABELS docs TIMEOUT 300)
+endif()
 
 # Cases of the reference beside the repository, where they are.
 foreach(cases names/names names/names_python placer/placer placer/placer_random bfc/bfc)

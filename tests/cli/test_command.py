@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: Apache-2.0
+"""test_command.py: the situ command as a user meets it: output, exit codes, errors.
+
+Usage: test_command.py FOLDER_OF_THE_BUILD [TEST]...
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+BUILD = os.path.abspath(sys.argv.pop(1) if len(sys.argv) > 1 else "build")
+K40 = "Tesla K40c@0000:05:00.0=12GiB"
+
+
+def run(*words, stdin=None, stdout=subprocess.PIPE, **env):
+    """Runs situ in an environment without settings of its own."""
+    clean = {k: v for k, v in os.environ.items()
+             if not k.startswith("SITU_") and k != "CUDA_VISIBLE_DEVICES"}
+    return subprocess.run([os.path.join(BUILD, "situ"), *words], env={**clean, **env}, input=stdin,
+                          stdout=stdout, stderr=subprocess.PIPE, text=True, timeout=120,
+                          check=False)
+
+
+def saved(form=""):
+    """The graph that examples/save.c writes: x, then two towers on /gpu:2 and /gpu:3, then sum."""
+    done = subprocess.run([os.path.join(BUILD, "examples", "save"), form], text=True, check=True,
+                          capture_output=True)
+    return done.stdout
+
+
+class Usage(unittest.TestCase):
+    def fails(self, code, *words, **more):
+        done = run(*words, **more)
+        self.assertEqual((done.returncode, done.stdout), (code, ""), done.stderr)
+        return done.stderr
+
+    def test_help_names_every_command_and_option(self):
+        done = run("--help")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        for word in ("devices", "ops", "explain", "plan", "--gpus", "--version", "Exit codes"):
+            self.assertIn(word, done.stdout)
+        for word in ("run", "selftest"):
+            self.assertNotIn(f"\n  {word} ", done.stdout)
+
+    def test_each_command_has_help(self):
+        for command, option in (("devices", "--json"), ("ops", "--json"), ("explain", "--soft"),
+                                ("plan", "--feed")):
+            for words in ((command, "--help"), (command, "-h"), ("--help", command)):
+                done = run(*words)
+                self.assertEqual((done.returncode, done.stderr), (0, ""), words)
+                self.assertIn(f"usage: situ {command}", done.stdout)
+                self.assertIn(option, done.stdout)
+
+    def test_version(self):
+        done = run("--version")
+        self.assertRegex(done.stdout, r"^situ \d+\.\d+\.\d+\n$")
+        self.assertEqual(done.returncode, 0)
+
+    def test_wrong_usage_is_2_and_names_the_way_out(self):
+        for words, text in (((), "devices, ops, explain, plan"),
+                            (("devics",), "Did you mean 'devices'?"),
+                            (("frobnicate",), "There are devices"),
+                            (("devices", "--jsn"), "Did you mean --json?"),
+                            (("devices", "--json=1"), "--json takes no value"),
+                            (("devices", "extra"), "'extra' is one word too many"),
+                            (("devices", "-x"), "there is no option -x"),
+                            (("explain",), "GRAPH is missing"),
+                            (("devices", "--gpus"), "--gpus needs a value")):
+            self.assertIn(text, self.fails(2, *words), words)
+
+    def test_a_full_disk_is_a_failure(self):
+        if not os.path.exists("/dev/full"):
+            self.skipTest("no /dev/full")
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            done = run("devices", stdout=full)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("cannot write", done.stderr)
+
+    def test_wrong_gpus_show_the_place(self):
+        text = self.fails(1, "devices", "--gpus", "Foo=3XB")
+        self.assertIn("  Foo=3XB\n       ^", text)
+
+
+class Devices(unittest.TestCase):
+    def listed(self, *words, **env):
+        done = run("devices", "--json", *words, **env)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return json.loads(done.stdout)
+
+    def test_json(self):
+        cpu, gpu = self.listed("--gpus", K40)
+        self.assertEqual(cpu["kind"], "CPU")
+        self.assertEqual(gpu["name"], "/job:localhost/replica:0/task:0/device:GPU:0")
+        self.assertEqual((gpu["model"], gpu["bus_id"]), ("Tesla K40c", "0000:05:00.0"))
+        self.assertEqual(gpu["memory"], 12 << 30)
+        self.assertTrue(11 << 30 < gpu["limit"] < 12 << 30)
+        self.assertEqual((gpu["reserved"], gpu["in_use"], gpu["backend"]), (0, 0, "sim"))
+        self.assertTrue(gpu["tested"])
+
+    def test_gpus_before_and_after_the_command_and_from_the_environment(self):
+        wanted = self.listed("--gpus", "2")
+        self.assertEqual(json.loads(run("--gpus=2", "devices", "--json").stdout), wanted)
+        self.assertEqual(self.listed(SITU_SIM_GPUS="2"), wanted)
+        self.assertEqual(len(self.listed("--gpus", "3", SITU_SIM_GPUS="2")), 4)
+
+    def test_visibility_shows_both_numbers(self):
+        gpus = self.listed("--gpus", "4", CUDA_VISIBLE_DEVICES="2,0")[1:]
+        self.assertEqual([(g["index"], g["physical"]) for g in gpus], [(0, 2), (1, 0)])
+
+    def test_limits_follow_the_environment(self):
+        gpu = self.listed("--gpus", K40, SITU_GPU_MEMORY="limit=2GiB")[1]
+        self.assertEqual(gpu["limit"], 2 << 30)
+
+    def test_table(self):
+        lines = run("devices", "--gpus", K40).stdout.splitlines()
+        self.assertEqual(lines[0].split()[:3], ["name", "kind", "model"])
+        row = next(line for line in lines if "GPU:0" in line)
+        for word in ("/device:GPU:0", "Tesla K40c", "0000:05:00.0", "12.00GiB", "sim"):
+            self.assertIn(word, row)
+        self.assertIn("No GPU is visible", run("devices").stdout)
+
+    def test_strange_names_are_valid_json(self):
+        self.assertEqual(self.listed("--gpus", 'Qu"o\\te\t\u00e9\U0001d11e')[1]["model"],
+                         'Qu"o\\te\t\u00e9\U0001d11e')
+
+
+class Ops(unittest.TestCase):
+    def test_list(self):
+        done = run("ops")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertRegex(done.stdout, r"(?m)^  MatMul +CPU GPU +tf.matmul +\S")
+
+    def test_one(self):
+        done = run("ops", "MatMul")
+        self.assertTrue(done.stdout.startswith("MatMul(a: T, b: T) -> (product: T)\n"), done.stdout)
+        self.assertRegex(done.stdout, r"(?m)^  transpose_a +false +bool$")
+        self.assertRegex(done.stdout, r"(?m)^  T +\(from the inputs\) +half, float")
+        self.assertRegex(done.stdout, r"(?m)^devices +CPU GPU")
+
+    def test_json(self):
+        every = json.loads(run("ops", "--json").stdout)
+        one = json.loads(run("ops", "AddN", "--json").stdout)
+        self.assertIn(one, every)
+        self.assertEqual(one["inputs"], [{"name": "inputs", "type": "T", "count": "N"}])
+        for op in every:
+            self.assertTrue(op["doc"] and op["devices"], op["name"])
+
+    def test_unknown(self):
+        done = run("ops", "MatMull")
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertIn("NotFoundError", done.stderr)
+        self.assertIn("MatMul", done.stderr)
+
+
+class Graphs(unittest.TestCase):
+    def test_explain(self):
+        done = run("explain", "-", "--gpus", "4", "--feed", "x=2x3", stdin=saved())
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertRegex(done.stdout, r"(?m)^  y +MatMul +/gpu:2 +/device:GPU:2 +asked for '/gpu:2'$")
+        self.assertRegex(done.stdout, r"(?m)^  y +/device:GPU:2 +/device:CPU:0 +16B +every run$")
+        self.assertRegex(done.stdout, r"(?m)^  /device:CPU:0 +\d+ +1$")
+
+    def test_both_forms_and_a_file_say_the_same(self):
+        words = ("--gpus", "4", "--feed", "x=2x3", "--json")
+        with tempfile.NamedTemporaryFile("w", suffix=".pbtxt") as file:
+            file.write(saved())
+            file.flush()
+            wanted = run("explain", file.name, *words)
+        self.assertEqual(wanted.returncode, 0, wanted.stderr)
+        self.assertEqual(run("explain", "-", *words, stdin=saved("json")).stdout, wanted.stdout)
+
+    def test_explain_json(self):
+        done = run("explain", "-", "--gpus", "4", "--feed", "x=2x3", "--json", stdin=saved())
+        found = json.loads(done.stdout)
+        nodes = {node["name"]: node for node in found["nodes"]}
+        self.assertEqual(set(nodes), {"x", "w", "y", "w_1", "y_1", "sum"})
+        self.assertEqual(nodes["y_1"]["assigned"], "/job:localhost/replica:0/task:0/device:GPU:3")
+        self.assertTrue(all(node["cause"] for node in nodes.values()))
+        self.assertEqual(sum(d["nodes"] for d in found["devices"]), 6)
+        self.assertIn(16, [copy["bytes"] for copy in found["copies"]])
+
+    def test_summary(self):
+        done = run("explain", "-", "--gpus", "4", "--feed", "x=2x3", "--summary", stdin=saved())
+        self.assertNotIn("reason", done.stdout)
+        self.assertRegex(done.stdout, r"(?m)^  /device:GPU:3 +2 +2$")
+
+    def test_a_device_that_is_missing(self):
+        done = run("explain", "-", "--gpus", "1", "--feed", "x=2x3", stdin=saved())
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertIn("Could not satisfy explicit device specification '/gpu:", done.stderr)
+        soft = run("explain", "-", "--gpus", "1", "--feed", "x=2x3", "--soft", stdin=saved())
+        self.assertEqual(soft.returncode, 0, soft.stderr)
+        self.assertIn("which does not exist", soft.stdout)
+
+    def test_plan(self):
+        done = run("plan", "-", "--gpus", "4", "--feed", "x=2x3", "--json", stdin=saved())
+        found = json.loads(done.stdout)
+        self.assertTrue(found["fits"])
+        kernels = {d["device"][-5:]: d["kernels"] for d in found["devices"]}
+        self.assertEqual((kernels["GPU:2"], kernels["GPU:3"]), (1, 1))
+        text = run("plan", "-", "--gpus", "4", "--feed", "x=2x3", stdin=saved()).stdout
+        self.assertIn("It fits.", text)
+
+    def test_a_plan_that_does_not_fit(self):
+        words = ("plan", "-", "--gpus", "4", "--feed", "x=1000000000x3")
+        done = run(*words, stdin=saved())
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, r"(?m)^  /device:GPU:2 +\d.* NO$")
+        self.assertIn("It does not fit on /device:GPU:2", done.stdout)
+        self.assertEqual(run(*words, "--check", stdin=saved()).returncode, 1)
+        self.assertEqual(run(*words[:4], "--feed", "x=2x3", "--check", stdin=saved()).returncode, 0)
+
+    def test_fetch(self):
+        words = ("plan", "-", "--gpus", "4", "--feed", "x=2x3", "--json")
+        found = json.loads(run(*words, "--fetch", "y", stdin=saved()).stdout)
+        self.assertNotIn("GPU:3", "".join(d["device"] for d in found["devices"]))
+
+    def test_bad_input(self):
+        graph = saved()
+        for words, code, text in ((("explain", "/no/such/file"), 1, "No such file"),
+                                  (("explain", "-", "--fetch", "nobody"), 1, "nobody"),
+                                  (("explain", "-", "--feed", "x"), 1, "NAME=SHAPE"),
+                                  (("explain", "-", "--feed", "nobody=2"), 1, "'nobody'"),
+                                  (("explain", "-", "--feed", "x=2y3"), 1, "is no shape"),
+                                  (("explain", "-", "--feed", "x=2x4"), 1, "x"),
+                                  (("explain", "-", "--feed", "x=1x3:1,2"), 1, "fewer values"),
+                                  (("explain", "-", "--feed", "x=1x3:1,2,3,4"), 1, "more values"),
+                                  (("explain", "-", "--feed", "x=1x3:1,b,3"), 1, "'b,3'")):
+            done = run(*words, "--gpus", "4", stdin=graph)
+            self.assertEqual((done.returncode, done.stdout), (code, ""), (words, done.stderr))
+            self.assertIn(text, done.stderr, words)
+
+    def test_a_placeholder_without_a_shape_names_the_option(self):
+        done = run("plan", "-", "--gpus", "4", stdin=saved())
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertIn("--feed x=", done.stderr)
+
+    def test_bad_files(self):
+        for text in ("", "{", "node {", "garbage", "node { name: 'a' op: 'Nope' }",
+                     '{"node": [{"name": "a"}]}', "\0\1\2"):
+            done = run("explain", "-", stdin=text)
+            self.assertEqual(done.stdout, "", text)
+            self.assertEqual(done.returncode, 1, text)
+            self.assertIn("standard input", done.stderr, text)
+
+
+if __name__ == "__main__":
+    unittest.main()

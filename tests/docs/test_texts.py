@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""test_texts.py: what README and docs show is what the commands print.
+
+In a block ```console every line "$ command" is run from the root of the repository; the lines up to
+the next one are its output, both streams together. "..." stands for anything: alone on a line for
+any number of lines, else for a part of the line.
+
+Usage: test_texts.py [--update] FOLDER_OF_THE_BUILD; --update writes what was printed into the text,
+where you then read it.
+"""
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+BLOCK = re.compile(r"(?ms)^```console\n(.*?)^```")
+PROMPT = "$ "
+
+
+def commands(text):
+    """(line, command, output) of every command in the console blocks of a text."""
+    for block in BLOCK.finditer(text):
+        line = text.count("\n", 0, block.start(1)) + 1
+        parts = re.split(r"(?m)^\$ ", block.group(1))
+        line += parts[0].count("\n")
+        for part in parts[1:]:
+            command, _, output = part.partition("\n")
+            yield line, command, output
+            line += part.count("\n")
+
+
+def pattern(output):
+    """The output as a regular expression."""
+    lines = ["(?:.*\n)*?" if line == "..." else
+             ".*".join(map(re.escape, line.split("..."))) + "\n" for line in output.splitlines()]
+    return re.compile("".join(lines))
+
+
+def run(command, build):
+    env = {k: v for k, v in os.environ.items()
+           if not k.startswith("SITU_") and k != "CUDA_VISIBLE_DEVICES"}
+    command = command.replace("build/", f"{build}/")
+    done = subprocess.run(command, shell=True, cwd=ROOT, env=env, text=True, check=False,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120,
+                          stdin=subprocess.DEVNULL)
+    return done.stdout.replace(f"{build}/", "build/")
+
+
+def main(arguments):
+    build, update = os.path.abspath(arguments[-1]), "--update" in arguments
+    count = wrong = 0
+    for path in sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")]):
+        text = fresh = path.read_text(encoding="utf-8")
+        for line, command, output in commands(text):
+            count += 1
+            printed = run(command, build)
+            if pattern(output).fullmatch(printed):
+                continue
+            wrong += 1
+            print(f"{path.relative_to(ROOT)}:{line}: $ {command}\nprints\n{printed}")
+            fresh = fresh.replace(f"{PROMPT}{command}\n{output}", f"{PROMPT}{command}\n{printed}")
+        if update:
+            path.write_text(fresh, encoding="utf-8")
+    print(f"{count} commands, {wrong} not as shown")
+    return 1 if wrong or not count else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
