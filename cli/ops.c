@@ -77,9 +77,9 @@ static bool print_attrs(const situ_op *op) {
   while (row_attr(&at, &attr)) {
     char kind[ROW_TEXT];
     table_add(&table, attr.name);
-    table_add(&table, attr.has_preset                     ? attr.preset
-                      : row_infers(op->inputs, attr.name) ? "(from the inputs)"
-                                                          : "(must be given)");
+    table_add(&table, row_infers(op->inputs, attr.name) ? "(from the inputs)"
+                      : attr.has_preset                 ? attr.preset
+                                                        : "(must be given)");
     table_add(&table, kind_words(&attr, kind));
   }
   if (!table.n_cells) return true;

@@ -19,8 +19,8 @@ int main(int argc, char **argv) {
   situ_tensor *result = NULL;
   situ_status s = situ_session_create(graph, NULL, &session);
   if (!s) s = situ_session_eval(session, c, &result);
-  if (situ_status_code(s) == SITU_INVALID_ARGUMENT)
-    printf("node '%s' cannot be placed\n", situ_status_node(s) ? situ_status_node(s) : "?");
+  if (situ_status_code(s) == SITU_INVALID_ARGUMENT && situ_status_node(s))
+    printf("node '%s' cannot be placed\n", situ_status_node(s));
 
   situ_tensor_release(result);
   situ_session_release(session);
