@@ -53,8 +53,11 @@ class Case:
             self.about = value
 
     def command(self, folder):
+        """The command as it would be typed; a long one in several lines."""
         env = [f"{k}={shlex.quote(v)}" for k, v in self.env.items()]
-        return " ".join([*env, os.path.join(folder, self.name), *map(shlex.quote, self.args)])
+        words = [os.path.join(folder, self.name), *map(shlex.quote, self.args)]
+        line = " ".join([*env, *words])
+        return line if len(line) < 100 else " \\\n  ".join([*env, " ".join(words)])
 
     def update(self, done):
         head = [line for line in self.head if not line.startswith("# exit:")]
@@ -98,7 +101,7 @@ def main(arguments):
         case.update(done)
         return 0
     if show:
-        print(f"\n### {case.name}: {case.about}\n$ {case.command(folder)}")
+        print(f"\n# {case.about} (examples/{case.name}.c)\n$ {case.command(folder)}")
         print(done.stdout + done.stderr, end="", flush=True)
         if done.returncode:
             print(f"(exit code {done.returncode})")
