@@ -10,8 +10,7 @@ int main(void) {
   situ_graph *graph = situ_graph_create();
   const situ_value a = situ_constant(graph, "a", SITU_FLOAT, SITU_SHAPE(2, 3), data);
   const situ_value b = situ_constant(graph, "b", SITU_FLOAT, SITU_SHAPE(3, 2), data);
-  const situ_value inputs[] = {a, b};
-  const situ_value product = situ_emit(graph, "MatMul", NULL, inputs, 2, NULL, 0);
+  const situ_value product = situ_matmul(graph, a, b);
 
   const situ_config config = {.log_device_placement = true};
   situ_session *session = NULL;

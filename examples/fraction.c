@@ -13,7 +13,7 @@ int main(int argc, char **argv) {
   const float one = 1;
   situ_graph *graph = situ_graph_create();
   const situ_value a = situ_constant(graph, "a", SITU_FLOAT, SITU_SCALAR, &one);
-  const situ_value sum = situ_emit(graph, "Add", NULL, (situ_value[]){a, a}, 2, NULL, 0);
+  const situ_value sum = situ_add(graph, a, a);
 
   situ_session *session = NULL;
   situ_tensor *result = NULL;

@@ -13,8 +13,8 @@ static situ_status use(situ_session *session, situ_graph *graph, int n) {
   const situ_value shape = situ_constant(graph, NULL, SITU_INT32, SITU_SHAPE(2), dims);
   const situ_value value = situ_constant(graph, NULL, SITU_FLOAT, SITU_SCALAR, &one);
   const situ_value axes = situ_constant(graph, NULL, SITU_INT32, SITU_SHAPE(2), both);
-  const situ_value ones = situ_emit(graph, "Fill", NULL, (situ_value[]){shape, value}, 2, NULL, 0);
-  const situ_value sum = situ_emit(graph, "Sum", NULL, (situ_value[]){ones, axes}, 2, NULL, 0);
+  const situ_value ones = situ_fill(graph, shape, value);
+  const situ_value sum = situ_reduce_sum(graph, ones, axes);
   situ_tensor *result = NULL;
   const situ_status s = situ_session_eval(session, sum, &result);
   situ_tensor_release(result);

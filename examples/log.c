@@ -21,7 +21,7 @@ int main(void) {
   situ_graph *graph = situ_graph_create();
   const situ_value a = situ_constant(graph, "a", SITU_FLOAT, SITU_SHAPE(2, 3), data);
   const situ_value b = situ_constant(graph, "b", SITU_FLOAT, SITU_SHAPE(3, 2), data);
-  const situ_value product = situ_emit(graph, "MatMul", NULL, (situ_value[]){a, b}, 2, NULL, 0);
+  const situ_value product = situ_matmul(graph, a, b);
 
   situ_session *session = NULL;
   puts("-- a session begins");
@@ -29,7 +29,7 @@ int main(void) {
       situ_session_create(graph, &(situ_config){.log_device_placement = true}, &session);
   if (!s) s = run(session, product, "-- the first run");
   if (!s) s = run(session, product, "-- the second run");
-  const situ_value negative = situ_emit(graph, "Neg", NULL, &product, 1, NULL, 0);
+  const situ_value negative = situ_negative(graph, product);
   if (!s) s = run(session, negative, "-- the graph has grown");
 
   situ_session_release(session);

@@ -12,7 +12,7 @@ int main(int argc, char **argv) {
   situ_device_push(graph, argc > 1 ? argv[1] : "/gpu:2");
   const situ_value a = situ_constant(graph, "a", SITU_FLOAT, SITU_SHAPE(2, 3), data);
   const situ_value b = situ_constant(graph, "b", SITU_FLOAT, SITU_SHAPE(3, 2), data);
-  const situ_value c = situ_emit(graph, "MatMul", NULL, (situ_value[]){a, b}, 2, NULL, 0);
+  const situ_value c = situ_matmul(graph, a, b);
   situ_device_pop(graph);
 
   situ_session *session = NULL;

@@ -8,7 +8,7 @@
 
 static situ_value square(situ_graph *graph, situ_value x, const char *device) {
   situ_device_push(graph, device);
-  const situ_value y = situ_emit(graph, "MatMul", NULL, (situ_value[]){x, x}, 2, NULL, 0);
+  const situ_value y = situ_matmul(graph, x, x);
   situ_device_pop(graph);
   return y;
 }

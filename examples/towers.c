@@ -10,7 +10,7 @@ static situ_value tower(situ_graph *graph, const char *device) {
   situ_device_push(graph, device);
   const situ_value a = situ_constant(graph, NULL, SITU_FLOAT, SITU_SHAPE(2, 3), data);
   const situ_value b = situ_constant(graph, NULL, SITU_FLOAT, SITU_SHAPE(3, 2), data);
-  const situ_value c = situ_emit(graph, "MatMul", NULL, (situ_value[]){a, b}, 2, NULL, 0);
+  const situ_value c = situ_matmul(graph, a, b);
   situ_device_pop(graph);
   return c;
 }
@@ -19,7 +19,7 @@ int main(void) {
   situ_graph *graph = situ_graph_create();
   const situ_value c[] = {tower(graph, "/gpu:2"), tower(graph, "/gpu:3")};
   situ_device_push(graph, "/cpu:0");
-  const situ_value sum = situ_emit(graph, "AddN", NULL, c, 2, NULL, 0);
+  const situ_value sum = situ_add_n(graph, c, 2);
   situ_device_pop(graph);
 
   situ_session *session = NULL;
