@@ -22,7 +22,7 @@ int main(void) {
   situ_graph *graph = situ_graph_create();
   const situ_value x = situ_placeholder(graph, "x", SITU_FLOAT, SITU_SHAPE(SITU_ANY, 3));
   const situ_value w = situ_constant(graph, "w", SITU_FLOAT, SITU_SHAPE(3, 2), weights);
-  const situ_value y = situ_emit(graph, "MatMul", "y", (situ_value[]){x, w}, 2, NULL, 0);
+  const situ_value y = situ_matmul(graph, x, w);
 
   situ_session *session = NULL;
   situ_status s = situ_session_create(graph, NULL, &session);

@@ -22,7 +22,7 @@ int main(void) {
   situ_graph *graph = situ_graph_create();
   situ_device_push(graph, "/gpu:0");
   const situ_value x = situ_placeholder(graph, "x", SITU_FLOAT, SITU_SHAPE(SITU_ANY, SITU_ANY));
-  const situ_value y = situ_emit(graph, "MatMul", "y", (situ_value[]){x, x}, 2, NULL, 0);
+  const situ_value y = situ_matmul(graph, x, x);
   situ_device_pop(graph);
 
   situ_session *session = NULL;

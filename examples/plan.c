@@ -12,9 +12,9 @@ static situ_value build(situ_graph *graph) {
   const situ_value a = situ_constant(graph, "a", SITU_FLOAT, SITU_SHAPE(2, 3), data);
   situ_device_pop(graph);
   const situ_value x = situ_placeholder(graph, "x", SITU_FLOAT, SITU_SHAPE(3, 1000));
-  const situ_value y = situ_emit(graph, "MatMul", "y", (situ_value[]){a, x}, 2, NULL, 0);
+  const situ_value y = situ_matmul(graph, a, x);
   situ_device_push(graph, "/cpu:0");
-  const situ_value z = situ_emit(graph, "Neg", "z", &y, 1, NULL, 0);
+  const situ_value z = situ_negative(graph, y);
   situ_device_pop(graph);
   return z;
 }

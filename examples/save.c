@@ -5,7 +5,9 @@
  * What it writes is what `situ explain` and `situ plan` read:
  *
  *   build/examples/save | build/situ explain - --gpus 4
- */
+ *
+ * situ_emit is the general form of situ_matmul and the like: it takes the op and a name for the
+ * node as texts. */
 #include <string.h>
 
 #include <situ/situ.h>
