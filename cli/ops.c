@@ -15,8 +15,7 @@ static const char *python_names(const situ_op *op, char out[ROW_TEXT]) {
   const char *at = op->python;
   char word[ROW_TEXT];
   out[0] = 0;
-  for (size_t length = 0; row_word(&at, word); length = strlen(out))
-    snprintf(out + length, ROW_TEXT - length, "%stf.%s", length ? " " : "", word);
+  while (row_word(&at, word)) row_append(out, " ", "tf.", word);
   return out;
 }
 
@@ -65,8 +64,7 @@ static const char *kind_words(const struct row_attr *attr, char out[ROW_TEXT]) {
     if (*c == ',') *c = ' ';
   const char *at = inside;
   out[0] = 0;
-  for (size_t length = 0; row_word(&at, word); length = strlen(out))
-    snprintf(out + length, ROW_TEXT - length, "%s%s", length ? ", " : "", word);
+  while (row_word(&at, word)) row_append(out, ", ", "", word);
   return out;
 }
 

@@ -103,6 +103,26 @@ static void free_asked(struct asked *asked) {
   free(asked->fetches);
 }
 
+/* Says how the shape of a value that a plan lacks is given, where that is what failed. */
+static situ_status hint(situ_graph *graph, situ_status status) {
+  const char *name = situ_status_node(status);
+  const situ_value value = name && graph ? situ_graph_find(graph, name) : (situ_value){0};
+  if (!situ_value_valid(value) || strcmp(situ_value_op(value), "Placeholder") != 0) return status;
+  const situ_shape shape = situ_value_shape(value);
+  char dims[256] = "";
+  for (int i = 0; i < shape.rank; i++) {
+    char dim[24] = "N";
+    if (shape.dim[i] >= 0) snprintf(dim, sizeof dim, "%lld", (long long)shape.dim[i]);
+    const size_t length = strlen(dims);
+    snprintf(dims + length, sizeof dims - length, "%s%s", i ? "x" : "", dim);
+  }
+  const situ_status hinted =
+      situ_status_create(situ_status_code(status), "%s\nSay how large it will be: --feed %s=%s",
+                         situ_status_message(status), name, *dims ? dims : "SHAPE");
+  situ_status_release(status);
+  return hinted;
+}
+
 int planned_make(const struct args *args, struct planned *out) {
   *out = (struct planned){0};
   struct asked asked = {0};
@@ -113,6 +133,7 @@ int planned_make(const struct args *args, struct planned *out) {
   if (!s)
     s = situ_plan_create(out->session, asked.feeds, asked.n_feeds, asked.fetches, asked.n_fetches,
                          &out->plan);
+  if (s) s = hint(out->graph, s);
   free_asked(&asked);
   return s ? command_fail(args, s) : DONE;
 }

@@ -47,6 +47,13 @@ bool row_attr(const char **text, struct row_attr *out) {
   return true;
 }
 
+void row_append(char list[ROW_TEXT], const char *separator, const char *prefix, const char *word) {
+  const size_t length = strlen(list);
+  const int n =
+      snprintf(list + length, ROW_TEXT - length, "%s%s%s", length ? separator : "", prefix, word);
+  if (n < 0) list[length] = 0;
+}
+
 bool row_holds(const char *words, const char *word) {
   char one[ROW_TEXT];
   while (row_word(&words, one))
@@ -64,9 +71,9 @@ bool row_infers(const char *inputs, const char *attr) {
 const char *row_kinds(const char *devices, char out[ROW_TEXT]) {
   char word[ROW_TEXT];
   out[0] = 0;
-  for (size_t length = 0; row_word(&devices, word); length = strlen(out)) {
+  while (row_word(&devices, word)) {
     word[strcspn(word, "(")] = 0;
-    snprintf(out + length, ROW_TEXT - length, "%s%s", length ? " " : "", word);
+    row_append(out, " ", "", word);
   }
   return out;
 }

@@ -30,6 +30,10 @@ bool row_word(const char **text, char out[ROW_TEXT]);
 bool row_port(const char **text, struct row_port *out);
 bool row_attr(const char **text, struct row_attr *out);
 
+/* Appends prefix and word to a list, behind `separator` if it is not the first; cut where it is too
+ * long. */
+void row_append(char list[ROW_TEXT], const char *separator, const char *prefix, const char *word);
+
 /* Whether a list of words holds one; whether an input says what the attribute is. */
 bool row_holds(const char *words, const char *word);
 bool row_infers(const char *inputs, const char *attr);
