@@ -18,17 +18,27 @@ struct shares {
   int count;
 };
 
-static bool count_shares(const situ_placed *placed, int count, struct shares *out) {
-  out->list = calloc((size_t)count + 1, sizeof *out->list);
-  out->count = 0;
-  for (int i = 0; out->list && i < count; i++) {
-    int at = 0;
-    while (at < out->count && strcmp(out->list[at].device, placed[i].assigned) != 0) at++;
-    if (at == out->count) out->list[out->count++].device = placed[i].assigned;
-    out->list[at].nodes++;
-    out->list[at].asked += *placed[i].requested != 0;
+/* One share per device that has nodes, in the order of the devices. */
+static situ_status count_shares(const situ_placed *placed, int count, struct shares *out) {
+  int devices = 0;
+  *out = (struct shares){0};
+  situ_status s = situ_devices_count(&devices);
+  if (s) return s;
+  out->list = calloc((size_t)devices + 1, sizeof *out->list);
+  if (!out->list) return situ_status_create(SITU_RESOURCE_EXHAUSTED, "No memory.");
+  for (int d = 0; !s && d < devices; d++) {
+    struct share share = {0};
+    situ_device device;
+    s = situ_devices_get(d, &device);
+    for (int i = 0; !s && i < count; i++) {
+      if (strcmp(device.name, placed[i].assigned) != 0) continue;
+      share.device = placed[i].assigned;
+      share.nodes++;
+      share.asked += *placed[i].requested != 0;
+    }
+    if (share.nodes) out->list[out->count++] = share;
   }
-  return out->list;
+  return s;
 }
 
 static bool print_nodes(const situ_placed *placed, int count) {
@@ -51,63 +61,71 @@ static bool print_shares(const struct shares *shares) {
     table_number(&table, shares->list[i].nodes);
     table_number(&table, shares->list[i].asked);
   }
-  printf("\nNodes per device\n");
+  printf("Nodes per device\n");
   return table_print(&table);
 }
 
-static bool print_text(const struct planned *planned, bool summary) {
+static bool print_text(const situ_plan *plan, const struct shares *shares, bool summary) {
   int count = 0;
-  const situ_placed *placed = situ_plan_placed(planned->plan, &count);
-  struct shares shares;
-  bool ok = count_shares(placed, count, &shares);
-  if (ok && !summary) ok = print_nodes(placed, count);
-  if (ok) ok = print_shares(&shares);
-  if (ok) ok = planned_copies(planned->plan);
-  free(shares.list);
-  return ok;
+  const situ_placed *placed = situ_plan_placed(plan, &count);
+  if (!summary && !print_nodes(placed, count)) return false;
+  if (!summary) putchar('\n');
+  return print_shares(shares) && planned_copies(plan);
 }
 
-static bool print_json(const struct planned *planned, bool summary) {
-  int count = 0;
-  const situ_placed *placed = situ_plan_placed(planned->plan, &count);
-  struct shares shares;
-  if (!count_shares(placed, count, &shares)) return false;
-  json_open(NULL, '{');
-  if (!summary) {
-    json_open("nodes", '[');
-    for (int i = 0; i < count; i++) {
-      json_open(NULL, '{');
-      json_text("name", placed[i].node);
-      json_text("op", placed[i].op);
-      json_text("requested", placed[i].requested);
-      json_text("assigned", placed[i].assigned);
-      json_text("cause", placed[i].cause);
-      json_close();
-    }
-    json_close();
-  }
-  json_open("devices", '[');
-  for (int i = 0; i < shares.count; i++) {
+static void json_nodes(const situ_placed *placed, int count) {
+  json_open("nodes", '[');
+  for (int i = 0; i < count; i++) {
     json_open(NULL, '{');
-    json_text("device", shares.list[i].device);
-    json_number("nodes", shares.list[i].nodes);
-    json_number("requested", shares.list[i].asked);
+    json_text("name", placed[i].node);
+    json_text("op", placed[i].op);
+    json_text("requested", placed[i].requested);
+    json_text("assigned", placed[i].assigned);
+    json_text("cause", placed[i].cause);
     json_close();
   }
   json_close();
-  planned_copies_json(planned->plan);
+}
+
+static void print_json(const situ_plan *plan, const struct shares *shares, bool summary) {
+  int count = 0;
+  const situ_placed *placed = situ_plan_placed(plan, &count);
+  json_open(NULL, '{');
+  if (!summary) json_nodes(placed, count);
+  json_open("devices", '[');
+  for (int i = 0; i < shares->count; i++) {
+    json_open(NULL, '{');
+    json_text("device", shares->list[i].device);
+    json_number("nodes", shares->list[i].nodes);
+    json_number("requested", shares->list[i].asked);
+    json_close();
+  }
   json_close();
+  planned_copies_json(plan);
+  json_close();
+}
+
+static situ_status print(const struct args *args, const situ_plan *plan) {
+  int count = 0;
+  const situ_placed *placed = situ_plan_placed(plan, &count);
+  const bool summary = args_has(args, "summary");
+  struct shares shares;
+  situ_status s = count_shares(placed, count, &shares);
+  if (!s && args_has(args, "json"))
+    print_json(plan, &shares, summary);
+  else if (!s && !print_text(plan, &shares, summary))
+    s = situ_status_create(SITU_RESOURCE_EXHAUSTED, "No memory.");
   free(shares.list);
-  return true;
+  return s;
 }
 
 static int run(const struct args *args) {
   struct planned planned;
   int code = planned_make(args, &planned);
-  const bool summary = args_has(args, "summary");
-  if (code == DONE &&
-      !(args_has(args, "json") ? print_json(&planned, summary) : print_text(&planned, summary)))
-    code = command_fail(args, situ_status_create(SITU_RESOURCE_EXHAUSTED, "No memory."));
+  if (code == DONE) {
+    const situ_status s = print(args, planned.plan);
+    if (s) code = command_fail(args, s);
+  }
   planned_free(&planned);
   return code;
 }

@@ -54,6 +54,8 @@ static situ_status load(const char *path, situ_graph **out) {
   if (!is_stdin) fclose(stream);
   if (!s) {
     s = situ_graph_load(text, length, out);
+    if (!s && !situ_graph_count(*out))
+      s = situ_status_create(SITU_INVALID_ARGUMENT, "There are no nodes in it.");
     if (s) s = in_file(s, is_stdin ? "standard input" : path);
   }
   free(text);

@@ -3,7 +3,8 @@
 
 In a block ```console every line "$ command" is run from the root of the repository; the lines up to
 the next one are its output, both streams together. "..." stands for anything: alone on a line for
-any number of lines, else for a part of the line.
+any number of lines, else for a part of the line. Two blanks or more stand for two or more: columns
+are as wide as this machine makes them.
 
 Usage: test_texts.py [--update] FOLDER_OF_THE_BUILD; --update writes what was printed into the text,
 where you then read it.
@@ -31,18 +32,25 @@ def commands(text):
             line += part.count("\n")
 
 
+def line_pattern(line):
+    if line == "...":
+        return "(?:.*\n)*?"
+    words = re.split(r"(\.\.\.|  +)", line)
+    return "".join(".*" if word == "..." else " {2,}" if word.startswith("  ") else re.escape(word)
+                   for word in words) + "\n"
+
+
 def pattern(output):
     """The output as a regular expression."""
-    lines = ["(?:.*\n)*?" if line == "..." else
-             ".*".join(map(re.escape, line.split("..."))) + "\n" for line in output.splitlines()]
-    return re.compile("".join(lines))
+    return re.compile("".join(map(line_pattern, output.splitlines())))
 
 
 def run(command, build):
     env = {k: v for k, v in os.environ.items()
            if not k.startswith("SITU_") and k != "CUDA_VISIBLE_DEVICES"}
     command = command.replace("build/", f"{build}/")
-    done = subprocess.run(command, shell=True, cwd=ROOT, env=env, text=True, check=False,
+    in_order = ["stdbuf", "-oL", "sh", "-c", command]  # as on a terminal
+    done = subprocess.run(in_order, cwd=ROOT, env=env, text=True, check=False,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120,
                           stdin=subprocess.DEVNULL)
     return done.stdout.replace(f"{build}/", "build/")
