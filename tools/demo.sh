@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # demo.sh: shows what situ does: one situation after the other, the command and what it prints.
 cd "$(dirname "$0")/.." || exit 1
+unset CUDA_VISIBLE_DEVICES $(env | sed -n 's/^\(SITU_[A-Z_]*\)=.*/\1/p')
 shown=0 wrong=0
 k40='Tesla K40c@0000:05:00.0=12GiB'
 
