@@ -85,7 +85,8 @@ static situ_status find_fetch(situ_graph *graph, const char *name, situ_value *o
 static situ_status ask(const struct args *args, situ_graph *graph, struct asked *out) {
   out->feeds = calloc((size_t)args->n_given + 1, sizeof *out->feeds);
   out->fetches = calloc((size_t)args->n_given + 1, sizeof *out->fetches);
-  situ_status s = out->feeds && out->fetches ? NULL : NO_MEMORY();
+  if (!out->feeds || !out->fetches) return NO_MEMORY();
+  situ_status s = NULL;
   for (int i = 0; !s && i < args->n_given; i++) {
     const char *option = args->given[i].option->name, *value = args->given[i].value;
     if (!strcmp(option, "fetch")) {

@@ -52,29 +52,39 @@ static void print_cell(const char *text, int width, bool right, bool last) {
 }
 
 static void print_rows(const struct table *table, int columns, const int *widths) {
-  for (int i = 0; i < table->n_cells; i++) {
-    const int c = i % columns;
+  for (int i = 0, c = 0; i < table->n_cells; i++, c = c + 1 < columns ? c + 1 : 0) {
     if (!c) fputs("  ", stdout);
     print_cell(table->cells[i], widths[c], table->heads[c][0] == '>', c == columns - 1);
     if (c == columns - 1) putchar('\n');
   }
 }
 
-bool table_print(struct table *table) {
-  int columns = 0, widths[MAX_COLUMNS];
+/* The widths of the columns; returns how many there are. */
+static int measure(const struct table *table, int widths[MAX_COLUMNS]) {
+  int columns = 0;
   for (; table->heads[columns]; columns++)
     widths[columns] = width_of(table->heads[columns]) - (table->heads[columns][0] == '>');
-  for (int i = 0; i < table->n_cells; i++) {
+  for (int i = 0, c = 0; i < table->n_cells; i++, c = c + 1 < columns ? c + 1 : 0) {
     const int width = width_of(table->cells[i]);
-    if (width > widths[i % columns]) widths[i % columns] = width;
+    if (width > widths[c]) widths[c] = width;
   }
+  return columns;
+}
+
+static void print_heads(const struct table *table, int columns, const int *widths) {
+  fputs("  ", stdout);
+  for (int c = 0; c < columns; c++) {
+    const bool right = table->heads[c][0] == '>';
+    print_cell(table->heads[c] + right, widths[c], right, c == columns - 1);
+  }
+  putchar('\n');
+}
+
+bool table_print(struct table *table) {
+  int widths[MAX_COLUMNS] = {0};
+  const int columns = measure(table, widths);
   if (!table->failed) {
-    fputs("  ", stdout);
-    for (int c = 0; c < columns; c++) {
-      const bool right = table->heads[c][0] == '>';
-      print_cell(table->heads[c] + right, widths[c], right, c == columns - 1);
-    }
-    putchar('\n');
+    print_heads(table, columns, widths);
     print_rows(table, columns, widths);
   }
   for (int i = 0; i < table->n_cells; i++) free(table->cells[i]);
