@@ -162,7 +162,7 @@ static situ_status read_values(const struct reading *in, struct graphdef_budget 
                        "%" PRId64 " values for a tensor of %" PRId64 " elements", given, count);
   if (given < count) TRY(take_budget(in, budget));
   if (!given) return situ_tensor_create(in->type, in->shape, NULL, out);
-  char *data = malloc(in->bytes);
+  char *data = malloc(in->bytes + 1);
   if (!data) return NO_MEMORY();
   situ_status status = fill(in, data);
   if (!status) status = situ_tensor_create(in->type, in->shape, data, out);

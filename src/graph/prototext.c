@@ -4,6 +4,7 @@
  * The depth of the recursion is that of the table of messages; what is ignored is skipped without
  * recursion. */
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -208,7 +209,7 @@ static bool parse_real(struct word word, double *out) {
   }
   if (i < word.length && (word.at[i] == 'f' || word.at[i] == 'F')) i++;
   if (i < word.length) return false;
-  snprintf(text + count, sizeof text - count, "e%lld", (long long)(exponent + shift));
+  snprintf(text + count, sizeof text - count, "e%" PRId64, exponent + shift);
   *out = strtod(text, NULL);
   return true;
 }
