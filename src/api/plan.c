@@ -90,16 +90,24 @@ static situ_status find_ends(const struct situ_graph *graph, struct arena *arena
   return NULL;
 }
 
+static bool is_fed(const struct plan_feed *feeds, int32_t n, int32_t node, int32_t output) {
+  for (int32_t i = 0; i < n; i++)
+    if (feeds[i].edge.node == node && feeds[i].edge.output == output) return true;
+  return false;
+}
+
 /* Placeholders that nobody feeds count as fed where the graph knows their shape. */
-static situ_status find_feeds(const struct situ_graph *graph, const situ_feed *feeds, int n_feeds,
-                              struct arena *arena, struct plan_request *request) {
+static situ_status find_feeds(const struct situ_session *session, const situ_feed *feeds,
+                              int n_feeds, struct arena *arena, struct plan_request *request) {
+  const struct situ_graph *graph = session->graph;
   struct plan_feed *out = ARENA_ARRAY(arena, struct plan_feed, graph->n_nodes + n_feeds + 1);
   if (!out) return NO_MEMORY();
   int32_t n = 0;
   for (int i = 0; i < n_feeds; i++) {
+    TRY(session_check_feed(session, &feeds[i], i, true));
     const struct edge edge = {feeds[i].value.node, feeds[i].value.output};
-    if (feeds[i].value.graph != graph || !situ_value_valid(feeds[i].value))
-      return INVALID("Feed %d is no value of the session's graph.", i);
+    if (is_fed(out, n, edge.node, edge.output))
+      return INVALID("'%s:%d' is fed twice.", graph->nodes[edge.node]->name, edge.output);
     const struct output *output = &graph->nodes[edge.node]->outputs[edge.output];
     out[n++] = (struct plan_feed){
         .edge = edge,
@@ -107,33 +115,31 @@ static situ_status find_feeds(const struct situ_graph *graph, const situ_feed *f
         .shape = feeds[i].tensor ? situ_tensor_shape(feeds[i].tensor) : output->shape,
         .tensor = feeds[i].tensor};
   }
+  const int32_t given = n;
   for (int32_t i = 0; i < graph->n_nodes; i++) {
     const struct node *node = graph->nodes[i];
     if (!(node->schema->op->flags & OP_FED) || !shape_is_known(&node->outputs[0].shape)) continue;
-    bool given = false;
-    for (int k = 0; k < n_feeds; k++) given |= feeds[k].value.node == i;
-    if (given) continue;
-    out[n++] = (struct plan_feed){
-        .edge = {i, 0}, .type = node->outputs[0].type, .shape = node->outputs[0].shape};
+    if (!is_fed(out, given, i, 0))
+      out[n++] = (struct plan_feed){
+          .edge = {i, 0}, .type = node->outputs[0].type, .shape = node->outputs[0].shape};
   }
   request->feeds = out;
   request->n_feeds = n;
   return NULL;
 }
 
-static situ_status find_fetches(const struct situ_graph *graph, const situ_value *fetches,
+static situ_status find_fetches(const struct situ_session *session, const situ_value *fetches,
                                 int n_fetches, struct arena *arena, struct plan_request *request) {
   struct edge *out = NULL;
   int32_t n = n_fetches;
   if (!n_fetches) {
-    TRY(find_ends(graph, arena, &out, &n));
+    TRY(find_ends(session->graph, arena, &out, &n));
   } else {
     out = ARENA_ARRAY(arena, struct edge, n_fetches);
     if (!out) return NO_MEMORY();
     for (int i = 0; i < n_fetches; i++) {
-      if (fetches[i].graph != graph || fetches[i].node < 0 || fetches[i].node >= graph->n_nodes)
-        return INVALID("Fetch %d is no value of the session's graph.", i);
-      const struct node *node = graph->nodes[fetches[i].node];
+      TRY(session_check_value(session, fetches[i], "Fetch", i));
+      const struct node *node = session->graph->nodes[fetches[i].node];
       out[i] = (struct edge){node->id, node->n_outputs ? fetches[i].output : -1};
     }
   }
@@ -172,8 +178,8 @@ situ_status situ_plan_create(situ_session *session, const situ_feed *feeds, int 
   pthread_mutex_lock(&session->lock);
   situ_status status = session_place(session);
   request.placement = session->placement.device;
-  if (!status) status = find_feeds(session->graph, feeds, n_feeds, &scratch, &request);
-  if (!status) status = find_fetches(session->graph, fetches, n_fetches, &scratch, &request);
+  if (!status) status = find_feeds(session, feeds, n_feeds, &scratch, &request);
+  if (!status) status = find_fetches(session, fetches, n_fetches, &scratch, &request);
   if (!status) status = make(session, &request, plan);
   pthread_mutex_unlock(&session->lock);
   arena_free(&scratch);

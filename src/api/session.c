@@ -128,8 +128,8 @@ struct asked {
   struct arena arena;
 };
 
-static situ_status check_value(const struct situ_session *session, situ_value value,
-                               const char *what, int index) {
+situ_status session_check_value(const struct situ_session *session, situ_value value,
+                                const char *what, int index) {
   if (value.graph != session->graph)
     return INVALID("%s %d is %s.", what, index,
                    value.graph ? "a value of another graph than the session's"
@@ -144,9 +144,9 @@ static situ_status check_value(const struct situ_session *session, situ_value va
   return NULL;
 }
 
-static situ_status check_feed(const struct situ_session *session, const situ_feed *feed, int index,
-                              bool may_lack) {
-  TRY(check_value(session, feed->value, "Feed", index));
+situ_status session_check_feed(const struct situ_session *session, const situ_feed *feed, int index,
+                               bool may_lack) {
+  TRY(session_check_value(session, feed->value, "Feed", index));
   const struct node *node = session->graph->nodes[feed->value.node];
   if (!node->n_outputs)
     return INVALID("Feed %d: node '%s' has no output to feed.", index, node->name);
@@ -170,7 +170,7 @@ static situ_status check_feed(const struct situ_session *session, const situ_fee
 static situ_status ask_feeds(struct situ_session *session, const situ_feed *feeds, int n,
                              bool may_lack, struct asked *out) {
   for (int i = 0; i < n; i++) {
-    TRY(check_feed(session, &feeds[i], i, may_lack));
+    TRY(session_check_feed(session, &feeds[i], i, may_lack));
     const struct edge edge = {feeds[i].value.node, feeds[i].value.output};
     for (int k = 0; k < i; k++)
       if (out->feeds[k].edge.node == edge.node && out->feeds[k].edge.output == edge.output)
@@ -201,7 +201,7 @@ static situ_status ask(struct situ_session *session, const situ_feed *feeds, int
   if (out->arena.failed) return NO_MEMORY();
   TRY(ask_feeds(session, feeds, n_feeds, may_lack, out));
   for (int i = 0; i < n_fetches; i++) {
-    TRY(check_value(session, fetches[i], "Fetch", i));
+    TRY(session_check_value(session, fetches[i], "Fetch", i));
     const struct node *node = session->graph->nodes[fetches[i].node];
     out->fetches[i] = (struct edge){node->id, node->n_outputs ? fetches[i].output : -1};
   }

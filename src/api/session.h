@@ -41,6 +41,15 @@ struct situ_session {
 /* Places the graph if it has grown since; called with the lock. */
 situ_status session_place(struct situ_session *session) SITU_MUST_USE;
 
+/* Whether a value belongs to the session's graph; `what` and `index` name it in the failure. */
+situ_status session_check_value(const struct situ_session *session, situ_value value,
+                                const char *what, int index) SITU_MUST_USE;
+
+/* Whether a tensor fits the value that it is fed for; with `may_lack` it may be NULL where the graph
+ * knows the shape. */
+situ_status session_check_feed(const struct situ_session *session, const situ_feed *feed, int index,
+                               bool may_lack) SITU_MUST_USE;
+
 /* A program for these fetches and feeds, made if there is none; called with the lock. The caller
  * gives it back with cache_leave. *need as in plan_make. */
 situ_status cache_enter(struct situ_session *session, const struct plan_request *request,
