@@ -83,7 +83,8 @@ SITU_API situ_status situ_graph_status(const situ_graph *graph) SITU_MUST_USE;
 SITU_API void situ_device_push(situ_graph *graph, const char *device);
 SITU_API void situ_device_pop(situ_graph *graph);
 
-/* Nodes added between push and pop get names "scope/name"; a scope used twice becomes "scope_1". */
+/* Nodes added between push and pop get names "scope/name"; a scope used twice becomes "scope_1".
+ * "scope/" goes back into a scope, NULL or "" leads outside of all. */
 SITU_API void situ_name_push(situ_graph *graph, const char *scope);
 SITU_API void situ_name_pop(situ_graph *graph);
 
@@ -96,8 +97,9 @@ SITU_API void situ_control_pop(situ_graph *graph);
 SITU_API void situ_colocate_push(situ_graph *graph, situ_value value);
 SITU_API void situ_colocate_pop(situ_graph *graph);
 
-/* Adds a node and returns its first output. `name` may be NULL: then the op's. Names are made
- * unique ("MatMul_1"). */
+/* Adds a node and returns its first output (output -1 where it has none). `name` may be NULL: then
+ * the op's. Names are made unique ("MatMul_1"), where upper and lower case count as the same; "a/"
+ * is the name "a" outside of all scopes, which must be new. */
 SITU_API situ_value situ_emit(situ_graph *graph, const char *op, const char *name,
                               const situ_value *inputs, int n_inputs, const situ_attr *attrs,
                               int n_attrs);
@@ -127,7 +129,8 @@ SITU_API situ_value situ_constant_tensor(situ_graph *graph, const char *name, si
 SITU_API situ_value situ_placeholder(situ_graph *graph, const char *name, situ_type type,
                                      situ_shape shape);
 
-/* Whether the value belongs to a graph and names an output of a node of it. */
+/* Whether the value belongs to a graph and names an output of a node of it, or a node that has no
+ * outputs. */
 SITU_API bool situ_value_valid(situ_value value);
 
 /* What is known of a value: name of its node, its op, element type, shape as far as known. Texts
@@ -148,8 +151,10 @@ SITU_API situ_value situ_graph_node(situ_graph *graph, int index);
 /* The value of "name" or "name:1"; an invalid value if there is none. */
 SITU_API situ_value situ_graph_find(situ_graph *graph, const char *name);
 
-/* Reads a graph from text: a GraphDef in protobuf's text form, or the same as JSON. Nodes may stand
- * in any order. */
+/* Reads a graph from text: a GraphDef in protobuf's text form, or the same as JSON (protobuf's
+ * mapping: bytes in base64). Nodes may stand in any order. Versions and attributes that begin with
+ * '_' (other than "_class") are read over; functions are refused. Errors give line and column.
+ * Tensors whose elements the text only repeats may take 256 MiB in all. */
 SITU_API situ_status situ_graph_load(const char *text, size_t length,
                                      situ_graph **out) SITU_MUST_USE;
 
