@@ -20,7 +20,7 @@ static const char *python_names(const situ_op *op, char out[ROW_TEXT]) {
 }
 
 static situ_status print_list(void) {
-  struct table table = {.heads = {"name", "devices", "Python", "what it gives"}};
+  struct table table = {.heads = {"name", "family", "devices", "Python", "what it gives"}};
   situ_status s = NULL;
   for (int i = 0; !s && i < situ_ops_count(); i++) {
     situ_op op;
@@ -28,6 +28,7 @@ static situ_status print_list(void) {
     s = situ_ops_get(i, &op);
     if (s) break;
     table_add(&table, op.name);
+    table_add(&table, op.family);
     table_add(&table, row_kinds(op.devices, text));
     const char *python = python_names(&op, text);
     text[strcspn(text, " ")] = 0;

@@ -130,7 +130,7 @@ class Ops(unittest.TestCase):
     def test_list(self):
         done = run("ops")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
-        self.assertRegex(done.stdout, r"(?m)^  MatMul +CPU GPU +tf.matmul +\S")
+        self.assertRegex(done.stdout, r"(?m)^  MatMul +linalg +CPU GPU +tf.matmul +\S")
 
     def test_one(self):
         done = run("ops", "MatMul")
