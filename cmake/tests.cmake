@@ -65,6 +65,14 @@ foreach(file IN LISTS quick)
   set_tests_properties(valgrind/${name} PROPERTIES LABELS valgrind TIMEOUT 600)
 endforeach()
 
+# The kernels as another compiler for another device sees them.
+find_program(CLANG NAMES clang-16 clang-14 clang)
+if(CLANG)
+  add_test(NAME kernel/opencl
+           COMMAND ${CMAKE_SOURCE_DIR}/tests/kernel/opencl.sh ${CLANG} ${CMAKE_SOURCE_DIR})
+  set_tests_properties(kernel/opencl PROPERTIES LABELS kernel TIMEOUT 300)
+endif()
+
 # The headers alone, the symbols, and a program outside against an installed tree.
 set(installed ${CMAKE_SOURCE_DIR}/tests/install)
 set(compilers CC=${CMAKE_C_COMPILER})

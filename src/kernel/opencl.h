@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * opencl.h: the kernel dialect as OpenCL C 1.2: the text in front of a kernel file.
+ *
+ * Before it stand the types, as typedefs and not as macros: `typedef float T; typedef float C;`; and
+ * T_NAME (float, double, half, int32, int64, int8, uint8, truth), T_BYTES, and the class as 0 or 1:
+ * T_IS_REAL, T_IS_INTEGER, T_IS_BOOL, T_IS_SIGNED. */
+#pragma OPENCL FP_CONTRACT OFF
+
+typedef char i8;
+typedef uchar u8;
+typedef int i32;
+typedef uint u32;
+typedef long i64;
+typedef ulong u64;
+
+#define JOIN_(a, b) a##_##b
+#define JOIN(a, b) JOIN_(a, b)
+#define INLINE static inline
+
+#define KERNEL(name, ...) __kernel void name(__VA_ARGS__)
+#define IN(type, x) __global const type *x
+#define OUT(type, y) __global type *y
+#define SIZE(n) i64 n
+#define SIZES(d) i64 d##0, i64 d##1, i64 d##2, i64 d##3, i64 d##4, i64 d##5, i64 d##6, i64 d##7
+#define UNPACK(d) const i64 d[8] = {d##0, d##1, d##2, d##3, d##4, d##5, d##6, d##7}
+#define REAL(v) C v
+#define EACH(i, n)                  \
+  const i64 i = get_global_id(0); \
+  if (i >= (n)) return
+#define FAIL(fault, a, b, c) return
+
+#if T_IS_REAL
+#define IF_REAL(...) __VA_ARGS__
+#else
+#define IF_REAL(...)
+#endif
+#if T_IS_INTEGER
+#define IF_INTEGER(...) __VA_ARGS__
+#else
+#define IF_INTEGER(...)
+#endif
+#if T_IS_BOOL
+#define IF_BOOL(...) __VA_ARGS__
+#define IF_NUMBER(...)
+#else
+#define IF_BOOL(...)
+#define IF_NUMBER(...) __VA_ARGS__
+#endif
+#if T_IS_SIGNED
+#define IF_SIGNED(...) __VA_ARGS__
+#else
+#define IF_SIGNED(...)
+#endif

@@ -1,0 +1,41 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# opencl.sh: every kernel file in every type is OpenCL C 1.2. Usage: opencl.sh CLANG SOURCE_DIR
+clang=$1
+source=$2
+text=$(mktemp)
+trap 'rm -f "$text"' EXIT
+status=0
+
+# check FILE T C NAME BYTES IS_REAL IS_INTEGER IS_BOOL IS_SIGNED
+check() {
+  {
+    echo "#pragma OPENCL EXTENSION cl_khr_fp64 : enable"
+    echo "#pragma OPENCL EXTENSION cl_khr_fp16 : enable"
+    echo "typedef $2 T; typedef $3 C;"
+    echo "#define T_NAME $4"
+    echo "#define T_BYTES $5"
+    echo "#define T_IS_REAL $6"
+    echo "#define T_IS_INTEGER $7"
+    echo "#define T_IS_BOOL $8"
+    echo "#define T_IS_SIGNED $9"
+    echo "#include \"kernel/opencl.h\""
+    echo "#include \"$1\""
+  } >"$text"
+  "$clang" -x cl -cl-std=CL1.2 -target spir64 -Xclang -finclude-default-header -Wall -Wextra \
+    -Wno-unused-function -Wno-unused-parameter -Werror -I"$source/src" -S -emit-llvm -o /dev/null \
+    "$text" || { echo "$1 is no OpenCL for $4" && status=1; }
+}
+
+for file in "$source"/src/ops/*.cl; do
+  grep -q "include \"ops/${file##*/}\"" "$source"/src/ops/*.cl && continue # a part of another one
+  check "$file" float float float 4 1 0 0 1
+  check "$file" double double double 8 1 0 0 1
+  check "$file" half float half 2 1 0 0 1
+  check "$file" int int int32 4 0 1 0 1
+  check "$file" long long int64 8 0 1 0 1
+  check "$file" char int int8 1 0 1 0 1
+  check "$file" uchar int uint8 1 0 1 0 0
+  check "$file" uchar int truth 1 0 0 1 0
+done
+exit $status
