@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * opencl.h: the kernel dialect as OpenCL C 1.2: the text in front of a kernel file.
  *
- * Before it stand the types, as typedefs and not as macros: `typedef float T; typedef float C;`; and
+ * Before it stand the types, as typedefs, not macros: `typedef float T; typedef float C;`; and
  * T_NAME (float, double, half, int32, int64, int8, uint8, truth), T_BYTES, and the class as 0 or 1:
  * T_IS_REAL, T_IS_INTEGER, T_IS_BOOL, T_IS_SIGNED. */
 #pragma OPENCL FP_CONTRACT OFF
