@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * child.h: runs something in a child of fork, which must not hang. */
+#ifndef SITU_TESTS_CHILD_H
+#define SITU_TESTS_CHILD_H
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { CHILD_SECONDS = 30 };
+
+/* Whether `body` returns true in a child. The child says what went wrong by itself; one that hangs
+ * is ended by a signal. */
+static inline bool child_succeeds(bool (*body)(void *context), void *context) {
+  fflush(NULL);
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(CHILD_SECONDS);
+    const bool ok = body(context);
+    fflush(NULL);
+    _exit(ok ? 0 : 1);
+  }
+  int status = -1;
+  if (child < 0 || waitpid(child, &status, 0) != child) return false;
+  if (WIFSIGNALED(status)) fprintf(stderr, "the child was ended by signal %d\n", WTERMSIG(status));
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+/* In a child: whether a status is a failure with that code and part of a text. Releases it. */
+static inline bool child_expects(situ_status status, situ_code code, const char *part) {
+  const bool ok = situ_status_code(status) == code && strstr(situ_status_message(status), part);
+  if (!ok)
+    fprintf(stderr, "expected %s with '%s', not %s: %s\n", situ_code_name(code), part,
+            situ_code_name(situ_status_code(status)), situ_status_message(status));
+  situ_status_release(status);
+  return ok;
+}
+
+#endif
