@@ -22,7 +22,8 @@ def environment():
     env.setdefault("ASAN_OPTIONS", "detect_leaks=1:allocator_may_return_null=1")
     env.setdefault("UBSAN_OPTIONS", "print_stacktrace=1")
     env.setdefault("LSAN_OPTIONS", f"suppressions={root}/tests/lsan.supp:print_suppressions=0")
-    env.setdefault("TSAN_OPTIONS", "halt_on_error=1:second_deadlock_stack=1")
+    env.setdefault("TSAN_OPTIONS", "halt_on_error=1:second_deadlock_stack=1:"
+                   "allocator_may_return_null=1")
     return env
 
 

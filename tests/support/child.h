@@ -6,8 +6,11 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "situ/status.h"
 
 enum { CHILD_SECONDS = 30 };
 
