@@ -59,14 +59,17 @@ static void a_device_is_lost(void **state) {
   struct rig rig;
   rig_open(&rig, api, "Frail@0000:05:00.0=64MiB;lost_after=2,Robust=64MiB");
   const struct span x = rig_alloc(&rig, 0, KIB), y = rig_alloc(&rig, 1, KIB);
+  const struct span gate = rig_alloc(&rig, 1, KIB);
   int64_t after = 77;
   rig_put(&rig, 0, x, &(int64_t){0}, 8);
   rig_put(&rig, 1, y, &(int64_t){0}, 8);
   struct bound *bound = rig_bind(&rig, 0, rig_launch_of(&rig, &late_kernel, 1, 20), x, x);
   for (int i = 0; i < 2; i++) rig_call(&rig, 0, QUEUE_COMPUTE, bound);
   assert_int_equal((rig_drain(&rig, 0), rig_get_number(&rig, 0, x)), 2);
+  rig_run(&rig, 1, &late_kernel, gate, gate, 1, 50); /* all of this is queued while it lives */
+  rig_wait(&rig, 0, QUEUE_COMPUTE, 1, QUEUE_COMPUTE);
   rig_call(&rig, 0, QUEUE_COMPUTE, bound); /* one too many */
-  situ_status_release(api->read(rig.device[0], QUEUE_COMPUTE, &after, x, 8));
+  OK(api->read(rig.device[0], QUEUE_COMPUTE, &after, x, 8));
   rig_wait(&rig, 1, QUEUE_COMPUTE, 0, QUEUE_COMPUTE);
   rig_run(&rig, 1, &add_kernel, y, y, 1, 5);
   FAILS(rig_try_drain(&rig, 0), SITU_UNAVAILABLE, "Frail");
@@ -81,6 +84,7 @@ static void a_device_is_lost(void **state) {
   assert_null(rig.error);
   rig_free(&rig, 0, x);
   rig_free(&rig, 1, y);
+  rig_free(&rig, 1, gate);
   rig_close(&rig);
 }
 
