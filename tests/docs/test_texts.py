@@ -6,6 +6,8 @@ the next one are its output, both streams together. "..." stands for anything: a
 any number of lines, else for a part of the line. Two blanks or more stand for two or more: columns
 are as wide as this machine makes them.
 
+Every environment variable that the library reads stands in docs/environment.md.
+
 Usage: test_texts.py [--update] FOLDER_OF_THE_BUILD; --update writes what was printed into the text,
 where you then read it.
 """
@@ -56,6 +58,14 @@ def run(command, build):
     return done.stdout.replace(f"{build}/", "build/")
 
 
+def unlisted():
+    """Variables that src/ reads and docs/environment.md does not name."""
+    read = {name for path in (ROOT / "src").rglob("*.c")
+            for name in re.findall(r'"((?:SITU|CUDA|TF)_[A-Z_]+)"', path.read_text("utf-8"))}
+    listed = (ROOT / "docs" / "environment.md").read_text(encoding="utf-8")
+    return sorted(name for name in read if f"`{name}`" not in listed)
+
+
 def main(arguments):
     build, update = os.path.abspath(arguments[-1]), "--update" in arguments
     count = wrong = 0
@@ -71,7 +81,10 @@ def main(arguments):
             fresh = fresh.replace(f"{PROMPT}{command}\n{output}", f"{PROMPT}{command}\n{printed}")
         if update:
             path.write_text(fresh, encoding="utf-8")
-    print(f"{count} commands, {wrong} not as shown")
+    for name in unlisted():
+        wrong += 1
+        print(f"docs/environment.md:1: {name} is not listed")
+    print(f"{count} commands, {wrong} problems")
     return 1 if wrong or not count else 0
 
 
