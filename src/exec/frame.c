@@ -143,9 +143,7 @@ static situ_status fill(struct frame *frame, struct state *state, situ_tensor *c
   frame->calls = ARENA_ARRAY(arena, struct bound *, program->n_commands + 1);
   frame->marks = ARENA_ARRAY(arena, uint64_t, program->host_only ? 1 : program->n_commands + 1);
   frame->results = ARENA_ARRAY(arena, situ_tensor *, program->n_fetches + 1);
-  int32_t n_states = 0;
-  for (int32_t i = 0; i < program->n_slots; i++) n_states += program->slots[i].kind == SLOT_STATE;
-  frame->states = ARENA_ARRAY(arena, struct held_state, n_states + 1);
+  frame->states = ARENA_ARRAY(arena, struct held_state, program->n_states + 1);
   if (arena->failed) return NO_MEMORY();
   for (int32_t i = 0; i < program->n_lanes; i++) TRY(make_block(frame, i));
   TRY(place_moving(frame, fed));

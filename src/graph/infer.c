@@ -57,8 +57,9 @@ static situ_status shape_failure(situ_status status, const struct call *call) {
 static situ_status call_shape(struct call *call) {
   const struct op *op = call->schema->op;
   for (int i = 0; i < call->n_out; i++)
-    call->out[i] = (struct operand){schema_output_type(call->schema, call->attrs, i), -1,
-                                    SITU_ANY_SHAPE, NULL};
+    call->out[i] = (struct operand){.type = schema_output_type(call->schema, call->attrs, i),
+                                    .slot = -1,
+                                    .shape = SITU_ANY_SHAPE};
   situ_status status = op->shape ? op->shape(call) : NULL;
   for (int i = 0; !status && i < call->n_out; i++) status = shape_check(&call->out[i].shape);
   return status ? shape_failure(status, call) : NULL;

@@ -7,16 +7,13 @@ static situ_status foreign_memory(const struct launch *launch, int arg) {
                   launch->kernel->name);
 }
 
-static situ_status place(void *device, host_translate *translate, struct host_call *call, int arg,
-                         struct span span) {
-  const struct launch_arg *from = &call->bound.launch->args[arg];
+static inline situ_status place(void *device, host_translate *translate, struct host_call *call,
+                                int arg, struct span span) {
   call->args[arg].pointer = NULL;
   if (!span.region) return NULL; /* a value without elements has no memory */
-  span.offset += (size_t)from->offset;
-  void *address = translate(device, span);
-  if (!address) return foreign_memory(call->bound.launch, arg);
-  call->args[arg].pointer = address;
-  return NULL;
+  span.offset += (size_t)call->bound.launch->args[arg].offset;
+  call->args[arg].pointer = translate(device, span);
+  return call->args[arg].pointer ? NULL : foreign_memory(call->bound.launch, arg);
 }
 
 situ_status host_bind(void *device, host_translate *translate, const struct launch *launch,
@@ -32,11 +29,14 @@ situ_status host_bind(void *device, host_translate *translate, const struct laun
                              .kernel = kernel,
                              .items = launch->items,
                              .grain = launch->grain};
-  for (int i = 0; i < launch->n_args; i++) {
-    const struct launch_arg *arg = &launch->args[i];
-    if (arg->kind == ARG_SLOT) TRY(place(device, translate, call, i, slots[arg->slot]));
-    if (arg->kind == ARG_INTEGER) call->args[i].integer = arg->integer;
-    if (arg->kind == ARG_REAL) call->args[i].real = arg->real;
+  const struct launch_arg *args = launch->args;
+  for (int i = 0, n = launch->n_args; i < n; i++) {
+    if (args[i].kind == ARG_SLOT)
+      TRY(place(device, translate, call, i, slots[args[i].slot]));
+    else if (args[i].kind == ARG_INTEGER)
+      call->args[i].integer = args[i].integer;
+    else
+      call->args[i].real = args[i].real;
   }
   *out = &call->bound;
   return NULL;

@@ -131,6 +131,7 @@ static situ_status bring_inputs(struct builder *builder, const struct node *node
     if (some_host && schema_input_port(node->schema, node->attrs, i)->is_host) continue;
     int32_t command = -1;
     TRY(bring(builder, node->inputs[i], device, &in[i].slot, &command));
+    in[i].bytes = builder->program->slots[in[i].slot].bytes;
     builder_wait(builder, command);
   }
   for (int32_t i = 0; i < node->n_controls; i++)
@@ -182,6 +183,7 @@ static situ_status make_output_slots(struct builder *builder, const struct node 
                                 "than a machine can address.",
                                 shape_print(&out[i].shape, shape), situ_type_name(out[i].type));
     }
+    out[i].bytes = made->bytes;
   }
   return NULL;
 }

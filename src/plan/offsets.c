@@ -104,7 +104,7 @@ struct offsets {
   struct builder *builder;
   struct events events;
   struct lane_state *lanes; /* per device number */
-  struct bfc_piece *pieces; /* per slot */
+  int32_t *handles; /* per slot: of its piece; -1: none */
 };
 
 static bool imaginary_alloc(void *context, size_t bytes, void **region, uint64_t *address) {
@@ -135,14 +135,22 @@ static struct lane_state *lane_of(struct offsets *offsets, int32_t device) {
 static bool take(struct offsets *offsets, int32_t number, int32_t command) {
   struct slot *slot = &offsets->builder->program->slots[number];
   struct lane_state *state = lane_of(offsets, slot->device);
-  struct bfc_piece *piece = &offsets->pieces[number];
-  if (!state->bfc || !bfc_alloc(state->bfc, slot->bytes, piece)) return false;
-  slot->offset = piece->offset;
-  if (piece->offset + piece->size > state->lane.block_bytes) {
-    state->lane.block_bytes = piece->offset + piece->size;
+  struct bfc_piece piece;
+  if (!state->bfc || !bfc_alloc(state->bfc, slot->bytes, &piece)) return false;
+  slot->offset = piece.offset;
+  offsets->handles[number] = piece.handle;
+  if (piece.offset + piece.size > state->lane.block_bytes) {
+    state->lane.block_bytes = piece.offset + piece.size;
     state->lane.peak_command = command;
   }
   return true;
+}
+
+static void give(struct offsets *offsets, int32_t number) {
+  const struct slot *slot = &offsets->builder->program->slots[number];
+  /* The region begins at address 0. */
+  const struct bfc_piece piece = {.handle = offsets->handles[number], .address = slot->offset};
+  if (piece.handle >= 0) bfc_free(offsets->lanes[slot->device].bfc, &piece);
 }
 
 /* Whether a call that begins `to` may write it over `from`, which ends with it. */
@@ -172,11 +180,11 @@ static bool take_over(struct offsets *offsets, int32_t number, int32_t index) {
   const struct launch *launch = &program->launches[command->launch];
   for (int a = 0; a < launch->n_args; a++) {
     const int32_t from = launch->args[a].kind == ARG_SLOT ? launch->args[a].slot : -1;
-    if (from < 0 || from == number || !offsets->pieces[from].size) continue;
+    if (from < 0 || from == number || offsets->handles[from] < 0) continue;
     if (!(flags & OP_INPLACE) && !is_input(offsets->builder, node, 0, from)) continue;
     if (!may_replace(&program->slots[from], &program->slots[number], index)) continue;
-    offsets->pieces[number] = offsets->pieces[from];
-    offsets->pieces[from] = (struct bfc_piece){0};
+    offsets->handles[number] = offsets->handles[from];
+    offsets->handles[from] = -1;
     program->slots[number].offset = program->slots[from].offset;
     return true;
   }
@@ -189,8 +197,7 @@ static bool walk(struct offsets *offsets) {
     for (int32_t s = offsets->events.begin[i]; s >= 0; s = offsets->events.next_begin[s])
       if (!take_over(offsets, s, i) && !take(offsets, s, i)) return false;
     for (int32_t s = offsets->events.end[i]; s >= 0; s = offsets->events.next_end[s])
-      if (offsets->pieces[s].size)
-        bfc_free(offsets->lanes[program->slots[s].device].bfc, &offsets->pieces[s]);
+      give(offsets, s);
   }
   return true;
 }
@@ -231,8 +238,10 @@ situ_status offsets_assign(struct builder *builder) {
   struct offsets offsets = {.builder = builder};
   offsets.lanes =
       ARENA_ARRAY(&builder->scratch, struct lane_state, builder->request->devices->count + 1);
-  offsets.pieces = ARENA_ARRAY(&builder->scratch, struct bfc_piece, program->n_slots + 1);
+  const size_t bytes = sizeof *offsets.handles * ((size_t)program->n_slots + 1);
+  offsets.handles = arena_alloc(&builder->scratch, bytes);
   bool ok = !builder->scratch.failed && find_lifetimes(builder);
+  if (ok) memset(offsets.handles, 0xff, bytes);
   if (ok) ok = list_events(builder, &offsets.events);
   if (ok) ok = walk(&offsets);
   if (ok) make_lanes(&offsets);

@@ -176,6 +176,6 @@ static situ_status put_in_order(struct builder *builder) {
 situ_status order_commands(struct builder *builder) {
   builder->program->host_only = builder->one_queue;
   if (!is_ordered(builder)) TRY(put_in_order(builder));
-  find_state(builder);
+  if (builder->program->n_states) find_state(builder);
   return NULL;
 }

@@ -27,6 +27,7 @@ int32_t builder_slot(struct builder *builder, const struct slot *slot) {
   program->slots = slots;
   slots[program->n_slots] = *slot;
   slots[program->n_slots].first = slots[program->n_slots].moving = -1;
+  program->n_states += slot->kind == SLOT_STATE;
   return program->n_slots++;
 }
 

@@ -104,7 +104,7 @@ struct program {
   struct feed *feeds;
   struct lane *lanes;
   struct moving *moving;
-  int32_t n_moving;
+  int32_t n_moving, n_states; /* of slots: SLOT_STATE */
   int32_t n_slots, n_launches, n_commands, n_once, n_fetches, n_feeds, n_lanes;
   bool host_only; /* nothing but calls in the caller's thread */
 };

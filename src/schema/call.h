@@ -14,6 +14,7 @@ struct operand {
   situ_shape shape;
   const situ_tensor
       *value; /* in host memory, where it is known beforehand (constants), else NULL */
+  size_t bytes; /* of its memory; 0: nobody has counted them */
 };
 
 /* Memory that a call needs besides its operands. */
