@@ -191,7 +191,7 @@ static void measure_stream(const struct streaming *s) {
   const float wanted = s->expected(), got = result_at(&p, 0);
   bench_expect(fabsf(got - wanted) <= 1e-3f * fabsf(wanted) + 1e-3f, s->name);
   struct bench_side sides[] = {{.run = run, .context = &p}, {.run = s->loop, .context = &arrays}};
-  bench_alternate(sides, 2);
+  const bool quiet = bench_alternate(sides, 2);
   const double gigabytes = (double)elements * sizeof(float) / 1e9;
   bench_report(&(struct bench_row){.name = s->name,
                                    .what = s->what,
@@ -200,7 +200,8 @@ static void measure_stream(const struct streaming *s) {
                                    .against = s->against,
                                    .yardstick = s->traffic * gigabytes / sides[1].best,
                                    .target = s->target,
-                                   .at_least = true});
+                                   .at_least = true,
+                                   .busy = !quiet});
   end(&p);
 }
 
@@ -230,7 +231,7 @@ static void measure_matmul(int64_t n) {
   check_product(&p, arrays.a, arrays.b, n);
   struct onednn_matmul *peer = onednn_open(n, arrays.a, arrays.b, arrays.out);
   struct bench_side sides[] = {{.run = run, .context = &p}, {.run = onednn_run, .context = peer}};
-  bench_alternate(sides, peer ? 2 : 1);
+  const bool quiet = bench_alternate(sides, peer ? 2 : 1);
   const double gigaflops = 2e-9 * (double)(n * n * n);
   snprintf(note, sizeof note, "%.2f of the FMA peak of %.0f",
            gigaflops / sides[0].best / (fma_peak() / 1e9), fma_peak() / 1e9);
@@ -242,6 +243,7 @@ static void measure_matmul(int64_t n) {
                                    .yardstick = peer ? gigaflops / sides[1].best : 0,
                                    .target = 0.95,
                                    .at_least = true,
+                                   .busy = !quiet,
                                    .note = note});
   if (!peer) bench_skip(name, "oneDNN alone", "libdnnl-dev is not installed");
   onednn_close(peer);

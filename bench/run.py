@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PEER_PYTHON = ROOT / ".venv-bench/bin/python"
 ORDER = ("graphs", "placer", "memory", "kernels", "startup")
 FIELDS = ("name", "what", "value", "unit", "against", "yardstick", "ratio", "target", "at_least",
-          "holds", "note", "skipped", "failed")
+          "holds", "busy", "note", "skipped", "failed")
 
 
 def programs(build):
@@ -76,7 +76,8 @@ def verdict(row):
     if row.get("target") is None:
         return ""
     sign = ">=" if row["at_least"] else "<="
-    return f"{sign} {row['target']:g} " + ("holds" if row["holds"] else "MISSED")
+    busy = " (busy machine)" if row.get("busy") else ""
+    return f"{sign} {row['target']:g} " + ("holds" if row["holds"] else "MISSED") + busy
 
 
 def show(row):

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { MAX_BURSTS = 400, MAX_SIDES = 8 };
+enum { MAX_BURSTS = 400, MAX_SIDES = 8, LEAST_ROUNDS = 5, LEAST_CLEAN = 3 };
 
 static const double burst_seconds = 0.005;
 static const double margin = 0.1;
@@ -98,11 +98,11 @@ static int64_t calls_of(struct bench_side *side) {
 static struct burst run_burst(struct bench_side *side, int64_t calls) {
   if (!is_single(side)) side->run(side->context); /* wakes threads, warms caches */
   if (side->before) side->before(side->context);
+  const double begin = bench_now(); /* outside, so that no more is waited than has passed */
   const double waited_before = waited(side->alone);
-  const double begin = bench_now();
   for (int64_t i = 0; i < calls; i++) side->run(side->context);
-  const double seconds = bench_now() - begin;
   const double waiting = waited(side->alone) - waited_before;
+  const double seconds = bench_now() - begin;
   if (side->after) side->after(side->context);
   const double counted = side->alone ? seconds - waiting : seconds;
   return (struct burst){counted / (double)calls, waiting / seconds};
@@ -119,38 +119,51 @@ static void summarise(struct bench_side *side, struct burst *bursts, int count) 
   side->median = bursts[count / 2].seconds;
 }
 
-/* Bursts in which nobody waited come first; the others count only where there are too few of them.
+/* What was measured in all rounds. */
+struct record {
+  struct burst bursts[MAX_SIDES][MAX_BURSTS];
+  int rounds;
+};
+
+/* Keeps the rounds in which nobody waited, if there are enough of them; returns whether there are.
  */
-static int keep_clean(struct burst *bursts, int count, int least) {
-  int clean = 0;
-  for (int i = 0; i < count; i++) {
-    if (bursts[i].waited > 0.03) continue;
-    const struct burst burst = bursts[i];
-    bursts[i] = bursts[clean];
-    bursts[clean++] = burst;
+static bool keep_clean(struct record *record, int count, const bool *clean, int n_clean) {
+  if (n_clean < LEAST_CLEAN) return false;
+  int kept = 0;
+  for (int r = 0; r < record->rounds; r++) {
+    if (!clean[r]) continue;
+    for (int s = 0; s < count; s++) record->bursts[s][kept] = record->bursts[s][r];
+    kept++;
   }
-  return clean >= least ? clean : count;
+  record->rounds = kept;
+  return true;
 }
 
-void bench_alternate(struct bench_side *sides, int count) {
-  static struct burst bursts[MAX_SIDES][MAX_BURSTS];
+bool bench_alternate(struct bench_side *sides, int count) {
+  static struct record record;
+  static bool clean[MAX_BURSTS];
   int64_t calls[MAX_SIDES];
   const int wanted = options.quick ? 7 : 25;
-  const double limit = options.quick ? 1.0 : 5.0;
+  const double limit = options.quick ? 1.0 : 6.0;
   for (int s = 0; s < count; s++) calls[s] = calls_of(&sides[s]);
   const double begin = bench_now();
-  int rounds = 0, clean = 0;
-  while (clean < wanted && rounds < MAX_BURSTS && (rounds < 5 || bench_now() - begin < limit)) {
-    bool all = true;
+  int n_clean = 0;
+  for (record.rounds = 0; n_clean < wanted && record.rounds < MAX_BURSTS; record.rounds++) {
+    if (record.rounds >= LEAST_ROUNDS && bench_now() - begin > limit) break;
+    bool *all = &clean[record.rounds];
+    *all = true;
     for (int k = 0; k < count; k++) {
-      const int s = (rounds + k) % count; /* nobody is always the first */
-      bursts[s][rounds] = run_burst(&sides[s], calls[s]);
-      all &= bursts[s][rounds].waited <= 0.03;
+      const int s = (record.rounds + k) % count; /* nobody is always the first */
+      struct burst *burst = &record.bursts[s][record.rounds];
+      *burst = run_burst(&sides[s], calls[s]);
+      *all &= burst->waited <= 0.03;
     }
-    clean += all;
-    rounds++;
+    n_clean += *all;
   }
-  for (int s = 0; s < count; s++) summarise(&sides[s], bursts[s], keep_clean(bursts[s], rounds, 3));
+  bool quiet = keep_clean(&record, count, clean, n_clean);
+  for (int s = 0; s < count; s++) summarise(&sides[s], record.bursts[s], record.rounds);
+  for (int s = 0, alone = 0; s < count; s++) quiet |= (alone += sides[s].alone) == count;
+  return quiet;
 }
 
 static void print_text(const char *key, const char *text) {
@@ -189,7 +202,7 @@ void bench_report(const struct bench_row *row) {
            row->at_least ? "true" : "false", holds ? "true" : "false");
   else
     printf("\"target\": null, \"at_least\": false, \"holds\": null, ");
-  printf("\"value\": %.6g}\n", row->value);
+  printf("\"busy\": %s, \"value\": %.6g}\n", row->busy ? "true" : "false", row->value);
 }
 
 void bench_skip(const char *name, const char *what, const char *why) {

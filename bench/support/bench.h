@@ -34,8 +34,9 @@ struct bench_side {
   double best, median; /* seconds per call: the result */
 };
 
-/* Measures the sides in turns. */
-void bench_alternate(struct bench_side *sides, int count);
+/* Measures the sides in turns. False if the machine was so busy that threads always waited for a
+ * core: the result then says little. */
+bool bench_alternate(struct bench_side *sides, int count);
 
 /* Seconds on a clock that only goes forward. */
 double bench_now(void);
@@ -51,6 +52,7 @@ struct bench_row {
   double yardstick;    /* in the same unit */
   double target;       /* of the ratio; 0: none */
   bool at_least;
+  bool busy;        /* the machine was: see bench_alternate */
   const char *note; /* NULL: none */
 };
 

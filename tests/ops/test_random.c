@@ -16,7 +16,8 @@ static void launch(const char *op, situ_type type, const uint32_t state[6], void
   int n_out = 0;
   situ_tensor *shape = NULL;
   OK(situ_tensor_create(SITU_INT64, SITU_SHAPE(1), &n, &shape));
-  struct operand in = {SITU_INT64, 0, SITU_SHAPE(1), shape}, made = {type, 1, SITU_SHAPE(n), NULL};
+  struct operand in = {.type = SITU_INT64, .slot = 0, .shape = SITU_SHAPE(1), .value = shape};
+  struct operand made = {.type = type, .slot = 1, .shape = SITU_SHAPE(n)};
   attrs[schema_attr(schema, "dtype")] = (struct attr_value){.kind = SITU_ATTR_TYPE, .type = type};
   attrs[schema_attr(schema, "seed")] = (struct attr_value){.kind = SITU_ATTR_INT, .integer = 1};
   OK(schema_resolve(schema, "n", (situ_type[]){SITU_INT64}, 1, attrs, &n_out));
