@@ -57,6 +57,14 @@ static inline __attribute__((always_inline)) float math_exp(float x) {
   return x != x ? x : scaled;
 }
 
+/* exp(x) for x <= 0, where nothing overflows; below -87 it is exp(-87), which is 0 in a sum. */
+static inline __attribute__((always_inline)) float math_exp_below(float x) {
+  float n;
+  int32_t whole;
+  const float r = math_reduce(x < -87.0f ? -87.0f : x, &n, &whole);
+  return (math_exp_series(r) * (r * r) + r + 1.0f) * math_power_of_two(whole);
+}
+
 static inline __attribute__((always_inline)) float math_expm1(float x) {
   float n;
   int32_t whole;
@@ -117,6 +125,7 @@ static inline __attribute__((always_inline)) float math_tanh(float x) {
 #define MATH1(name, x) _Generic((x), float : name##f, double : name)(x)
 #define MATH2(name, x, y) _Generic((x), float : name##f, double : name)(x, y)
 #define MATH_OWN(name, x) _Generic((x), float : math_##name, double : name)(x)
+#define EXP_BELOW(x) _Generic((x), float : math_exp_below, double : exp)(x)
 #define exp(x) MATH_OWN(exp, x)
 #define expm1(x) MATH_OWN(expm1, x)
 #define log(x) MATH_OWN(log, x)

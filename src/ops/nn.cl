@@ -29,6 +29,12 @@ KERNEL(log_softmax, IN(T, x), OUT(T, y), SIZE(width), SIZE(n)) {
 /* Side by side, so that the compiler makes vectors of them. */
 #define SIDES 32
 
+/* Here exp is the work, so CPUs with wider vectors get a version of their own. */
+#ifdef WIDE_CLONES
+#undef CLONES
+#define CLONES WIDE_CLONES
+#endif
+
 INLINE C JOIN(row_largest, T_NAME)(const T *x, i64 width) {
   C side[SIDES], largest = (C)-INFINITY;
   i64 k = 0;
@@ -40,20 +46,20 @@ INLINE C JOIN(row_largest, T_NAME)(const T *x, i64 width) {
   return largest;
 }
 
-/* The sum of exp(x - largest); y becomes exp(x - largest) unless it is NULL. */
-INLINE C JOIN(row_exp, T_NAME)(const T *x, T *y, i64 width, C largest) {
+/* The sum of exp(x - largest); y becomes exp(x - largest) where `store` (a constant) says so. */
+INLINE C JOIN(row_exp, T_NAME)(const T *x, T *y, const bool store, i64 width, C largest) {
   C side[SIDES], sum = 0;
   i64 k = 0;
   for (int s = 0; s < SIDES; s++) side[s] = 0;
   for (; k + SIDES <= width; k += SIDES)
     INDEPENDENT for (int s = 0; s < SIDES; s++) {
-      const C e = exp((C)x[k + s] - largest);
-      if (y) y[k + s] = (T)e;
+      const C e = EXP_BELOW((C)x[k + s] - largest);
+      if (store) y[k + s] = (T)e;
       side[s] += e;
     }
   for (; k < width; k++) {
-    const C e = exp((C)x[k] - largest);
-    if (y) y[k] = (T)e;
+    const C e = EXP_BELOW((C)x[k] - largest);
+    if (store) y[k] = (T)e;
     sum += e;
   }
   for (int s = SIDES / 2; s > 0; s /= 2)
@@ -68,11 +74,11 @@ RANGE(softmax, IN(T, x), OUT(T, y), SIZE(width), SIZE(n)) {
     const T *from = x + i * width;
     T *to = y + i * width;
     const C largest = JOIN(row_largest, T_NAME)(from, width);
-    const C share = 1 / JOIN(row_exp, T_NAME)(from, exact ? to : NULL, width, largest);
+    const C share = 1 / JOIN(row_exp, T_NAME)(from, to, exact, width, largest);
     if (exact) {
       INDEPENDENT for (i64 k = 0; k < width; k++) to[k] = (T)((C)to[k] * share);
     } else {
-      INDEPENDENT for (i64 k = 0; k < width; k++) to[k] = (T)(exp((C)from[k] - largest) * share);
+      INDEPENDENT for (i64 k = 0; k < width; k++) to[k] = (T)(EXP_BELOW((C)from[k] - largest) * share);
     }
   }
 }
@@ -83,7 +89,7 @@ RANGE(log_softmax, IN(T, x), OUT(T, y), SIZE(width), SIZE(n)) {
     const T *from = x + i * width;
     T *to = y + i * width;
     const C largest = JOIN(row_largest, T_NAME)(from, width);
-    const C all = log(JOIN(row_exp, T_NAME)(from, NULL, width, largest));
+    const C all = log(JOIN(row_exp, T_NAME)(from, to, false, width, largest));
     INDEPENDENT for (i64 k = 0; k < width; k++) to[k] = (T)((C)from[k] - largest - all);
   }
 }
