@@ -190,7 +190,8 @@ static void measure_stream(const struct streaming *s) {
   ready(&p);
   const float wanted = s->expected(), got = result_at(&p, 0);
   bench_expect(fabsf(got - wanted) <= 1e-3f * fabsf(wanted) + 1e-3f, s->name);
-  struct bench_side sides[] = {{.run = run, .context = &p}, {.run = s->loop, .context = &arrays}};
+  struct bench_side sides[] = {{.run = run, .context = &p, .alone = team_size() == 1},
+                               {.run = s->loop, .context = &arrays, .alone = team_size() == 1}};
   const bool quiet = bench_alternate(sides, 2);
   const double gigabytes = (double)elements * sizeof(float) / 1e9;
   bench_report(&(struct bench_row){.name = s->name,
@@ -230,7 +231,8 @@ static void measure_matmul(int64_t n) {
   ready(&p);
   check_product(&p, arrays.a, arrays.b, n);
   struct onednn_matmul *peer = onednn_open(n, arrays.a, arrays.b, arrays.out);
-  struct bench_side sides[] = {{.run = run, .context = &p}, {.run = onednn_run, .context = peer}};
+  struct bench_side sides[] = {{.run = run, .context = &p, .alone = team_size() == 1},
+                               {.run = onednn_run, .context = peer, .alone = team_size() == 1}};
   const bool quiet = bench_alternate(sides, peer ? 2 : 1);
   const double gigaflops = 2e-9 * (double)(n * n * n);
   snprintf(note, sizeof note, "%.2f of the FMA peak of %.0f",
