@@ -32,7 +32,7 @@ struct program {
 static float *make_array(int64_t n) {
   float *array = aligned_alloc(4096, (size_t)n * sizeof *array);
   bench_expect(array != NULL, "no memory");
-  for (int64_t i = 0; i < n; i++) array[i] = (float)(i % 13 - 6) * 0.01f;
+  for (int64_t i = 0; i < n; i++) array[i] = (float)(i % 13 - 3) * 0.01f;
   return array;
 }
 

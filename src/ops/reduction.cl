@@ -62,13 +62,32 @@ static void REDUCE_NAME(run)(const T *x, i64 count, i64 inner, A *result) {
     for (i64 w = 0; w < s * inner; w++) result[w] = TWO(result[w], result[w + s * inner]);
 }
 
+/* The result of elements that lie side by side: 64 results in registers; every 16 rounds they go to
+ * the whole, so that sums of many lose little to rounding. */
+CLONES static A REDUCE_NAME(line)(const T *x, i64 count) {
+  A all[REDUCE_FOLD], result = IDENTITY;
+  i64 k = 0;
+  for (int s = 0; s < REDUCE_FOLD; s++) all[s] = IDENTITY;
+  while (k + REDUCE_FOLD <= count) {
+    const i64 most = k + 16 * REDUCE_FOLD, end = most < count ? most : count;
+    A side[REDUCE_FOLD];
+    for (int s = 0; s < REDUCE_FOLD; s++) side[s] = IDENTITY;
+    for (; k + REDUCE_FOLD <= end; k += REDUCE_FOLD)
+      for (int s = 0; s < REDUCE_FOLD; s++) side[s] = TWO(side[s], LOAD(x[k + s]));
+    for (int s = 0; s < REDUCE_FOLD; s++) all[s] = TWO(all[s], side[s]);
+  }
+  for (; k < count; k++) result = TWO(result, LOAD(x[k]));
+  for (int part = REDUCE_FOLD / 2; part > 0; part /= 2)
+    for (int s = 0; s < part; s++) all[s] = TWO(all[s], all[s + part]);
+  return TWO(result, all[0]);
+}
+
 /* The results of columns column <= w < column + width of rows of `inner` elements. */
 static void REDUCE_NAME(unit)(const T *x, i64 rows, i64 inner, i64 column, i64 width, A *result) {
   if (inner > REDUCE_PERIOD) {
     REDUCE_NAME(columns)(x + column, inner, rows, width, result);
-  } else if (inner == 1 && rows < REDUCE_FOLD) {
-    result[0] = IDENTITY;
-    for (i64 r = 0; r < rows; r++) result[0] = TWO(result[0], LOAD(x[r]));
+  } else if (inner == 1) {
+    result[0] = REDUCE_NAME(line)(x, rows);
   } else {
     REDUCE_NAME(run)(x, rows * inner, inner, result);
     for (i64 w = 0; w < width && column > 0; w++) result[w] = result[column + w];
