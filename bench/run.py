@@ -3,8 +3,9 @@
 
 Usage: python3 bench/run.py [--only PATTERN] [--quick] [--strict] [--build FOLDER]
 
-Every program in build/bench prints one JSON object per row; so do the scripts bench/peer_*.py, which
-run with the Python of .venv-bench where `make bench-peers` has made it. A ratio is value / yardstick,
+Every program in build/bench prints one JSON object per row; so do the scripts bench/peer_*.py,
+which run with the Python of .venv-bench where `make bench-peers` has made it. A ratio is value /
+yardstick,
 measured in one process in turns. It holds with a margin of 10 %. A row that misses its target says
 so, and the exit code is 0 all the same unless --strict is given.
 """
@@ -43,7 +44,8 @@ def environment():
 
 def rows_of(name, command, options):
     """Runs a program; yields its rows, and one more if it fails."""
-    extra = (["--quick"] if options.quick else []) + (["--only", options.only] if options.only else [])
+    extra = ["--quick"] if options.quick else []
+    extra += ["--only", options.only] if options.only else []
     if command[0] == str(PEER_PYTHON) and not PEER_PYTHON.exists():
         yield {"name": name.replace("_", "."), "what": "", "skipped": "run make bench-peers first"}
         return
@@ -87,7 +89,8 @@ def show(row):
         against += f" {number(row['yardstick'])}"
     value = f"{number(row.get('value'))} {row.get('unit') or ''}" if row.get("unit") else ""
     ratio = number(row.get("ratio"))
-    print(f"  {row['name']:<22}{row['what']:<52}{value:>16}  {against:<32}{ratio:>7}  {verdict(row)}")
+    print(f"  {row['name']:<22}{row['what']:<52}{value:>16}  {against:<32}{ratio:>7}  "
+          f"{verdict(row)}")
     if row.get("note"):
         print(f"  {'':<22}{row['note']}")
     sys.stdout.flush()
@@ -118,7 +121,8 @@ def main():
     (build / "bench.json").write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
     missed = [row["name"] for row in rows if row["holds"] is False or row["failed"]]
     held = sum(row["holds"] is True for row in rows)
-    print(f"\n{held} targets hold, {len(missed)} missed" + (": " + ", ".join(missed) if missed else ""))
+    names = ": " + ", ".join(missed) if missed else ""
+    print(f"\n{held} targets hold, {len(missed)} missed{names}")
     print(f"rows are in {build / 'bench.json'}")
     return 1 if options.strict and missed else 0
 

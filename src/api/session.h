@@ -45,8 +45,8 @@ situ_status session_place(struct situ_session *session) SITU_MUST_USE;
 situ_status session_check_value(const struct situ_session *session, situ_value value,
                                 const char *what, int index) SITU_MUST_USE;
 
-/* Whether a tensor fits the value that it is fed for; with `may_lack` it may be NULL where the graph
- * knows the shape. */
+/* Whether a tensor fits the value that it is fed for; with `may_lack` it may be NULL where the
+ * graph knows the shape. */
 situ_status session_check_feed(const struct situ_session *session, const situ_feed *feed, int index,
                                bool may_lack) SITU_MUST_USE;
 

@@ -24,7 +24,7 @@ typedef ulong u64;
 #define SIZES(d) i64 d##0, i64 d##1, i64 d##2, i64 d##3, i64 d##4, i64 d##5, i64 d##6, i64 d##7
 #define UNPACK(d) const i64 d[8] = {d##0, d##1, d##2, d##3, d##4, d##5, d##6, d##7}
 #define REAL(v) C v
-#define EACH(i, n)                  \
+#define EACH(i, n)                \
   const i64 i = get_global_id(0); \
   if (i >= (n)) return
 #define FAIL(fault, a, b, c) return

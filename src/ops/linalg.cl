@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * linalg.cl: products of matrices, one or a batch. On the host linalg.c calls host/gemm.h instead. */
+ * linalg.cl: products of matrices, one or a batch. On the host linalg.c calls host/gemm.h. */
 #ifndef SITU_HOST
 
 /* A work-group of 256 items makes a tile of 16 x 16 elements. dim, a_step and b_step say where the

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * nn.cl: softmax and its logarithm, a row at a time. The largest element is taken off first, so that
- * nothing overflows. Both may work in place. */
+ * nn.cl: softmax and its logarithm, a row at a time. The largest element is taken off first, so
+ * that nothing overflows. Both may work in place. */
 #if T_IS_REAL
 #ifndef SITU_HOST
 
@@ -78,7 +78,8 @@ RANGE(softmax, IN(T, x), OUT(T, y), SIZE(width), SIZE(n)) {
     if (exact) {
       INDEPENDENT for (i64 k = 0; k < width; k++) to[k] = (T)((C)to[k] * share);
     } else {
-      INDEPENDENT for (i64 k = 0; k < width; k++) to[k] = (T)(EXP_BELOW((C)from[k] - largest) * share);
+      INDEPENDENT for (i64 k = 0; k < width; k++) 
+        to[k] = (T)(EXP_BELOW((C)from[k] - largest) * share);
     }
   }
 }

@@ -49,8 +49,8 @@ CLONES static void REDUCE_NAME(columns)(const T *x, i64 step, i64 rows, i64 widt
     INDEPENDENT for (i64 w = 0; w < width; w++) result[w] = TWO(result[w], LOAD(x[r * step + w]));
 }
 
-/* The results of `count` elements that lie in one piece, for `inner` columns: as many rows as make a
- * wide one are treated as one, and folded at the end. */
+/* The results of `count` elements that lie in one piece, for `inner` columns: as many rows as make
+ * a wide one are treated as one, and folded at the end. */
 static void REDUCE_NAME(run)(const T *x, i64 count, i64 inner, A *result) {
   i64 fold = 1;
   while (fold * inner < REDUCE_FOLD && 2 * fold * inner <= count) fold *= 2;
@@ -94,7 +94,8 @@ static void REDUCE_NAME(unit)(const T *x, i64 rows, i64 inner, i64 column, i64 w
   }
 }
 
-static situ_status REDUCE_PLAIN(REDUCER, T_NAME)(const union arg *args, int64_t begin, int64_t end) {
+static situ_status REDUCE_PLAIN(REDUCER, T_NAME)(const union arg *args, int64_t begin,
+                                                 int64_t end) {
   const T *x = args[0].pointer;
   A *y = args[1].pointer, result[REDUCE_STRIP];
   const i64 length = args[2].integer, inner = args[3].integer, pieces = args[4].integer;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * transpose.cl: elements in another order of dimensions. y is dense; element i of it lies in x at its
- * index times the strides. */
+ * transpose.cl: elements in another order of dimensions. y is dense; element i of it lies in x at
+ * its index times the strides. */
 #include "kernel/walk.h"
 
 #ifndef SITU_HOST

@@ -104,7 +104,7 @@ struct offsets {
   struct builder *builder;
   struct events events;
   struct lane_state *lanes; /* per device number */
-  int32_t *handles; /* per slot: of its piece; -1: none */
+  int32_t *handles;         /* per slot: of its piece; -1: none */
 };
 
 static bool imaginary_alloc(void *context, size_t bytes, void **region, uint64_t *address) {
