@@ -61,7 +61,7 @@ static situ_status read_fraction(struct piece name, struct piece value, double *
 }
 
 static situ_status read_option(struct piece option, situ_memory_config *out) {
-  struct piece name, value = option;
+  struct piece name = option, value = option;
   cut(&value, '=', &name);
   if (!value.start && is(name, "growth")) {
     out->growth = true;
