@@ -3,40 +3,9 @@
 #ifndef SITU_TESTS_API_HELPERS_H
 #define SITU_TESTS_API_HELPERS_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
-
 #include "situ/graph.h"
 #include "situ/session.h"
-
-/* Fails the test with the text of a status. */
-#define OK(call)                                                                       \
-  do {                                                                                 \
-    const situ_status ok_status_ = (call);                                             \
-    if (ok_status_) {                                                                  \
-      print_error("%s:%d: %s\n", __FILE__, __LINE__, situ_status_message(ok_status_)); \
-      situ_status_release(ok_status_);                                                 \
-      fail();                                                                          \
-    }                                                                                  \
-  } while (0)
-
-/* The call must fail with this code and a text that holds this part. */
-#define FAILS(call, code_, part)                                                                   \
-  do {                                                                                             \
-    const situ_status fails_status_ = (call);                                                      \
-    assert_non_null(fails_status_);                                                                \
-    if (!strstr(situ_status_message(fails_status_), part))                                         \
-      print_error("%s:%d: text is: %s\n", __FILE__, __LINE__, situ_status_message(fails_status_)); \
-    assert_non_null(strstr(situ_status_message(fails_status_), part));                             \
-    assert_int_equal(situ_status_code(fails_status_), code_);                                      \
-    situ_status_release(fails_status_);                                                            \
-  } while (0)
+#include "support/expect.h"
 
 static inline situ_value emit1(situ_graph *graph, const char *op, situ_value a) {
   return situ_emit(graph, op, NULL, &a, 1, NULL, 0);
