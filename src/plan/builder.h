@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * builder.h: what the passes of the planner share. In order: live.c (prune), values.c (shapes and
- * known values), commands.c (calls and copies), order.c, offsets.c (memory). */
+ * known values), record.c and commands.c (calls and copies), order.c, offsets.c (memory). */
 #ifndef SITU_PLAN_BUILDER_H
 #define SITU_PLAN_BUILDER_H
 
@@ -32,19 +32,27 @@ struct numbers {
   int32_t count, capacity;
 };
 
+/* What a row recorded for a node. Slots are numbered within the node: inputs, outputs, scratch. */
+struct recording {
+  const struct node *node; /* NULL: of no use for another one */
+  int32_t device;
+  struct recorder recorder;
+  size_t *output_bytes;
+};
+
 struct builder {
   const struct plan_request *request;
   struct program *program;
-  struct arena scratch; /* dies with the planning */
-  struct recorder recorder;
-  char *live;            /* per node */
-  int32_t *first_value;  /* per live node: number of its output 0 */
-  int32_t *node_command; /* per live node: its last command; -1: none */
+  struct arena scratch;         /* dies with the planning */
+  struct recording *recordings; /* per schema: the last one */
+  char *live;                   /* per node */
+  int32_t *first_value;         /* per live node: number of its output 0 */
+  int32_t *node_command;        /* per live node: its last command; -1: none */
   struct value *values;
   int32_t n_values;
   situ_tensor **owned; /* known values to release */
   int32_t n_owned, owned_capacity;
-  int32_t slot_capacity, command_capacity, moving_capacity;
+  int32_t slot_capacity, command_capacity, launch_capacity, moving_capacity;
   struct numbers waits;
   struct edge need; /* node -1: nothing is missing */
   bool one_queue;   /* all is done in the caller's thread, in order: nobody waits for anybody */
@@ -70,6 +78,9 @@ int32_t builder_slot(struct builder *builder, const struct slot *slot);
  * forgets those. */
 int32_t builder_command(struct builder *builder, const struct plan_command *command);
 
+/* Adds a launch to be filled in, or NULL without memory. */
+struct launch *builder_launch(struct builder *builder);
+
 /* Remembers that an argument of a command is fed or fetched; false without memory. */
 bool builder_move(struct builder *builder, int32_t command, int32_t arg, int32_t slot);
 
@@ -83,6 +94,15 @@ situ_status values_infer(struct builder *builder, const struct node *node) SITU_
 /* The operands of a node as its row sees them; `in` and `out` have room. */
 void values_operands(const struct builder *builder, const struct node *node, struct operand *in,
                      struct operand *out);
+
+/* What a node's row records for it, on that device; valid until the next node of the same op. */
+situ_status record_node(struct builder *builder, const struct node *node, int32_t device,
+                        const struct recording **out) SITU_MUST_USE;
+
+/* Adds a recorded launch to the program: `slots` are the node's inputs, outputs and scratch. */
+situ_status record_launch(struct builder *builder, const struct launch *from,
+                          const struct node *node, const int32_t *slots,
+                          int32_t *number) SITU_MUST_USE;
 
 /* Adds the calls of a node and the copies it needs. */
 situ_status commands_add(struct builder *builder, const struct node *node) SITU_MUST_USE;

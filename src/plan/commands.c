@@ -121,17 +121,17 @@ static situ_status bring(struct builder *builder, struct edge edge, int32_t devi
 
 /* Collects what the node must come after: inputs (brought to its device) and control inputs. */
 static situ_status bring_inputs(struct builder *builder, const struct node *node, int32_t device,
-                                struct operand *in) {
+                                int32_t *slots) {
   const bool updates = node->schema->op->flags & OP_UPDATES;
   if (updates && builder_value(builder, node->inputs[0])->device != device)
     return INVALID("'%s' updates '%s', which is on another device.", node->name,
                    builder->request->graph->nodes[node->inputs[0].node]->name);
   const bool some_host = node->schema->op->host && *node->schema->op->host;
   for (int32_t i = 0; i < node->n_inputs; i++) {
+    slots[i] = -1;
     if (some_host && schema_input_port(node->schema, node->attrs, i)->is_host) continue;
     int32_t command = -1;
-    TRY(bring(builder, node->inputs[i], device, &in[i].slot, &command));
-    in[i].bytes = builder->program->slots[in[i].slot].bytes;
+    TRY(bring(builder, node->inputs[i], device, &slots[i], &command));
     builder_wait(builder, command);
   }
   for (int32_t i = 0; i < node->n_controls; i++)
@@ -168,40 +168,38 @@ static situ_status add_alias(struct builder *builder, const struct node *node, i
 }
 
 static situ_status make_output_slots(struct builder *builder, const struct node *node,
-                                     int32_t device, const struct operand *in,
-                                     struct operand *out) {
+                                     int32_t device, const struct recording *recording,
+                                     int32_t *slots) {
   const bool updates = node->schema->op->flags & OP_UPDATES;
-  if (updates) out[0].slot = in[0].slot;
+  if (updates) slots[node->n_inputs] = slots[0];
   for (int32_t i = updates; i < node->n_outputs; i++) {
-    const struct slot slot = {.kind = SLOT_BLOCK, .device = device, .node = node->id, .output = i};
-    TRY(add_slot(builder, &slot, &out[i].slot));
-    struct slot *made = &builder->program->slots[out[i].slot];
-    if (!shape_bytes(out[i].type, &out[i].shape, &made->bytes)) {
-      char shape[256];
-      return situ_status_create(SITU_RESOURCE_EXHAUSTED,
-                                "OOM when allocating tensor with shape%s and type %s: more bytes "
-                                "than a machine can address.",
-                                shape_print(&out[i].shape, shape), situ_type_name(out[i].type));
-    }
-    out[i].bytes = made->bytes;
+    const struct slot slot = {.kind = SLOT_BLOCK,
+                              .device = device,
+                              .node = node->id,
+                              .output = i,
+                              .bytes = recording->output_bytes[i]};
+    TRY(add_slot(builder, &slot, &slots[node->n_inputs + i]));
   }
   return NULL;
 }
 
 /* Scratch and state that the row asked for while it recorded. */
 static situ_status add_scratch(struct builder *builder, const struct node *node, int32_t device,
-                               int32_t from) {
-  for (int32_t i = from; i < builder->recorder.n_scratch; i++) {
-    const struct scratch *scratch = &builder->recorder.scratch[i];
-    const struct slot slot = {.kind = scratch->initial ? SLOT_STATE : SLOT_BLOCK,
-                              .device = device,
-                              .node = node->id,
-                              .output = -1 - (i - from),
-                              .bytes = scratch->bytes,
-                              .initial = scratch->initial};
-    int32_t number = -1;
-    TRY(add_slot(builder, &slot, &number));
-    if (number != scratch->slot) return INTERNAL("Slots of '%s' are out of step.", node->name);
+                               const struct recording *recording, int32_t *slots) {
+  struct arena *arena = &builder->program->arena;
+  for (int32_t i = 0; i < recording->recorder.n_scratch; i++) {
+    const struct scratch *scratch = &recording->recorder.scratch[i];
+    struct slot slot = {.kind = scratch->initial ? SLOT_STATE : SLOT_BLOCK,
+                        .device = device,
+                        .node = node->id,
+                        .output = -1 - i,
+                        .bytes = scratch->bytes};
+    if (scratch->initial) { /* the recording does not live as long as the program */
+      void *initial = arena_alloc(arena, scratch->bytes);
+      if (!initial) return NO_MEMORY();
+      slot.initial = memcpy(initial, scratch->initial, scratch->bytes);
+    }
+    TRY(add_slot(builder, &slot, &slots[scratch->slot]));
   }
   return NULL;
 }
@@ -218,49 +216,36 @@ static situ_status add_variable(struct builder *builder, const struct node *node
 
 /* One command for each kernel that the row recorded; the first one waits for the inputs. */
 static situ_status add_launches(struct builder *builder, const struct node *node, int32_t device,
-                                int32_t from, bool once, int32_t *last) {
-  for (int32_t i = from; i < builder->recorder.n_launches; i++) {
-    if (i > from) builder_wait(builder, *last);
-    const struct plan_command call = {.kind = COMMAND_CALL,
-                                      .node = node->id,
-                                      .device = device,
-                                      .queue = QUEUE_COMPUTE,
-                                      .launch = i,
-                                      .once = once};
+                                const struct recording *recording, const int32_t *slots,
+                                int32_t *last) {
+  const bool once = node->n_outputs && builder_value(builder, (struct edge){node->id, 0})->constant;
+  struct plan_command call = {.kind = COMMAND_CALL,
+                              .node = node->id,
+                              .device = device,
+                              .queue = QUEUE_COMPUTE,
+                              .once = once};
+  for (int32_t i = 0; i < recording->recorder.n_launches; i++) {
+    TRY(record_launch(builder, &recording->recorder.launches[i], node, slots, &call.launch));
+    if (i) builder_wait(builder, *last);
     TRY(add_command(builder, &call, last));
   }
   return NULL;
 }
 
 static situ_status add_calls(struct builder *builder, const struct node *node, int32_t device,
-                             struct operand *in, struct operand *out) {
-  struct recorder *recorder = &builder->recorder;
-  values_operands(builder, node, in, out);
-  TRY(bring_inputs(builder, node, device, in));
-  TRY(make_output_slots(builder, node, device, in, out));
-  const int32_t launches = recorder->n_launches, scratch = recorder->n_scratch;
-  recorder->next_slot = builder->program->n_slots;
-  recorder->device = &builder->request->devices->devices[device]->info;
-  struct call call = {.schema = node->schema,
-                      .attrs = node->attrs,
-                      .node = node->name,
-                      .n_in = node->n_inputs,
-                      .n_out = node->n_outputs,
-                      .in = in,
-                      .out = out,
-                      .to = recorder};
-  if (node->schema->op->record) TRY(node->schema->op->record(&call));
-  TRY(add_scratch(builder, node, device, scratch));
-  const struct edge self = {node->id, 0};
-  const bool once = node->n_outputs && builder_value(builder, self)->constant;
+                             const struct recording *recording, int32_t *slots) {
+  TRY(bring_inputs(builder, node, device, slots));
+  TRY(make_output_slots(builder, node, device, recording, slots));
+  TRY(add_scratch(builder, node, device, recording, slots));
   int32_t last = -1;
-  TRY(recorder->n_launches > launches ? add_launches(builder, node, device, launches, once, &last)
-                                      : add_point(builder, node, &last));
+  TRY(recording->recorder.n_launches
+          ? add_launches(builder, node, device, recording, slots, &last)
+          : add_point(builder, node, &last));
   builder->node_command[node->id] = last;
   for (int32_t i = 0; i < node->n_outputs; i++) {
     struct value *value = builder_value(builder, (struct edge){node->id, i});
     if (value->feed >= 0) continue;
-    value->slot = out[i].slot;
+    value->slot = slots[node->n_inputs + i];
     value->device = device;
     value->command = last;
   }
@@ -273,12 +258,13 @@ situ_status commands_add(struct builder *builder, const struct node *node) {
   const int32_t device = builder_home(builder, builder->request->placement[node->id]);
   if (flags & OP_VARIABLE) return add_variable(builder, node, device);
   if (flags & OP_ALIAS) return status_at_node(add_alias(builder, node, device), node->name);
-  struct operand few[8];
-  const int32_t n = node->n_inputs + node->n_outputs;
-  struct operand *operands = n <= 8 ? few : ARENA_ARRAY(&builder->scratch, struct operand, n);
-  if (!operands) return NO_MEMORY();
-  return status_at_node(add_calls(builder, node, device, operands, operands + node->n_inputs),
-                        node->name);
+  const struct recording *recording = NULL;
+  TRY(status_at_node(record_node(builder, node, device, &recording), node->name));
+  const int32_t n = node->n_inputs + node->n_outputs + recording->recorder.n_scratch;
+  int32_t few[16], *slots = few;
+  if (n > 16) slots = arena_alloc(&builder->scratch, sizeof *slots * (size_t)n);
+  if (!slots) return NO_MEMORY();
+  return status_at_node(add_calls(builder, node, device, recording, slots), node->name);
 }
 
 /* A copy into memory of its own, for what the caller gets. */

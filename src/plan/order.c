@@ -132,7 +132,6 @@ static void touch_state(struct slot *slot, bool sets) {
 /* Which variables a run needs and sets. */
 static void find_state(const struct builder *builder) {
   const struct program *program = builder->program;
-  const struct launch *launches = builder->recorder.launches;
   for (int32_t i = 0; i < program->n_commands; i++) {
     const struct plan_command *command = &program->commands[i];
     if (command->kind == COMMAND_COPY) touch_state(&program->slots[command->from], false);
@@ -140,7 +139,7 @@ static void find_state(const struct builder *builder) {
     const struct node *node = program->graph->nodes[command->node];
     const bool sets = node->schema->op->flags & OP_SETS;
     const int32_t target = sets ? builder_value(builder, node->inputs[0])->slot : -1;
-    const struct launch *launch = &launches[command->launch];
+    const struct launch *launch = &program->launches[command->launch];
     for (int a = 0; a < launch->n_args; a++) {
       const int32_t slot = launch->args[a].kind == ARG_SLOT ? launch->args[a].slot : -1;
       if (slot >= 0 && slot != target) touch_state(&program->slots[slot], false);

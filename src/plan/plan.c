@@ -71,6 +71,15 @@ int32_t builder_command(struct builder *builder, const struct plan_command *comm
   return program->n_commands++;
 }
 
+struct launch *builder_launch(struct builder *builder) {
+  struct program *program = builder->program;
+  struct launch *launches = grow(&program->arena, program->launches, program->n_launches,
+                                 &builder->launch_capacity, sizeof *launches);
+  if (!launches) return NULL;
+  program->launches = launches;
+  return &launches[program->n_launches++];
+}
+
 /* Room for what a graph of plain nodes needs, so that nothing is moved while it is built, and
  * whether one queue does it all. */
 static situ_status reserve(struct builder *builder) {
@@ -86,14 +95,15 @@ static situ_status reserve(struct builder *builder) {
   for (int32_t i = 0; i < request->n_feeds; i++)
     if (builder_home(builder, request->feeds[i].device)) builder->one_queue = false;
   builder->slot_capacity = builder->n_values + request->n_fetches + 16;
-  builder->command_capacity = builder->recorder.launch_capacity = n_live + 16;
+  builder->command_capacity = builder->launch_capacity = n_live + 16;
   program->slots =
       arena_alloc(&program->arena, sizeof(struct slot) * (size_t)builder->slot_capacity);
   program->commands =
       arena_alloc(&program->arena, sizeof(struct plan_command) * (size_t)builder->command_capacity);
-  builder->recorder.launches =
-      arena_alloc(&program->arena, sizeof(struct launch) * (size_t)builder->command_capacity);
-  return program->arena.failed ? NO_MEMORY() : NULL;
+  program->launches =
+      arena_alloc(&program->arena, sizeof(struct launch) * (size_t)builder->launch_capacity);
+  builder->recordings = ARENA_ARRAY(&builder->scratch, struct recording, schema_count());
+  return program->arena.failed || builder->scratch.failed ? NO_MEMORY() : NULL;
 }
 
 static situ_status begin(struct builder *builder) {
@@ -113,7 +123,6 @@ static situ_status begin(struct builder *builder) {
                                       .shape = request->feeds[i].shape};
   for (int32_t i = 0; i < request->n_fetches; i++)
     program->fetches[i] = (struct fetch){.edge = request->fetches[i], .slot = -1};
-  builder->recorder = (struct recorder){.arena = &program->arena};
   builder->need.node = -1;
   TRY(live_mark(builder));
   return reserve(builder);
@@ -133,8 +142,6 @@ static situ_status add_nodes(struct builder *builder) {
 static situ_status finish(struct builder *builder) {
   TRY(commands_fetch(builder));
   TRY(order_commands(builder));
-  builder->program->launches = builder->recorder.launches;
-  builder->program->n_launches = builder->recorder.n_launches;
   TRY(offsets_assign(builder));
   return builder->scratch.failed || builder->program->arena.failed ? NO_MEMORY() : NULL;
 }

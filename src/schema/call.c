@@ -70,8 +70,7 @@ static void *room(struct arena *arena, void *items, int32_t count, int32_t *capa
 }
 
 static size_t operand_bytes(const struct operand *operand) {
-  size_t bytes = operand->bytes;
-  if (bytes) return bytes;
+  size_t bytes = 0;
   return shape_bytes(operand->type, &operand->shape, &bytes) ? bytes : 0;
 }
 

@@ -13,8 +13,7 @@ struct operand {
   int32_t slot; /* its memory, while recording */
   situ_shape shape;
   const situ_tensor
-      *value;   /* in host memory, where it is known beforehand (constants), else NULL */
-  size_t bytes; /* of its memory; 0: nobody has counted them */
+      *value; /* in host memory, where it is known beforehand (constants), else NULL */
 };
 
 /* Memory that a call needs besides its operands. */
