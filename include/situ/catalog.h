@@ -12,6 +12,7 @@ extern "C" {
 /* An op as its row says it; the grammar of the texts is that of src/schema/schema.h. Static data.
  */
 typedef struct situ_op {
+  int number; /* in the catalogue, for situ_eager_run */
   const char *name, *family;
   const char *inputs, *outputs, *attrs;
   const char *python;  /* names under tf */

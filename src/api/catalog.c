@@ -30,7 +30,8 @@ situ_status situ_ops_get(int number, situ_op *out) {
   if (number < 0 || number >= schema_count())
     return INVALID("There is no op number %d: there are %d.", number, schema_count());
   const struct op *op = schema_get(number)->op;
-  *out = (situ_op){.name = op->name,
+  *out = (situ_op){.number = number,
+                   .name = op->name,
                    .family = family_of(op),
                    .inputs = or_empty(op->inputs),
                    .outputs = or_empty(op->outputs),

@@ -211,8 +211,10 @@ situ_status find_check_required(const char *require, const struct device_list *l
   TRY(request_required(require, &shown, &wanted));
   const int count = find_count_gpus(list);
   if (count >= wanted) return NULL;
-  return situ_status_create(SITU_FAILED_PRECONDITION, "%s is required, but %d GPU%s visible.%s",
-                            shown, count, count == 1 ? " is" : "s are", why);
+  return situ_status_create(
+      SITU_FAILED_PRECONDITION,
+      "%s is required, but %d GPU%s visible.%s\n  SITU_SIM_GPUS=%d simulates as many.", shown,
+      count, count == 1 ? " is" : "s are", why, wanted);
 }
 
 situ_status find_check_names(const situ_device_config *config, const struct device_list *list) {

@@ -72,7 +72,9 @@ MICRO(6, 1)
 MICRO(1, 2)
 MICRO(2, 2)
 MICRO(3, 2)
-MICRO(4, 2) MICRO(5, 2) MICRO(6, 2)
+MICRO(4, 2)
+MICRO(5, 2)
+MICRO(6, 2)
 
     /* By [packed][two vectors][rows - 1]. */
     static void (*const NAMED(micros)[2][2][ROWS])(const struct tile *) = {

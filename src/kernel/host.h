@@ -166,13 +166,12 @@ INLINE UNUSED double as_double(u64 bits) {
 #define TYPES_NUMBER(X, ...) TYPES_REAL(X, __VA_ARGS__) TYPES_INTEGER(X, __VA_ARGS__)
 #define TYPES_BOOL(X, ...) X(__VA_ARGS__, BOOL, truth)
 #define TYPES_ANY(X, ...) TYPES_NUMBER(X, __VA_ARGS__) TYPES_BOOL(X, __VA_ARGS__)
-#define TYPES_BITS(X, ...)                                                   \
-  X(__VA_ARGS__, FLOAT, 32)                                                  \
-  X(__VA_ARGS__, DOUBLE, 64)                                                 \
-  X(__VA_ARGS__, HALF, 16)                                                   \
-  X(__VA_ARGS__, INT32, 32)                                                  \
-  X(__VA_ARGS__, INT64, 64) X(__VA_ARGS__, INT8, 8) X(__VA_ARGS__, UINT8, 8) \
-      X(__VA_ARGS__, BOOL, 8)
+#define TYPES_BITS(X, ...)   \
+  X(__VA_ARGS__, FLOAT, 32)  \
+  X(__VA_ARGS__, DOUBLE, 64) \
+  X(__VA_ARGS__, HALF, 16)   \
+  X(__VA_ARGS__, INT32, 32)  \
+  X(__VA_ARGS__, INT64, 64) X(__VA_ARGS__, INT8, 8) X(__VA_ARGS__, UINT8, 8) X(__VA_ARGS__, BOOL, 8)
 
 /* The same classes as words for a row's type attribute. */
 #define WORDS_REAL "half float double"

@@ -6,12 +6,8 @@
 
 static int number_of(const char *op) {
   situ_op row;
-  for (int i = 0; i < situ_ops_count(); i++) {
-    OK(situ_ops_get(i, &row));
-    if (!strcmp(row.name, op)) return i;
-  }
-  fail_msg("there is no op %s", op);
-  return -1;
+  OK(situ_ops_find(op, &row));
+  return row.number;
 }
 
 static situ_eager *begin(const char *gpus, const situ_config *config) {
