@@ -5,7 +5,7 @@
 
 packages() {
   case $1 in
-    build) echo build-essential cmake pkg-config python3 libdnnl-dev ;;
+    build) echo build-essential cmake pkg-config python3 python3-dev python3-venv libdnnl-dev ;;
     test) echo libcmocka-dev valgrind universal-ctags ;;
     check) echo git clang-format clang-tidy cppcheck universal-ctags libcmocka-dev ;;
     fuzz) echo clang-16 libclang-rt-16-dev ;;

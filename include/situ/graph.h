@@ -78,6 +78,9 @@ SITU_API void situ_graph_release(situ_graph *graph);
 /* A copy of the first error, or NULL. */
 SITU_API situ_status situ_graph_status(const situ_graph *graph) SITU_MUST_USE;
 
+/* Takes the first error out of the graph, which goes on without the node that failed; NULL if there is none. */
+SITU_API situ_status situ_graph_take_error(situ_graph *graph) SITU_MUST_USE;
+
 /* Nodes added between push and pop ask for this device. Scopes nest: what the inner one leaves open
  * comes from the outer one; NULL hides the outer scopes, "" changes nothing. */
 SITU_API void situ_device_push(situ_graph *graph, const char *device);

@@ -51,6 +51,13 @@ situ_status situ_graph_status(const situ_graph *graph) {
   return status_copy(graph->error);
 }
 
+situ_status situ_graph_take_error(situ_graph *graph) {
+  if (!graph) return INVALID("situ_graph_take_error: the graph is NULL.");
+  const situ_status status = graph->error;
+  graph->error = NULL;
+  return status;
+}
+
 bool graph_hold(struct situ_graph *graph, situ_tensor *tensor) {
   if (!GROW(graph->tensors, graph->n_tensors, graph->tensor_capacity)) return false;
   graph->tensors[graph->n_tensors++] = situ_tensor_retain(tensor);

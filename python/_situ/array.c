@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * array.c: NumPy arrays out of tensors. NumPy is imported when the first is asked for. */
+#include <stdlib.h>
+
+#include "situ_python.h"
+
+static PyObject *numpy_empty, *numpy_array, *numpy_types[N_TYPES];
+
+static int prepare(void) {
+  if (numpy_empty) return 0;
+  PyObject *numpy = PyImport_ImportModule("numpy");
+  if (!numpy) return -1;
+  numpy_array = PyObject_GetAttrString(numpy, "array");
+  PyObject *dtype = PyObject_GetAttrString(numpy, "dtype");
+#define NUMPY_TYPE(name, number, bytes, word, text) \
+  if (dtype) numpy_types[number] = PyObject_CallFunction(dtype, "s", text);
+  SITU_TYPES(NUMPY_TYPE)
+#undef NUMPY_TYPE
+  Py_XDECREF(dtype);
+  numpy_empty = PyObject_GetAttrString(numpy, "empty");
+  Py_DECREF(numpy);
+  return PyErr_Occurred() ? -1 : 0;
+}
+
+/* An array of bytes objects. */
+static PyObject *texts(const situ_tensor *tensor) {
+  const int64_t count = situ_shape_count(situ_tensor_shape(tensor));
+  const char *const *data = situ_tensor_data(tensor);
+  PyObject *list = PyList_New(count), *shape = types_tuple(situ_tensor_shape(tensor));
+  for (int64_t i = 0; list && i < count; i++)
+    PyList_SET_ITEM(list, i, PyBytes_FromString(data[i] ? data[i] : ""));
+  PyObject *flat = list && shape ? PyObject_CallFunction(numpy_array, "OO", list,
+                                                         numpy_types[SITU_STRING])
+                                 : NULL;
+  PyObject *result = flat ? PyObject_CallMethod(flat, "reshape", "(O)", shape) : NULL;
+  Py_XDECREF(list);
+  Py_XDECREF(shape);
+  Py_XDECREF(flat);
+  return result;
+}
+
+static int read_into(const situ_tensor *tensor, PyObject *array) {
+  Py_buffer view;
+  if (PyObject_GetBuffer(array, &view, PyBUF_WRITABLE)) return -1;
+  const size_t bytes = situ_tensor_bytes(tensor);
+  situ_status status = NULL;
+  if (bytes > 1 << 16) {
+    Py_BEGIN_ALLOW_THREADS;
+    status = situ_tensor_read(tensor, view.buf, bytes);
+    Py_END_ALLOW_THREADS;
+  } else if (bytes) {
+    status = situ_tensor_read(tensor, view.buf, bytes);
+  }
+  PyBuffer_Release(&view);
+  if (status) errors_raise(status, NULL);
+  return status ? -1 : 0;
+}
+
+PyObject *array_of(situ_tensor *tensor) {
+  if (prepare()) return NULL;
+  const situ_type type = situ_tensor_type(tensor);
+  const situ_shape shape = situ_tensor_shape(tensor);
+  PyObject *array = NULL;
+  if (type == SITU_STRING) {
+    array = texts(tensor);
+  } else {
+    PyObject *tuple = types_tuple(shape);
+    PyObject *args[2] = {tuple, numpy_types[type]};
+    array = tuple ? PyObject_Vectorcall(numpy_empty, args, 2, NULL) : NULL;
+    Py_XDECREF(tuple);
+    if (array && read_into(tensor, array)) Py_CLEAR(array);
+  }
+  if (!array || shape.rank > 0) return array;
+  PyObject *empty = PyTuple_New(0); /* a scalar: array[()] */
+  PyObject *scalar = empty ? PyObject_GetItem(array, empty) : NULL;
+  Py_XDECREF(empty);
+  Py_DECREF(array);
+  return scalar;
+}

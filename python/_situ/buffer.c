@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * buffer.c: tensors out of objects with the buffer protocol: NumPy arrays and scalars, memory views. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "situ_python.h"
+
+/* The type of a format of one letter. */
+static situ_type type_of(const Py_buffer *view) {
+  const char *format = view->format ? view->format : "B";
+  if (*format == '<' || *format == '=' || *format == '@') format++;
+  if (strlen(format) != 1) return SITU_NO_TYPE;
+  switch (*format) {
+    case 'f': return SITU_FLOAT;
+    case 'd': return SITU_DOUBLE;
+    case 'e': return SITU_HALF;
+    case '?': return SITU_BOOL;
+    case 'B': return SITU_UINT8;
+    case 'b': return SITU_INT8;
+    case 'i':
+    case 'l':
+    case 'q':
+      return view->itemsize == 8 ? SITU_INT64 : view->itemsize == 4 ? SITU_INT32 : SITU_NO_TYPE;
+    default: return SITU_NO_TYPE;
+  }
+}
+
+static bool is_real(situ_type type) {
+  return type == SITU_FLOAT || type == SITU_DOUBLE || type == SITU_HALF;
+}
+
+bool buffer_may_become(situ_type from, situ_type to) {
+  if (from == to) return true;
+  if (from == SITU_BOOL || to == SITU_BOOL || from == SITU_STRING || to == SITU_STRING)
+    return false;
+  return is_real(to) || !is_real(from);
+}
+
+static double read_real(const char *at, situ_type type) {
+  switch (type) {
+    case SITU_FLOAT: return (double)*(const float *)at;
+    case SITU_DOUBLE: return *(const double *)at;
+    case SITU_HALF: return PyFloat_Unpack2(at, 1);
+    default: return 0;
+  }
+}
+
+static int64_t read_whole(const char *at, situ_type type) {
+  switch (type) {
+    case SITU_INT32: return *(const int32_t *)at;
+    case SITU_INT64: return *(const int64_t *)at;
+    case SITU_UINT8: return *(const uint8_t *)at;
+    case SITU_INT8: return *(const int8_t *)at;
+    case SITU_BOOL: return *(const bool *)at;
+    default: return 0;
+  }
+}
+
+static void write_one(char *at, situ_type type, double real, int64_t whole) {
+  switch (type) {
+    case SITU_FLOAT: *(float *)at = (float)real; break;
+    case SITU_DOUBLE: *(double *)at = real; break;
+    case SITU_HALF: PyFloat_Pack2(real, at, 1); break;
+    case SITU_INT32: *(int32_t *)at = (int32_t)whole; break;
+    case SITU_INT64: *(int64_t *)at = whole; break;
+    case SITU_UINT8: *(uint8_t *)at = (uint8_t)whole; break;
+    case SITU_INT8: *(int8_t *)at = (int8_t)whole; break;
+    case SITU_BOOL: *(bool *)at = whole != 0; break;
+    default: break;
+  }
+}
+
+/* Copies one dimension after the other, following strides, into rows. */
+static char *copy(const Py_buffer *view, int dimension, const char *from, situ_type have,
+                  situ_type want, char *to) {
+  if (dimension == view->ndim) {
+    if (have == want)
+      memcpy(to, from, situ_type_size(have));
+    else if (is_real(have))
+      write_one(to, want, read_real(from, have), 0);
+    else
+      write_one(to, want, (double)read_whole(from, have), read_whole(from, have));
+    return to + situ_type_size(want);
+  }
+  for (Py_ssize_t i = 0; i < view->shape[dimension]; i++)
+    to = copy(view, dimension + 1, from + i * view->strides[dimension], have, want, to);
+  return to;
+}
+
+static void release(void *context) {
+  const PyGILState_STATE state = PyGILState_Ensure();
+  PyBuffer_Release(context);
+  PyMem_Free(context);
+  PyGILState_Release(state);
+}
+
+/* Without a copy: the tensor keeps the buffer. */
+static situ_status wrap(Py_buffer *view, situ_type type, situ_shape shape, situ_tensor **out) {
+  Py_buffer *kept = PyMem_Malloc(sizeof *kept);
+  if (!kept) return situ_status_create(SITU_RESOURCE_EXHAUSTED, "Out of memory.");
+  *kept = *view;
+  view->obj = NULL; /* it is the tensor's now */
+  const situ_status status = situ_tensor_wrap(type, shape, kept->buf, release, kept, out);
+  if (status) release(kept);
+  return status;
+}
+
+static situ_status make(Py_buffer *view, situ_type have, situ_type want, bool share,
+                        situ_tensor **out) {
+  situ_shape shape = {.rank = view->ndim};
+  for (int i = 0; i < view->ndim; i++) shape.dim[i] = view->shape[i];
+  const bool plain = have == want && PyBuffer_IsContiguous(view, 'C');
+  if (plain && share) return wrap(view, want, shape, out);
+  if (plain) return situ_tensor_create(want, shape, view->len ? view->buf : NULL, out);
+  const int64_t count = situ_shape_count(shape);
+  char *data = malloc((size_t)(count ? count : 1) * situ_type_size(want));
+  if (!data) return situ_status_create(SITU_RESOURCE_EXHAUSTED, "Out of memory.");
+  copy(view, 0, view->buf, have, want, data);
+  const situ_status status = situ_tensor_create(want, shape, data, out);
+  free(data);
+  return status;
+}
+
+static PyObject *refuse(PyObject *value, situ_type want) {
+  PyObject *dtype = types_dtype(want);
+  PyErr_Format(PyExc_TypeError, "Cannot convert %R to EagerTensor of dtype %S", value, dtype);
+  Py_XDECREF(dtype);
+  return NULL;
+}
+
+situ_tensor *buffer_value(PyObject *value, situ_type type, bool share, bool *unfit) {
+  Py_buffer view;
+  *unfit = true;
+  if (PyObject_GetBuffer(value, &view, PyBUF_FORMAT | PyBUF_STRIDES)) {
+    PyErr_Clear();
+    return NULL;
+  }
+  const situ_type have = type_of(&view), want = type == SITU_NO_TYPE ? have : type;
+  situ_tensor *tensor = NULL;
+  if (have != SITU_NO_TYPE && view.ndim <= SITU_MAX_RANK) {
+    *unfit = false;
+    if (!buffer_may_become(have, want)) {
+      refuse(value, want);
+    } else {
+      const situ_status status = make(&view, have, want, share, &tensor);
+      if (status) errors_raise(status, NULL);
+    }
+  }
+  PyBuffer_Release(&view);
+  return tensor;
+}

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * call.c: binds the arguments of a call of an op to the parameters of its row. */
+#include "call.h"
+
+#include <string.h>
+
+static PyObject *wrong(const struct call *call, const char *what, PyObject *key) {
+  return PyErr_Format(PyExc_TypeError, "%U() %s '%S'", call->function->name, what, key);
+}
+
+/* The parameter of a keyword, n_params for `name`, or -1. */
+static int find_param(const struct row *row, PyObject *key) {
+  for (int pass = 0; pass < 2; pass++) { /* by identity first: names are interned */
+    for (int i = 0; i < row->n_params; i++) {
+      PyObject *const keys[2] = {
+          i < row->n_inputs ? row->inputs[i].key : row->attrs[row->param_attr[i]].key,
+          i < row->n_inputs ? row->input_alias[i] : row->attrs[row->param_attr[i]].alias};
+      for (int k = 0; k < 2; k++)
+        if (keys[k] && (pass ? !PyUnicode_Compare(keys[k], key) : keys[k] == key)) return i;
+    }
+  }
+  return PyUnicode_CompareWithASCIIString(key, "name") ? -1 : row->n_params;
+}
+
+static int set_name(struct call *call, PyObject *value) {
+  if (value == Py_None) return 0;
+  call->name = PyUnicode_Check(value) ? PyUnicode_AsUTF8(value) : NULL;
+  if (!call->name && !PyErr_Occurred())
+    PyErr_Format(PyExc_TypeError, "the name of an op is a str, not %R", value);
+  return call->name ? 0 : -1;
+}
+
+static int set_keywords(struct call *call, PyObject *const *values, PyObject *names) {
+  const struct row *row = &call->function->row;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); i++) {
+    PyObject *key = PyTuple_GET_ITEM(names, i);
+    const int p = find_param(row, key);
+    if (p < 0) return wrong(call, "got an unexpected keyword argument", key), -1;
+    if (p == row->n_params) {
+      if (set_name(call, values[i])) return -1;
+    } else if (call->values[p]) {
+      return wrong(call, "got multiple values for argument", key), -1;
+    } else {
+      call->values[p] = values[i];
+    }
+  }
+  return 0;
+}
+
+/* A tensor behind a variable stands for it; anything else stays. */
+static PyObject *resolve(PyObject *value) {
+  if (PyObject_TypeCheck(value, &base_type)) return Py_NewRef(value);
+  PyObject *behind = tensor_behind(value);
+  if (behind) return behind;
+  return PyErr_Occurred() ? NULL : Py_NewRef(value);
+}
+
+static int add_flat(struct call *call, PyObject *value) {
+  PyObject *item = resolve(value);
+  if (!item) return -1;
+  call->flat[call->n_flat++] = item;
+  return 0;
+}
+
+static int reserve(struct call *call, Py_ssize_t more) {
+  if (call->n_flat + more <= FLAT) return 0;
+  PyObject **larger = PyMem_Malloc(sizeof *larger * (size_t)(call->n_flat + more + MAX_INPUTS));
+  if (!larger) return PyErr_NoMemory(), -1;
+  memcpy(larger, call->flat, sizeof *larger * (size_t)call->n_flat);
+  if (call->flat != call->few) PyMem_Free(call->flat);
+  call->flat = larger;
+  return 0;
+}
+
+static int lay_list(struct call *call, int p, PyObject *value) {
+  PyObject *single[1] = {value}, **items = single;
+  Py_ssize_t n = 1;
+  PyObject *list = NULL;
+  if (!PyObject_TypeCheck(value, &base_type)) {
+    list = PySequence_Fast(value, "this op takes a list of tensors");
+    if (!list) return -1;
+    items = PySequence_Fast_ITEMS(list);
+    n = PySequence_Fast_GET_SIZE(list);
+  }
+  int failed = reserve(call, n + MAX_INPUTS);
+  for (Py_ssize_t i = 0; i < n && !failed; i++) failed = add_flat(call, items[i]);
+  call->counts[p] = (int)n;
+  Py_XDECREF(list);
+  return failed;
+}
+
+/* Tensors say what type attributes are. */
+static void learn_types(struct call *call) {
+  const struct row *row = &call->function->row;
+  int at = 0;
+  for (int p = 0; p < row->n_inputs; p++)
+    for (int i = 0; i < call->counts[p]; i++, at++) {
+      const int attr = row->inputs[p].type_attr;
+      if (attr < 0 || call->types[attr] != SITU_NO_TYPE) continue;
+      if (IS_TENSOR(call->flat[at]))
+        call->types[attr] = situ_tensor_type(TENSOR_OF(call->flat[at]));
+      else if (IS_VALUE(call->flat[at]))
+        call->types[attr] = ((struct value_object *)call->flat[at])->type;
+    }
+}
+
+static int lay_inputs(struct call *call) {
+  const struct row *row = &call->function->row;
+  for (int p = 0; p < row->n_inputs; p++) {
+    if (!call->values[p])
+      return wrong(call, "missing required argument", row->inputs[p].key), -1;
+    call->counts[p] = 1;
+    if (row->inputs[p].is_list ? lay_list(call, p, call->values[p])
+                               : add_flat(call, call->values[p]))
+      return -1;
+  }
+  learn_types(call);
+  return 0;
+}
+
+int call_bind(struct call *call, struct function_object *function, PyObject *const *args,
+              Py_ssize_t n, PyObject *names) {
+  const struct row *row = &function->row;
+  call->function = function;
+  call->name = NULL;
+  call->flat = call->few;
+  call->n_flat = call->n_attrs = 0;
+  memset(call->values, 0, sizeof *call->values * (size_t)row->n_params);
+  memset(call->types, 0, sizeof call->types);
+  memset(call->tensors, 0, sizeof call->tensors);
+  if (n > row->n_params + 1) {
+    PyErr_Format(PyExc_TypeError, "%U() takes at most %d arguments (%zd given)", function->name,
+                 row->n_params + 1, n);
+    return -1;
+  }
+  for (Py_ssize_t i = 0; i < n && i < row->n_params; i++) call->values[i] = args[i];
+  if (n == row->n_params + 1 && set_name(call, args[n - 1])) return -1;
+  if (names && set_keywords(call, args + n, names)) return -1;
+  return lay_inputs(call);
+}
+
+static int read_integers(struct call *call, int slot, PyObject *value, situ_attr *out) {
+  PyObject *list = PyLong_Check(value) ? PyTuple_Pack(1, value)
+                                       : PySequence_Fast(value, "a list of integers is wanted");
+  if (!list) return -1;
+  const Py_ssize_t n = PySequence_Fast_GET_SIZE(list);
+  if (n > SITU_MAX_RANK * 2) PyErr_SetString(PyExc_ValueError, "too many integers");
+  for (Py_ssize_t i = 0; i < n && !PyErr_Occurred(); i++)
+    call->integers[slot][i] = PyLong_AsLongLong(PySequence_Fast_GET_ITEM(list, i));
+  *out = situ_attr_ints(out->name, call->integers[slot], (int)n);
+  Py_DECREF(list);
+  return PyErr_Occurred() ? -1 : 0;
+}
+
+static int read_attr(struct call *call, int slot, const struct row_attr *attr, PyObject *value) {
+  situ_attr *out = &call->attrs[slot];
+  situ_type type;
+  situ_shape shape;
+  out->name = attr->name;
+  switch (attr->kind) {
+    case SITU_ATTR_INT: *out = situ_attr_int(attr->name, PyLong_AsLongLong(value)); break;
+    case SITU_ATTR_FLOAT: *out = situ_attr_float(attr->name, PyFloat_AsDouble(value)); break;
+    case SITU_ATTR_BOOL: *out = situ_attr_bool(attr->name, PyObject_IsTrue(value) == 1); break;
+    case SITU_ATTR_TYPE:
+      if (!types_number(value, &type)) *out = situ_attr_type(attr->name, type);
+      break;
+    case SITU_ATTR_SHAPE:
+      if (!types_shape(value, &shape)) *out = situ_attr_shape(attr->name, shape);
+      break;
+    case SITU_ATTR_STRING:
+      *out = situ_attr_string(attr->name, PyBytes_Check(value) ? PyBytes_AS_STRING(value)
+                                                               : PyUnicode_AsUTF8(value));
+      break;
+    case SITU_ATTR_TENSOR:
+      call->tensors[slot] = IS_TENSOR(value) ? situ_tensor_retain(TENSOR_OF(value))
+                                             : convert_value(value, SITU_NO_TYPE);
+      *out = situ_attr_tensor(attr->name, call->tensors[slot]);
+      break;
+    case SITU_ATTR_INTS: return read_integers(call, slot, value, out);
+    default: break;
+  }
+  return PyErr_Occurred() ? -1 : 0;
+}
+
+int call_attrs(struct call *call) {
+  const struct row *row = &call->function->row;
+  for (int p = row->n_inputs; p < row->n_params; p++) {
+    const struct row_attr *attr = &row->attrs[row->param_attr[p]];
+    PyObject *value = call->values[p];
+    if (!value || (value == Py_None && attr->has_preset)) {
+      if (attr->has_preset) continue;
+      return wrong(call, "missing required argument", attr->key), -1;
+    }
+    if (read_attr(call, call->n_attrs, attr, value)) return -1;
+    call->n_attrs++;
+  }
+  return 0;
+}
+
+situ_type call_type(const struct call *call, int p) {
+  const struct row_input *input = &call->function->row.inputs[p];
+  return input->type_attr < 0 ? input->type : call->types[input->type_attr];
+}
+
+void call_clear(struct call *call) {
+  for (int i = 0; i < call->n_flat; i++) Py_DECREF(call->flat[i]);
+  if (call->flat != call->few) PyMem_Free(call->flat);
+  for (int i = 0; i < call->n_attrs; i++) situ_tensor_release(call->tensors[i]);
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * call.h: one call of an op from Python: its arguments, bound and resolved. */
+#ifndef SITU_PYTHON_CALL_H
+#define SITU_PYTHON_CALL_H
+
+#include "row.h"
+
+enum { FLAT = 16, MAX_OUTPUTS = 1024 };
+
+struct function_object {
+  PyObject_HEAD vectorcallfunc vectorcall;
+  int number; /* of the op in the catalogue */
+  PyObject *name, *doc, *defaults;
+  struct row row;
+};
+
+struct call {
+  struct function_object *function;
+  PyObject *values[MAX_PARAMS]; /* as bound, borrowed; NULL: not given */
+  const char *name;             /* NULL: the op's */
+  PyObject *few[FLAT], **flat;  /* inputs one after the other, lists laid flat; owned */
+  int n_flat, counts[MAX_INPUTS];
+  situ_type types[MAX_ATTRS]; /* of type attributes, as far as inputs say */
+  situ_attr attrs[MAX_ATTRS];
+  int n_attrs;
+  int64_t integers[MAX_ATTRS][SITU_MAX_RANK * 2];
+  situ_tensor *tensors[MAX_ATTRS]; /* of attributes; owned */
+};
+
+/* Binds positional and keyword arguments to the parameters; lays inputs flat and looks behind
+ * variables. 0, or -1 with an exception. */
+int call_bind(struct call *call, struct function_object *function, PyObject *const *args,
+              Py_ssize_t n, PyObject *names);
+
+/* Reads the attributes. 0, or -1 with an exception. */
+int call_attrs(struct call *call);
+
+/* The type that flat input `i` of parameter `p` has to have; SITU_NO_TYPE: any. */
+situ_type call_type(const struct call *call, int p);
+
+/* Frees what binding made. */
+void call_clear(struct call *call);
+
+/* Runs it, or adds it to a graph. */
+PyObject *call_eager(struct call *call);
+PyObject *call_emit(struct call *call, struct graph_object *graph);
+
+#endif

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * config.c: options of devices, sessions and eager calls out of a dict with their C names. */
+#include "situ_python.h"
+
+static PyObject *get(PyObject *dict, const char *name) {
+  PyObject *value = PyDict_GetItemString(dict, name);
+  return value == Py_None ? NULL : value;
+}
+
+static const char *text_of(PyObject *dict, const char *name) {
+  PyObject *value = get(dict, name);
+  return value ? PyUnicode_AsUTF8(value) : NULL;
+}
+
+static long long whole_of(PyObject *dict, const char *name) {
+  PyObject *value = get(dict, name);
+  return value ? PyLong_AsLongLong(value) : 0;
+}
+
+static bool truth_of(PyObject *dict, const char *name) {
+  PyObject *value = get(dict, name);
+  return value && PyObject_IsTrue(value) == 1;
+}
+
+static situ_memory_config memory_of(PyObject *dict) {
+  PyObject *fraction = get(dict, "fraction");
+  return (situ_memory_config){.limit_bytes = (uint64_t)whole_of(dict, "limit_bytes"),
+                              .reserve_bytes = (uint64_t)whole_of(dict, "reserve_bytes"),
+                              .fraction = fraction ? PyFloat_AsDouble(fraction) : 0,
+                              .growth = truth_of(dict, "growth")};
+}
+
+/* device_memory: {"/gpu:0": {...}}; virtual_devices: [(gpu, bytes), ...] */
+static void read_lists(PyObject *dict, situ_device_config *out, struct config_store *store) {
+  PyObject *devices = get(dict, "device_memory"), *pieces = get(dict, "virtual_devices");
+  Py_ssize_t at = 0;
+  PyObject *key, *value;
+  out->device_memory = store->memory;
+  while (devices && out->n_device_memory < 64 && PyDict_Next(devices, &at, &key, &value))
+    store->memory[out->n_device_memory++] =
+        (situ_device_memory){PyUnicode_AsUTF8(key), memory_of(value)};
+  out->virtual_devices = store->virtual_devices;
+  const Py_ssize_t n = pieces && PyList_Check(pieces) ? PyList_GET_SIZE(pieces) : 0;
+  for (Py_ssize_t i = 0; i < n && i < 64; i++) {
+    long long bytes = 0;
+    int gpu = 0;
+    if (!PyArg_ParseTuple(PyList_GET_ITEM(pieces, i), "iL", &gpu, &bytes)) return;
+    store->virtual_devices[out->n_virtual_devices++] =
+        (situ_virtual_device){gpu, (uint64_t)bytes};
+  }
+}
+
+int config_read(PyObject *dict, situ_config *out, struct config_store *store) {
+  *out = (situ_config){.log_device_placement = truth_of(dict, "log_device_placement"),
+                       .allow_soft_placement = truth_of(dict, "allow_soft_placement"),
+                       .strict = truth_of(dict, "strict"),
+                       .threads = (int)whole_of(dict, "threads")};
+  situ_device_config *devices = &out->devices;
+  devices->sim_gpus = text_of(dict, "sim_gpus");
+  devices->visible_devices = text_of(dict, "visible_devices");
+  devices->visible_device_list = text_of(dict, "visible_device_list");
+  devices->cpu_devices = (int)whole_of(dict, "cpu_devices");
+  devices->gpu_devices = (int)whole_of(dict, "gpu_devices");
+  PyObject *memory = get(dict, "memory");
+  if (memory) devices->memory = memory_of(memory);
+  read_lists(dict, devices, store);
+  return PyErr_Occurred() ? -1 : 0;
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * context.c: where ops go: the graph of this thread, the graph of the process, or eager. */
+#include <string.h>
+
+#include "situ_python.h"
+
+struct hooks hooks;
+
+static _Thread_local PyObject *thread_graph;   /* owned; NULL: none entered */
+static _Thread_local char thread_device[256];
+static PyObject *process_graph; /* the default graph of graph style; made by the package */
+static int is_eager = 1;
+static situ_eager *eager;
+static int is_logging;
+
+struct graph_object *context_graph(void) {
+  if (thread_graph) return (struct graph_object *)thread_graph;
+  return is_eager ? NULL : (struct graph_object *)process_graph;
+}
+
+const char *context_device(void) { return thread_device; }
+
+void context_flush(void) {
+  if (!is_logging) return;
+  PyObject *out = PySys_GetObject("stdout");
+  PyObject *done = out ? PyObject_CallMethod(out, "flush", NULL) : NULL;
+  if (!done) PyErr_Clear();
+  Py_XDECREF(done);
+}
+
+situ_eager *context_eager(void) {
+  if (eager) return eager;
+  situ_config config = {0};
+  struct config_store store;
+  PyObject *options = hooks.eager_config ? PyObject_CallNoArgs(hooks.eager_config) : NULL;
+  if (!options && PyErr_Occurred()) return NULL;
+  if (options && options != Py_None && config_read(options, &config, &store)) {
+    Py_DECREF(options);
+    return NULL;
+  }
+  const situ_status status = situ_eager_create(&config, &eager);
+  Py_XDECREF(options);
+  if (status) errors_raise(status, NULL);
+  return eager;
+}
+
+static PyObject *current_graph(PyObject *self, PyObject *none) {
+  (void)self, (void)none;
+  struct graph_object *graph = context_graph();
+  return Py_NewRef(graph ? (PyObject *)graph : Py_None);
+}
+
+/* Enters a graph (None: leaves all); returns what was there before, for the way out. */
+static PyObject *swap_graph(PyObject *self, PyObject *graph) {
+  (void)self;
+  PyObject *before = thread_graph;
+  thread_graph = graph == Py_None ? NULL : Py_NewRef(graph);
+  return before ? before : Py_NewRef(Py_None);
+}
+
+static PyObject *swap_device(PyObject *self, PyObject *device) {
+  (void)self;
+  const char *text = PyUnicode_AsUTF8(device);
+  if (!text) return NULL;
+  if (strlen(text) >= sizeof thread_device)
+    return PyErr_Format(PyExc_ValueError, "The name of a device is too long: %R", device);
+  PyObject *before = PyUnicode_FromString(thread_device);
+  memcpy(thread_device, text, strlen(text) + 1);
+  return before;
+}
+
+static PyObject *set_default_graph(PyObject *self, PyObject *graph) {
+  (void)self;
+  Py_XSETREF(process_graph, Py_NewRef(graph));
+  Py_RETURN_NONE;
+}
+
+static PyObject *get_default_graph(PyObject *self, PyObject *none) {
+  (void)self, (void)none;
+  if (thread_graph) return Py_NewRef(thread_graph);
+  return Py_NewRef(process_graph ? process_graph : Py_None);
+}
+
+static PyObject *set_eager(PyObject *self, PyObject *on) {
+  (void)self;
+  is_eager = PyObject_IsTrue(on);
+  Py_RETURN_NONE;
+}
+
+static PyObject *executing_eagerly(PyObject *self, PyObject *none) {
+  (void)self, (void)none;
+  return PyBool_FromLong(!context_graph());
+}
+
+static PyObject *is_started(PyObject *self, PyObject *none) {
+  (void)self, (void)none;
+  return PyBool_FromLong(eager != NULL);
+}
+
+static PyObject *start(PyObject *self, PyObject *none) {
+  (void)self, (void)none;
+  if (!context_eager()) return NULL;
+  Py_RETURN_NONE;
+}
+
+static PyObject *set_log(PyObject *self, PyObject *on) {
+  (void)self;
+  is_logging = PyObject_IsTrue(on);
+  if (eager) situ_eager_set_log(eager, is_logging);
+  Py_RETURN_NONE;
+}
+
+static PyObject *set_soft(PyObject *self, PyObject *on) {
+  (void)self;
+  if (eager) situ_eager_set_soft(eager, PyObject_IsTrue(on));
+  Py_RETURN_NONE;
+}
+
+static PyObject *copy_to(PyObject *self, PyObject *args) {
+  (void)self;
+  PyObject *tensor;
+  const char *device;
+  if (!PyArg_ParseTuple(args, "O!s", &tensor_type, &tensor, &device)) return NULL;
+  if (!context_eager()) return NULL;
+  situ_tensor *out = NULL;
+  const situ_status status = situ_eager_copy(eager, TENSOR_OF(tensor), device, &out);
+  return status ? errors_raise(status, NULL) : tensor_wrap(out);
+}
+
+static PyObject *reset(PyObject *self, PyObject *none) {
+  (void)self, (void)none;
+  situ_eager_release(eager);
+  eager = NULL;
+  Py_RETURN_NONE;
+}
+
+PyMethodDef context_methods[] = {
+    {"current_graph", current_graph, METH_NOARGS, "The graph that ops go to; None: eager."},
+    {"get_default_graph", get_default_graph, METH_NOARGS, "The graph of this thread or process."},
+    {"swap_graph", swap_graph, METH_O, "Enters a graph; returns the one before."},
+    {"swap_device", swap_device, METH_O, "Enters a device; returns the one before."},
+    {"set_default_graph", set_default_graph, METH_O, "Sets the graph of the process."},
+    {"set_eager", set_eager, METH_O, "Whether ops run at once where no graph was entered."},
+    {"executing_eagerly", executing_eagerly, METH_NOARGS, "Whether ops run at once here."},
+    {"is_started", is_started, METH_NOARGS, "Whether an eager op has run."},
+    {"start", start, METH_NOARGS, "Finds devices, as the first eager op does."},
+    {"set_log", set_log, METH_O, "Whether eager ops say where they run."},
+    {"set_soft", set_soft, METH_O, "Whether a device that cannot run an op is a wish."},
+    {"copy_to", copy_to, METH_VARARGS, "A tensor with the same elements on another device."},
+    {"reset", reset, METH_NOARGS, "Forgets compiled eager calls and lets go of the devices."},
+    {NULL, NULL, 0, NULL}};

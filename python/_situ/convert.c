@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * convert.c: tensors out of numbers, texts and lists of them, by TensorFlow's rules. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "situ_python.h"
+
+enum kind { KIND_NONE, KIND_BOOL, KIND_INT, KIND_LONG, KIND_FLOAT, KIND_TEXT, KIND_OTHER };
+
+/* What a value turned out to be. */
+struct found {
+  situ_shape shape;
+  enum kind kind;
+  bool ragged;
+  PyObject *leaf; /* borrowed: one of the leaves that decided the kind */
+};
+
+static enum kind kind_of(PyObject *value) {
+  if (PyBool_Check(value)) return KIND_BOOL;
+  if (PyFloat_Check(value)) return KIND_FLOAT;
+  if (PyLong_Check(value)) {
+    int overflow = 0;
+    const long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
+    return overflow || number > INT32_MAX || number < INT32_MIN ? KIND_LONG : KIND_INT;
+  }
+  return PyUnicode_Check(value) || PyBytes_Check(value) ? KIND_TEXT : KIND_OTHER;
+}
+
+static void look(PyObject *value, int depth, struct found *found) {
+  const bool is_list = PyList_Check(value) || PyTuple_Check(value);
+  if (!is_list) {
+    const enum kind kind = kind_of(value);
+    if (found->shape.rank == SITU_ANY) found->shape.rank = depth;
+    if (found->shape.rank != depth) found->ragged = true;
+    if (kind > found->kind) {
+      found->kind = kind;
+      found->leaf = value;
+    }
+    return;
+  }
+  const Py_ssize_t n = PySequence_Fast_GET_SIZE(value);
+  if (depth >= SITU_MAX_RANK || (found->shape.rank != SITU_ANY && depth >= found->shape.rank)) {
+    found->ragged = true;
+    return;
+  }
+  if (found->shape.dim[depth] < 0) found->shape.dim[depth] = n;
+  if (found->shape.dim[depth] != n) found->ragged = true;
+  for (Py_ssize_t i = 0; i < n && !found->ragged && found->kind != KIND_OTHER; i++)
+    look(PySequence_Fast_GET_ITEM(value, i), depth + 1, found);
+  if (n == 0 && found->shape.rank == SITU_ANY) found->shape.rank = depth + 1;
+}
+
+static situ_type natural(enum kind kind) {
+  static const situ_type types[] = {SITU_FLOAT, SITU_BOOL,  SITU_INT32, SITU_INT64,
+                                    SITU_FLOAT, SITU_STRING};
+  return types[kind];
+}
+
+static bool is_real(situ_type type) {
+  return type == SITU_FLOAT || type == SITU_DOUBLE || type == SITU_HALF;
+}
+
+static bool fits(enum kind kind, situ_type type) {
+  if (kind == KIND_NONE) return true;
+  if (kind == KIND_BOOL) return type == SITU_BOOL;
+  if (kind == KIND_TEXT) return type == SITU_STRING;
+  if (kind == KIND_FLOAT) return is_real(type);
+  if (kind == KIND_LONG && type == SITU_INT32) return false;
+  return type != SITU_BOOL && type != SITU_STRING;
+}
+
+static PyObject *misfit(const struct found *found, situ_type type) {
+  PyObject *dtype = types_dtype(type);
+  PyObject *name = dtype ? PyObject_GetAttrString(dtype, "name") : NULL;
+  if (name && context_graph())
+    PyErr_Format(PyExc_TypeError, "Expected %U, got %R of type '%s' instead.", name, found->leaf,
+                 Py_TYPE(found->leaf)->tp_name);
+  else if (name)
+    PyErr_Format(PyExc_TypeError, "Cannot convert %R to EagerTensor of dtype %U", found->leaf,
+                 name);
+  Py_XDECREF(dtype);
+  Py_XDECREF(name);
+  return NULL;
+}
+
+static void store(PyObject *value, situ_type type, char **at) {
+  const double real = is_real(type) ? PyFloat_AsDouble(value) : 0;
+  const long long whole = is_real(type) ? 0 : PyLong_AsLongLong(value);
+  switch (type) {
+    case SITU_FLOAT: *(float *)*at = (float)real; break;
+    case SITU_DOUBLE: *(double *)*at = real; break;
+    case SITU_HALF: PyFloat_Pack2(real, *at, 1); break;
+    case SITU_INT32: *(int32_t *)*at = (int32_t)whole; break;
+    case SITU_INT64: *(int64_t *)*at = whole; break;
+    case SITU_UINT8: *(uint8_t *)*at = (uint8_t)whole; break;
+    case SITU_INT8: *(int8_t *)*at = (int8_t)whole; break;
+    case SITU_BOOL: *(bool *)*at = value == Py_True; break;
+    default: break;
+  }
+  *at += situ_type_size(type);
+}
+
+static void fill(PyObject *value, situ_type type, char **at) {
+  if (PyList_Check(value) || PyTuple_Check(value)) {
+    const Py_ssize_t n = PySequence_Fast_GET_SIZE(value);
+    for (Py_ssize_t i = 0; i < n; i++) fill(PySequence_Fast_GET_ITEM(value, i), type, at);
+  } else if (type == SITU_STRING) {
+    *(const char **)*at =
+        PyUnicode_Check(value) ? PyUnicode_AsUTF8(value) : PyBytes_AS_STRING(value);
+    *at += sizeof(char *);
+  } else {
+    store(value, type, at);
+  }
+}
+
+/* What C cannot read goes through NumPy; real numbers become float32, as in TensorFlow's lists. */
+static situ_tensor *through_numpy(PyObject *value, situ_type type) {
+  PyObject *numpy = PyImport_ImportModule("numpy"), *array = NULL;
+  if (numpy) array = PyObject_CallMethod(numpy, "array", "O", value);
+  Py_XDECREF(numpy);
+  if (!array) return NULL;
+  situ_tensor *result = NULL;
+  bool unfit = false;
+  PyObject *word = PyObject_GetAttrString(array, "dtype");
+  PyObject *kind = word ? PyObject_GetAttrString(word, "kind") : NULL;
+  const char *letter = kind ? PyUnicode_AsUTF8(kind) : "";
+  const bool is_array = PyObject_CheckBuffer(value);
+  if (letter && (*letter == 'U' || *letter == 'S')) {
+    PyObject *list = PyObject_CallMethod(array, "tolist", NULL);
+    result = list ? convert_value(list, type) : NULL;
+    Py_XDECREF(list);
+  } else if (letter && *letter == 'O') {
+    PyObject *list = PyObject_CallMethod(array, "tolist", NULL);
+    if (list && PyObject_CheckBuffer(value)) {
+      result = convert_value(list, type);
+    } else if (list) {
+      PyErr_Format(PyExc_ValueError,
+                   "Attempt to convert a value (%R) with an unsupported type (%R) to a Tensor.",
+                   value, Py_TYPE(value));
+    }
+    Py_XDECREF(list);
+  } else {
+    const bool is_double = letter && *letter == 'f' && !is_array;
+    result = buffer_value(array, type ? type : is_double ? SITU_FLOAT : SITU_NO_TYPE, false,
+                          &unfit);
+    if (unfit) PyErr_Format(PyExc_TypeError, "Cannot convert %R to a tensor.", value);
+  }
+  Py_XDECREF(word);
+  Py_XDECREF(kind);
+  Py_DECREF(array);
+  return result;
+}
+
+static situ_tensor *build(PyObject *value, const struct found *found, situ_type type) {
+  const size_t bytes = (size_t)situ_shape_count(found->shape) * situ_type_size(type);
+  char small[512], *data = bytes <= sizeof small ? small : malloc(bytes), *at = data;
+  if (!data) return (situ_tensor *)PyErr_NoMemory();
+  fill(value, type, &at);
+  situ_tensor *tensor = NULL;
+  if (!PyErr_Occurred()) {
+    const situ_status status = situ_tensor_create(type, found->shape, data, &tensor);
+    if (status) errors_raise(status, NULL);
+  }
+  if (data != small) free(data);
+  return tensor;
+}
+
+situ_tensor *convert_value(PyObject *value, situ_type type) {
+  if (value == Py_None) {
+    if (context_graph())
+      PyErr_SetString(PyExc_ValueError, "None values not supported.");
+    else
+      PyErr_Format(PyExc_ValueError,
+                   "Attempt to convert a value (None) with an unsupported type (%R) to a Tensor.",
+                   Py_TYPE(value));
+    return NULL;
+  }
+  const bool is_leaf = !PyList_Check(value) && !PyTuple_Check(value);
+  if (is_leaf && PyObject_CheckBuffer(value) && !PyBytes_Check(value)) {
+    bool unfit = false;
+    situ_tensor *tensor = buffer_value(value, type, false, &unfit);
+    return unfit ? through_numpy(value, type) : tensor;
+  }
+  struct found found = {.shape = SITU_ANY_SHAPE};
+  for (int i = 0; i < SITU_MAX_RANK; i++) found.shape.dim[i] = SITU_ANY;
+  look(value, 0, &found);
+  if (found.kind == KIND_OTHER) return through_numpy(value, type);
+  if (found.ragged) {
+    PyErr_SetString(PyExc_ValueError,
+                    "Can't convert non-rectangular Python sequence to Tensor.");
+    return NULL;
+  }
+  for (int i = 0; i < found.shape.rank; i++)
+    if (found.shape.dim[i] < 0) found.shape.dim[i] = 0;
+  if (type != SITU_NO_TYPE && !fits(found.kind, type))
+    return (situ_tensor *)misfit(&found, type);
+  return build(value, &found, type == SITU_NO_TYPE ? natural(found.kind) : type);
+}
+
+bool convert_holds_tensor(PyObject *value) {
+  if (PyObject_TypeCheck(value, &base_type)) return true;
+  if (PyList_Check(value) || PyTuple_Check(value)) {
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(value); i++)
+      if (convert_holds_tensor(PySequence_Fast_GET_ITEM(value, i))) return true;
+    return false;
+  }
+  if (kind_of(value) != KIND_OTHER) return false;
+  return PyObject_HasAttrString(value, "_situ_tensor_");
+}

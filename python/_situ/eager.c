@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * eager.c: runs a call of an op at once. */
+#include <string.h>
+
+#include "call.h"
+
+static PyObject *mismatch(const struct call *call, int at, situ_type want) {
+  return errors_raise(
+      situ_status_create(SITU_INVALID_ARGUMENT,
+                         "cannot compute %s as input #%d(zero-based) was expected to be a %s "
+                         "tensor but is a %s tensor [Op:%s]%s%s%s",
+                         call->function->row.name, at, situ_type_name(want),
+                         situ_type_name(situ_tensor_type(TENSOR_OF(call->flat[at]))),
+                         call->function->row.name, call->name ? " name: " : "",
+                         call->name ? call->name : "", call->name ? "/" : ""),
+      NULL);
+}
+
+/* An empty list has no type of its own: the default of the row's. */
+static situ_type type_for(const struct call *call, int p, PyObject *value) {
+  const situ_type type = call_type(call, p);
+  const int attr = call->function->row.inputs[p].type_attr;
+  const bool is_empty =
+      (PyList_Check(value) || PyTuple_Check(value)) && !PySequence_Fast_GET_SIZE(value);
+  return type == SITU_NO_TYPE && is_empty && attr >= 0 ? call->function->row.attrs[attr].preset_type
+                                                       : type;
+}
+
+static int make_tensors(struct call *call) {
+  const struct row *row = &call->function->row;
+  int at = 0;
+  for (int p = 0; p < row->n_inputs; p++) {
+    for (int i = 0; i < call->counts[p]; i++, at++) {
+      PyObject *value = call->flat[at];
+      const situ_type want = type_for(call, p, value);
+      if (IS_TENSOR(value)) {
+        if (want != SITU_NO_TYPE && situ_tensor_type(TENSOR_OF(value)) != want)
+          return mismatch(call, at, want), -1;
+        continue;
+      }
+      PyObject *tensor = tensor_of(value, want);
+      if (!tensor) return -1;
+      Py_SETREF(call->flat[at], tensor);
+      const int attr = row->inputs[p].type_attr;
+      if (attr >= 0) call->types[attr] = situ_tensor_type(TENSOR_OF(tensor));
+    }
+  }
+  return 0;
+}
+
+/* TensorFlow adds the op to the text of the kernel. */
+static PyObject *raise(const struct call *call, situ_status status) {
+  const char *text = situ_status_message(status), *end = strchr(text, '\n');
+  const int first = end ? (int)(end - text) : (int)strlen(text);
+  const bool named = call->name && *call->name;
+  const situ_status told = situ_status_create(
+      situ_status_code(status), "%.*s [Op:%s]%s%s%s%s", first, text, call->function->row.name,
+      named ? " name: " : "", named ? call->name : "", named ? "/" : "", end ? end : "");
+  situ_status_release(status);
+  return errors_raise(told, NULL);
+}
+
+static PyObject *results(const struct row *row, situ_tensor **outputs, int count) {
+  if (row->n_outputs == 1 && !row->list_output) return tensor_wrap(outputs[0]);
+  if (count == 0 && !row->list_output) Py_RETURN_NONE;
+  PyObject *list = PyList_New(count);
+  for (int i = 0; list && i < count; i++) PyList_SET_ITEM(list, i, tensor_wrap(outputs[i]));
+  return list;
+}
+
+PyObject *call_eager(struct call *call) {
+  if (call_attrs(call) || make_tensors(call)) return NULL;
+  situ_eager *eager = context_eager();
+  if (!eager) return NULL;
+  situ_tensor *few[FLAT], **inputs = few, *one[4], **outputs = one;
+  if (call->n_flat > FLAT) inputs = PyMem_Malloc(sizeof *inputs * (size_t)call->n_flat);
+  if (call->function->row.list_output) outputs = PyMem_Malloc(sizeof *outputs * MAX_OUTPUTS);
+  size_t bytes = 0;
+  for (int i = 0; i < call->n_flat; i++) {
+    inputs[i] = TENSOR_OF(call->flat[i]);
+    bytes += situ_tensor_bytes(inputs[i]);
+  }
+  const situ_call native = {.op = call->function->number,
+                            .device = context_device(),
+                            .inputs = inputs,
+                            .n_inputs = call->n_flat,
+                            .attrs = call->attrs,
+                            .n_attrs = call->n_attrs};
+  const int room = outputs == one ? 4 : MAX_OUTPUTS;
+  int count = 0;
+  situ_status status;
+  context_flush();
+  if (bytes > 1 << 15) {
+    Py_BEGIN_ALLOW_THREADS;
+    status = situ_eager_run(eager, &native, outputs, room, &count);
+    Py_END_ALLOW_THREADS;
+  } else {
+    status = situ_eager_run(eager, &native, outputs, room, &count);
+  }
+  PyObject *result = status ? raise(call, status) : results(&call->function->row, outputs, count);
+  if (inputs != few) PyMem_Free(inputs);
+  if (outputs != one) PyMem_Free(outputs);
+  return result;
+}

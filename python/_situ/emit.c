@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * emit.c: adds a call of an op to a graph. */
+#include <string.h>
+
+#include "call.h"
+
+static int check_graph(const struct call *call, int at, struct graph_object *graph) {
+  const struct value_object *value = (struct value_object *)call->flat[at];
+  if (value->operation->graph == graph) return 0;
+  PyObject *first = NULL;
+  for (int i = 0; i < at && !first; i++)
+    if (IS_VALUE(call->flat[i])) first = call->flat[i];
+  if (first)
+    PyErr_Format(PyExc_ValueError, "%S must be from the same graph as %S.", call->flat[at], first);
+  else
+    PyErr_Format(PyExc_ValueError, "%S is not from the graph that is being built.",
+                 call->flat[at]);
+  return -1;
+}
+
+static PyObject *mismatch(const struct call *call, int p, int at, situ_type want) {
+  const struct row *row = &call->function->row;
+  const struct value_object *value = (struct value_object *)call->flat[at];
+  PyObject *have = types_dtype(value->type), *need = types_dtype(want);
+  PyObject *have_name = PyObject_GetAttrString(have, "name");
+  PyObject *need_name = PyObject_GetAttrString(need, "name");
+  int other = 0;
+  while (other < p && row->inputs[other].type_attr != row->inputs[p].type_attr) other++;
+  if (have_name && need_name && row->inputs[p].is_list)
+    PyErr_Format(PyExc_TypeError,
+                 "Tensors in list passed to '%s' of '%s' Op have types that don't all match.",
+                 row->inputs[p].name, row->name);
+  else if (have_name && need_name && row->inputs[p].type_attr >= 0)
+    PyErr_Format(
+        PyExc_TypeError,
+        "Input '%s' of '%s' Op has type %U that does not match type %U of argument '%s'.",
+        row->inputs[p].name, row->name, have_name, need_name, row->inputs[other].name);
+  else if (have_name && need_name)
+    PyErr_Format(PyExc_TypeError,
+                 "Input '%s' of '%s' Op has type %U that does not match expected type of %U.",
+                 row->inputs[p].name, row->name, have_name, need_name);
+  Py_XDECREF(have);
+  Py_XDECREF(need);
+  Py_XDECREF(have_name);
+  Py_XDECREF(need_name);
+  return NULL;
+}
+
+static situ_type type_for(const struct call *call, int p, PyObject *value) {
+  const situ_type type = call_type(call, p);
+  const int attr = call->function->row.inputs[p].type_attr;
+  const bool is_empty =
+      (PyList_Check(value) || PyTuple_Check(value)) && !PySequence_Fast_GET_SIZE(value);
+  return type == SITU_NO_TYPE && is_empty && attr >= 0 ? call->function->row.attrs[attr].preset_type
+                                                       : type;
+}
+
+/* Constants made of arguments are called after op and argument: "mul/y". */
+static PyObject *make_value(const struct call *call, int p, int i, PyObject *value,
+                            struct graph_object *graph, const char *name) {
+  char text[512];
+  const struct row_input *input = &call->function->row.inputs[p];
+  if (input->is_list)
+    snprintf(text, sizeof text, "%s/%s_%d", name, input->name, i);
+  else
+    snprintf(text, sizeof text, "%s/%s", name, input->name);
+  return graph_tensor(graph, value, type_for(call, p, value), text);
+}
+
+static int make_values(struct call *call, struct graph_object *graph, const char *name) {
+  const struct row *row = &call->function->row;
+  int at = 0;
+  for (int p = 0; p < row->n_inputs; p++) {
+    for (int i = 0; i < call->counts[p]; i++, at++) {
+      if (!IS_VALUE(call->flat[at])) {
+        PyObject *value = make_value(call, p, i, call->flat[at], graph, name);
+        if (!value) return -1;
+        Py_SETREF(call->flat[at], value);
+      }
+      if (check_graph(call, at, graph)) return -1;
+      const situ_type have = ((struct value_object *)call->flat[at])->type,
+                      want = call_type(call, p);
+      const int attr = row->inputs[p].type_attr;
+      if (want != SITU_NO_TYPE && have != want) return mismatch(call, p, at, want), -1;
+      if (attr >= 0) call->types[attr] = have;
+    }
+  }
+  return 0;
+}
+
+static PyObject *results(struct operation_object *operation, const struct row *row) {
+  if (row->n_outputs == 0) return Py_NewRef((PyObject *)operation);
+  if (row->n_outputs == 1 && !row->list_output) {
+    PyObject *value = value_of(operation, 0);
+    if (value) operation->outputs = PyTuple_Pack(1, value);
+    return value;
+  }
+  return PyObject_GetAttrString((PyObject *)operation, "outputs");
+}
+
+static PyObject *add(struct call *call, struct graph_object *graph, PyObject *name) {
+  const struct row *row = &call->function->row;
+  situ_value few[FLAT], *flat = few;
+  situ_values inputs[MAX_INPUTS];
+  PyObject *tuple = PyTuple_New(call->n_flat);
+  if (!tuple) return NULL;
+  if (call->n_flat > FLAT) flat = PyMem_Malloc(sizeof *flat * (size_t)call->n_flat);
+  for (int i = 0; i < call->n_flat; i++) {
+    flat[i] = value_native((struct value_object *)call->flat[i]);
+    PyTuple_SET_ITEM(tuple, i, Py_NewRef(call->flat[i]));
+  }
+  for (int p = 0, at = 0; p < row->n_inputs; at += call->counts[p++])
+    inputs[p] = (situ_values){flat + at, call->counts[p]};
+  PyObject *result = NULL;
+  if (!graph_enter_device(graph, row->name, name, tuple)) {
+    const situ_value value =
+        situ_emit_lists(graph->graph, row->name, PyUnicode_AsUTF8(name), inputs, row->n_inputs,
+                        call->attrs, call->n_attrs);
+    graph_leave_device(graph);
+    if (value.node < 0) {
+      graph_fail(graph);
+    } else {
+      struct operation_object *operation = operation_of(graph, value.node, tuple);
+      result = operation ? results(operation, row) : NULL;
+    }
+  }
+  if (flat != few) PyMem_Free(flat);
+  Py_DECREF(tuple);
+  return result;
+}
+
+PyObject *call_emit(struct call *call, struct graph_object *graph) {
+  const char *scope = PyUnicode_AsUTF8(graph->scope);
+  const char *wanted = call->name && *call->name ? call->name : call->function->row.name;
+  PyObject *name = graph_unique(graph, scope, wanted);
+  if (!name) return NULL;
+  PyObject *result = NULL;
+  if (!call_attrs(call) && !make_values(call, graph, PyUnicode_AsUTF8(name)))
+    result = add(call, graph, name);
+  Py_DECREF(name);
+  return result;
+}

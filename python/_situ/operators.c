@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * operators.c: + - * / ... and comparisons of tensors. */
+#include <string.h>
+
+#include "situ_python.h"
+
+/* Operators: the slot, the op of the catalogue, the name that nodes get. */
+#define OPERATORS(X)            \
+  X(add, "Add", "add")          \
+  X(subtract, "Sub", "sub")     \
+  X(multiply, "Mul", "mul")     \
+  X(floor_divide, "FloorDiv", "floordiv") \
+  X(modulo, "FloorMod", "mod")         \
+  X(less, "Less", "Less")       \
+  X(less_equal, "LessEqual", "LessEqual") \
+  X(greater, "Greater", "Greater")        \
+  X(greater_equal, "GreaterEqual", "GreaterEqual") \
+  X(negative, "Neg", "Neg")     \
+  X(absolute, "Abs", "Abs")
+
+enum {
+#define ENTRY(slot, op, name) OP_##slot,
+  OPERATORS(ENTRY)
+#undef ENTRY
+      N_OPERATORS
+};
+
+static const char *const op_names[] = {
+#define ENTRY(slot, op, name) op,
+    OPERATORS(ENTRY)
+#undef ENTRY
+};
+static const char *const node_names[] = {
+#define ENTRY(slot, op, name) name,
+    OPERATORS(ENTRY)
+#undef ENTRY
+};
+static int numbers[N_OPERATORS];
+
+int operators_prepare(void) {
+  for (int i = 0; i < N_OPERATORS; i++) {
+    numbers[i] = ops_number(op_names[i]);
+    if (numbers[i] < 0) return PyErr_Format(PyExc_ImportError, "no op %s", op_names[i]), -1;
+  }
+  return 0;
+}
+
+/* A value that cannot become a tensor of that type is not ours to add: Python says so. */
+static PyObject *decline(PyObject *x, PyObject *y, PyObject *result) {
+  if (result) return result;
+  const bool both = PyObject_TypeCheck(x, &base_type) && PyObject_TypeCheck(y, &base_type);
+  if (both || !context_graph()) return NULL;
+  if (!PyErr_ExceptionMatches(PyExc_TypeError)) return NULL;
+  PyErr_Clear();
+  Py_RETURN_NOTIMPLEMENTED;
+}
+
+static PyObject *binary(int which, PyObject *x, PyObject *y) {
+  return decline(x, y, ops_call2(numbers[which], node_names[which], x, y));
+}
+
+#define BINARY(slot) \
+  static PyObject *slot(PyObject *x, PyObject *y) { return binary(OP_##slot, x, y); }
+BINARY(add)
+BINARY(subtract)
+BINARY(multiply)
+BINARY(floor_divide)
+BINARY(modulo)
+
+/* Operators that are more than one op: functions of the package. */
+static PyObject *composite(const char *name, PyObject *x, PyObject *y) {
+  PyObject *function = hooks.composite ? PyDict_GetItemString(hooks.composite, name) : NULL;
+  if (!function) return PyErr_Format(PyExc_TypeError, "there is no operator %s", name);
+  return PyObject_CallFunctionObjArgs(function, x, y, NULL);
+}
+
+static PyObject *true_divide(PyObject *x, PyObject *y) {
+  return decline(x, y, composite("truediv", x, y));
+}
+static PyObject *power(PyObject *x, PyObject *y, PyObject *none) {
+  (void)none;
+  return decline(x, y, composite("pow", x, y));
+}
+static PyObject *matrix_multiply(PyObject *x, PyObject *y) { return composite("matmul", x, y); }
+static PyObject *both(PyObject *x, PyObject *y) { return composite("and", x, y); }
+static PyObject *either(PyObject *x, PyObject *y) { return composite("or", x, y); }
+static PyObject *one_of(PyObject *x, PyObject *y) { return composite("xor", x, y); }
+static PyObject *invert(PyObject *x) { return composite("invert", x, NULL); }
+static PyObject *negative(PyObject *x) {
+  return ops_call2(numbers[OP_negative], node_names[OP_negative], x, NULL);
+}
+static PyObject *absolute(PyObject *x) {
+  return ops_call2(numbers[OP_absolute], node_names[OP_absolute], x, NULL);
+}
+static PyObject *positive(PyObject *x) { return Py_NewRef(x); }
+
+/* The value of an eager tensor with one element as a Python number. */
+static PyObject *scalar(PyObject *self) {
+  if (!IS_TENSOR(self))
+    return PyErr_Format(PyExc_TypeError, "%S has no value: it is a tensor of a graph.", self);
+  PyObject *array = array_of(TENSOR_OF(self));
+  PyObject *number = array ? PyObject_CallMethod(array, "item", NULL) : NULL;
+  if (!number && array && PyErr_ExceptionMatches(PyExc_AttributeError)) {
+    PyErr_Clear();
+    return array;
+  }
+  Py_XDECREF(array);
+  return number;
+}
+
+static int truth(PyObject *self) {
+  if (IS_VALUE(self)) {
+    PyErr_SetString(PyExc_TypeError,
+                    "Using a `tf.Tensor` as a Python `bool` is not allowed. Use `if t is not "
+                    "None:` instead of `if t:` to test if a tensor is defined, and use TensorFlow "
+                    "ops such as tf.cond to execute subgraphs conditioned on the value of a "
+                    "tensor.");
+    return -1;
+  }
+  PyObject *number = scalar(self);
+  const int result = number ? PyObject_IsTrue(number) : -1;
+  Py_XDECREF(number);
+  return result;
+}
+
+static PyObject *as_int(PyObject *self) {
+  PyObject *number = scalar(self), *result = number ? PyNumber_Long(number) : NULL;
+  Py_XDECREF(number);
+  return result;
+}
+
+static PyObject *as_float(PyObject *self) {
+  PyObject *number = scalar(self), *result = number ? PyNumber_Float(number) : NULL;
+  Py_XDECREF(number);
+  return result;
+}
+
+static PyObject *as_index(PyObject *self) {
+  PyObject *number = scalar(self), *result = number ? PyNumber_Index(number) : NULL;
+  Py_XDECREF(number);
+  return result;
+}
+
+PyNumberMethods operators_number = {.nb_add = add,
+                                    .nb_subtract = subtract,
+                                    .nb_multiply = multiply,
+                                    .nb_remainder = modulo,
+                                    .nb_power = power,
+                                    .nb_negative = negative,
+                                    .nb_positive = positive,
+                                    .nb_absolute = absolute,
+                                    .nb_bool = truth,
+                                    .nb_invert = invert,
+                                    .nb_and = both,
+                                    .nb_xor = one_of,
+                                    .nb_or = either,
+                                    .nb_int = as_int,
+                                    .nb_float = as_float,
+                                    .nb_floor_divide = floor_divide,
+                                    .nb_true_divide = true_divide,
+                                    .nb_index = as_index,
+                                    .nb_matrix_multiply = matrix_multiply};
+
+PyObject *operators_compare(PyObject *a, PyObject *b, int how) {
+  static const int which[] = {[Py_LT] = OP_less, [Py_LE] = OP_less_equal, [Py_GT] = OP_greater,
+                              [Py_GE] = OP_greater_equal};
+  if (how == Py_EQ || how == Py_NE) {
+    if (!context_graph() && IS_TENSOR(a)) return composite(how == Py_EQ ? "eq" : "ne", a, b);
+    if (how == Py_EQ ? a == b : a != b) Py_RETURN_TRUE;
+    Py_RETURN_FALSE;
+  }
+  return binary(which[how], a, b);
+}

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * ops.c: a Python function for every op, made from its row. */
+#include <string.h>
+
+#include "call.h"
+
+static PyObject **functions;
+
+static struct graph_object *graph_of(const struct call *call) {
+  for (int i = 0; i < call->n_flat; i++)
+    if (IS_VALUE(call->flat[i]))
+      return ((struct value_object *)call->flat[i])->operation->graph;
+  return context_graph();
+}
+
+static PyObject *run(PyObject *self, PyObject *const *args, size_t n, PyObject *names) {
+  struct call call;
+  PyObject *result = NULL;
+  if (!call_bind(&call, (struct function_object *)self, args, PyVectorcall_NARGS(n), names)) {
+    struct graph_object *graph = graph_of(&call);
+    result = graph ? call_emit(&call, graph) : call_eager(&call);
+  }
+  call_clear(&call);
+  return result;
+}
+
+PyObject *ops_function(int number) {
+  if (!functions) functions = PyMem_Calloc((size_t)situ_ops_count(), sizeof *functions);
+  if (!functions) return PyErr_NoMemory();
+  if (functions[number]) return functions[number];
+  situ_op op;
+  const situ_status status = situ_ops_get(number, &op);
+  if (status) return errors_raise(status, NULL);
+  struct function_object *self = PyObject_New(struct function_object, &function_type);
+  if (!self) return NULL;
+  self->vectorcall = run;
+  self->number = number;
+  self->name = PyUnicode_InternFromString(op.name);
+  self->doc = PyUnicode_FromString(op.doc ? op.doc : "");
+  self->defaults = NULL;
+  if (!row_parse(&op, &self->row)) return NULL;
+  return functions[number] = (PyObject *)self;
+}
+
+int ops_number(const char *name) {
+  situ_op op;
+  for (int i = 0; i < situ_ops_count(); i++) {
+    const situ_status status = situ_ops_get(i, &op);
+    situ_status_release(status);
+    if (!status && !strcmp(op.name, name)) return i;
+  }
+  return -1;
+}
+
+PyObject *ops_call2(int number, const char *name, PyObject *x, PyObject *y) {
+  PyObject *function = ops_function(number);
+  if (!function) return NULL;
+  struct call call;
+  PyObject *const args[2] = {x, y};
+  PyObject *result = NULL;
+  if (!call_bind(&call, (struct function_object *)function, args, y ? 2 : 1, NULL)) {
+    struct graph_object *graph = graph_of(&call);
+    call.name = name;
+    result = graph ? call_emit(&call, graph) : call_eager(&call);
+  }
+  call_clear(&call);
+  return result;
+}
+
+/* rename({"dim": "axis"}): other names for parameters; both are understood. */
+static PyObject *rename_params(PyObject *self, PyObject *names) {
+  struct row *row = &((struct function_object *)self)->row;
+  Py_ssize_t at = 0;
+  PyObject *from, *to;
+  while (PyDict_Next(names, &at, &from, &to)) {
+    Py_INCREF(to);
+    PyUnicode_InternInPlace(&to);
+    for (int i = 0; i < row->n_inputs; i++)
+      if (!PyUnicode_Compare(row->inputs[i].key, from)) row->input_alias[i] = Py_NewRef(to);
+    for (int i = 0; i < row->n_attrs; i++)
+      if (!PyUnicode_Compare(row->attrs[i].key, from)) row->attrs[i].alias = Py_NewRef(to);
+    Py_DECREF(to);
+  }
+  Py_RETURN_NONE;
+}
+
+/* "(a, b, transpose_a=False, name=None)" */
+static PyObject *get_signature(PyObject *self, void *closure) {
+  (void)closure;
+  const struct row *row = &((struct function_object *)self)->row;
+  PyObject *list = PyList_New(0);
+  for (int i = 0; list && i < row->n_params; i++) {
+    const struct row_attr *attr = i < row->n_inputs ? NULL : &row->attrs[row->param_attr[i]];
+    PyObject *key = attr ? attr->alias ? attr->alias : attr->key
+                         : row->input_alias[i] ? row->input_alias[i] : row->inputs[i].key;
+    PyObject *pair = attr && attr->has_preset ? Py_BuildValue("(Os)", key, attr->preset)
+                                              : Py_BuildValue("(OO)", key, Py_None);
+    if (!pair || PyList_Append(list, pair)) Py_CLEAR(list);
+    Py_XDECREF(pair);
+  }
+  return list;
+}
+
+static PyObject *repr(PyObject *self) {
+  return PyUnicode_FromFormat("<op %U>", ((struct function_object *)self)->name);
+}
+
+static PyMemberDef members[] = {
+    {"__name__", T_OBJECT, offsetof(struct function_object, name), READONLY, NULL},
+    {"__doc__", T_OBJECT, offsetof(struct function_object, doc), READONLY, NULL},
+    {"number", T_INT, offsetof(struct function_object, number), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL}};
+
+static PyMethodDef methods[] = {
+    {"rename", rename_params, METH_O, "Gives parameters other names."}, {NULL, NULL, 0, NULL}};
+
+static PyGetSetDef attributes[] = {
+    {"parameters", get_signature, NULL, "Pairs of name and default (as written, or None).", NULL},
+    {NULL, NULL, NULL, NULL, NULL}};
+
+PyTypeObject function_type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "situ.Op",
+    .tp_basicsize = sizeof(struct function_object),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL,
+    .tp_doc = "An op as a function.",
+    .tp_call = PyVectorcall_Call,
+    .tp_vectorcall_offset = offsetof(struct function_object, vectorcall),
+    .tp_repr = repr,
+    .tp_methods = methods,
+    .tp_members = members,
+    .tp_getset = attributes,
+};
+
+/* [(function, name, "python names", "inputs", "outputs")] */
+static PyObject *list_ops(PyObject *self, PyObject *none) {
+  (void)self, (void)none;
+  PyObject *list = PyList_New(0);
+  for (int i = 0; list && i < situ_ops_count(); i++) {
+    situ_op op;
+    const situ_status status = situ_ops_get(i, &op);
+    PyObject *function = status ? errors_raise(status, NULL) : ops_function(i);
+    PyObject *row = function ? Py_BuildValue("(Oszzz)", function, op.name, op.python, op.inputs,
+                                             op.outputs)
+                             : NULL;
+    if (!row || PyList_Append(list, row)) Py_CLEAR(list);
+    Py_XDECREF(row);
+  }
+  return list;
+}
+
+/* constant(value, dtype, name): in the current graph, or eager. */
+static PyObject *constant(PyObject *self, PyObject *args) {
+  (void)self;
+  PyObject *value, *dtype = Py_None;
+  const char *name = "Const";
+  situ_type type;
+  if (!PyArg_ParseTuple(args, "O|Os", &value, &dtype, &name)) return NULL;
+  if (types_number(dtype, &type)) return NULL;
+  struct graph_object *graph = context_graph();
+  if (!graph && IS_VALUE(value)) return Py_NewRef(value);
+  if (!graph) return tensor_of(value, type);
+  if (IS_VALUE(value)) return graph_tensor(graph, value, type, name);
+  char text[512];
+  const bool is_whole = *name && name[strlen(name) - 1] == '/';
+  snprintf(text, sizeof text, "%s%s", is_whole ? "" : PyUnicode_AsUTF8(graph->scope), name);
+  return graph_tensor(graph, value, type, text);
+}
+
+PyMethodDef ops_methods[] = {
+    {"ops", list_ops, METH_NOARGS, "Every op: function, name, names under tf, inputs, outputs."},
+    {"constant", constant, METH_VARARGS, "A constant of anything."},
+    {NULL, NULL, 0, NULL}};

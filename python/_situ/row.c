@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * row.c: parses the signature of an op. The grammar stands in src/schema/schema.h. */
+#include "row.h"
+
+#include <string.h>
+
+/* The next word of a text, up to a blank outside of braces, brackets and quotes. */
+static bool next_word(const char **text, char *word, size_t size) {
+  while (**text == ' ') ++*text;
+  int depth = 0;
+  bool quoted = false;
+  size_t n = 0;
+  for (; **text && (depth || quoted || **text != ' '); ++*text) {
+    if (**text == '\'') quoted = !quoted;
+    if (!quoted && (**text == '{' || **text == '[')) depth++;
+    if (!quoted && (**text == '}' || **text == ']')) depth--;
+    if (n + 1 < size) word[n++] = **text;
+  }
+  word[n] = '\0';
+  return n > 0;
+}
+
+static situ_attr_kind kind_of(const char *word, size_t length) {
+  if (*word == '{') return word[1] == '\'' ? SITU_ATTR_STRING : SITU_ATTR_TYPE;
+#define KIND(name, text) \
+  if (strlen(text) == length && !strncmp(word, text, length)) return SITU_ATTR_##name;
+  SITU_ATTR_KINDS(KIND)
+#undef KIND
+  return strncmp(word, "int>=", 5) ? SITU_ATTR_NONE : SITU_ATTR_INT;
+}
+
+static bool parse_attr(char *word, struct row_attr *out) {
+  char *kind = strchr(word, ':');
+  if (!kind) return false;
+  *kind++ = '\0';
+  snprintf(out->name, sizeof out->name, "%.31s", word);
+  out->key = PyUnicode_InternFromString(out->name);
+  char *end = *kind == '{' ? strchr(kind, '}') : kind - 1;
+  char *preset = end ? strchr(end + 1, '=') : NULL;
+  if (preset && preset[-1] == '>') preset = strchr(preset + 1, '='); /* int>=1 */
+  if (preset) {
+    out->has_preset = true;
+    snprintf(out->preset, sizeof out->preset, "%s", preset + 1);
+  }
+  out->kind = kind_of(kind, preset ? (size_t)(preset - kind) : strlen(kind));
+  if (out->kind == SITU_ATTR_TYPE && preset) out->preset_type = situ_type_parse(preset + 1);
+  return true;
+}
+
+static int find_attr(const struct row *row, const char *name) {
+  for (int i = 0; i < row->n_attrs; i++)
+    if (!strcmp(row->attrs[i].name, name)) return i;
+  return -1;
+}
+
+static bool parse_input(struct row *row, char *word, struct row_input *out) {
+  char *type = strchr(word, ':');
+  if (!type) return false;
+  *type++ = '\0';
+  snprintf(out->name, sizeof out->name, "%.31s", word);
+  out->key = PyUnicode_InternFromString(out->name);
+  char *star = strchr(type, '*');
+  if (star) {
+    *star = '\0';
+    out->is_list = true;
+    const int number = find_attr(row, type);
+    if (number >= 0) row->attrs[number].inferred = true;
+    type = star + 1;
+  }
+  if (*type == '&') type++;
+  out->type_attr = find_attr(row, type);
+  if (out->type_attr >= 0)
+    row->attrs[out->type_attr].inferred = true;
+  else
+    out->type = situ_type_parse(type);
+  return true;
+}
+
+bool row_parse(const situ_op *op, struct row *out) {
+  char word[256];
+  *out = (struct row){.name = op->name};
+  const char *text = op->attrs ? op->attrs : "";
+  while (out->n_attrs < MAX_ATTRS && next_word(&text, word, sizeof word))
+    if (parse_attr(word, &out->attrs[out->n_attrs])) out->n_attrs++;
+  text = op->inputs ? op->inputs : "";
+  while (out->n_inputs < MAX_INPUTS && next_word(&text, word, sizeof word))
+    if (parse_input(out, word, &out->inputs[out->n_inputs])) out->n_inputs++;
+  text = op->outputs ? op->outputs : "";
+  while (next_word(&text, word, sizeof word)) {
+    out->n_outputs++;
+    if (strchr(word, '*')) out->list_output = true;
+  }
+  out->n_params = out->n_inputs;
+  for (int i = 0; i < out->n_attrs; i++)
+    if (!out->attrs[i].inferred) out->param_attr[out->n_params++] = i;
+  return !PyErr_Occurred();
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * row.h: the row of an op, as a Python function needs it: parameters in order. */
+#ifndef SITU_PYTHON_ROW_H
+#define SITU_PYTHON_ROW_H
+
+#include "situ_python.h"
+
+struct row_input {
+  char name[32];
+  PyObject *key;   /* interned name */
+  situ_type type;  /* fixed, or SITU_NO_TYPE */
+  int type_attr;   /* -1: none */
+  bool is_list;
+};
+
+struct row_attr {
+  char name[32];
+  PyObject *key, *alias; /* interned; alias may be NULL */
+  situ_attr_kind kind;
+  bool inferred;
+  situ_type preset_type; /* of a type attribute with a default */
+  char preset[48];       /* the default as written; "" for none */
+  bool has_preset;
+};
+
+struct row {
+  const char *name;
+  int n_inputs, n_attrs, n_outputs;
+  struct row_input inputs[MAX_INPUTS];
+  PyObject *input_alias[MAX_INPUTS];
+  struct row_attr attrs[MAX_ATTRS];
+  int n_params;
+  int param_attr[MAX_PARAMS]; /* of a parameter behind the inputs: the number of its attribute */
+  bool list_output;
+};
+
+/* Parses the texts of a row; false with an exception. */
+bool row_parse(const situ_op *op, struct row *out);
+
+#endif

@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * session.c: Session: runs a graph. Fetches of any structure, feeds without a copy, without the interpreter's lock. */
+#include <string.h>
+
+#include "situ_python.h"
+
+struct session_object {
+  PyObject_HEAD situ_session *session;
+  struct graph_object *graph;
+  PyObject *dict, *weak;
+  bool closed, log;
+};
+
+enum { FEW = 16 };
+
+/* What a run fetches, laid flat. */
+struct fetches {
+  situ_value few[FEW], *values;
+  int count, capacity;
+};
+
+static PyObject *create(PyTypeObject *type, PyObject *args, PyObject *words) {
+  (void)args, (void)words;
+  return type->tp_alloc(type, 0);
+}
+
+/* _open(graph, options) */
+static PyObject *open_session(PyObject *object, PyObject *args) {
+  struct session_object *self = (struct session_object *)object;
+  PyObject *graph, *options;
+  situ_config config;
+  struct config_store store;
+  if (!PyArg_ParseTuple(args, "O!O!", &graph_type, &graph, &PyDict_Type, &options)) return NULL;
+  if (config_read(options, &config, &store)) return NULL;
+  Py_XSETREF(self->graph, (struct graph_object *)Py_NewRef(graph));
+  self->log = config.log_device_placement;
+  if (self->log) {
+    PyObject *out = PySys_GetObject("stdout");
+    PyObject *done = out ? PyObject_CallMethod(out, "flush", NULL) : NULL;
+    Py_XDECREF(done);
+    PyErr_Clear();
+  }
+  const situ_status status = situ_session_create(self->graph->graph, &config, &self->session);
+  if (self->log) fflush(stdout);
+  if (status) return errors_raise(status, self->graph);
+  Py_RETURN_NONE;
+}
+
+static int traverse(PyObject *object, visitproc visit, void *arg) {
+  Py_VISIT(((struct session_object *)object)->graph);
+  Py_VISIT(((struct session_object *)object)->dict);
+  return 0;
+}
+
+static int clear(PyObject *object) {
+  struct session_object *self = (struct session_object *)object;
+  situ_session_release(self->session);
+  self->session = NULL;
+  Py_CLEAR(self->graph);
+  Py_CLEAR(self->dict);
+  return 0;
+}
+
+static void dealloc(PyObject *object) {
+  PyObject_GC_UnTrack(object);
+  if (((struct session_object *)object)->weak) PyObject_ClearWeakRefs(object);
+  clear(object);
+  Py_TYPE(object)->tp_free(object);
+}
+
+static int add_value(struct fetches *fetches, situ_value value) {
+  if (fetches->count == fetches->capacity) {
+    const int capacity = fetches->capacity * 2;
+    situ_value *larger = PyMem_Malloc(sizeof *larger * (size_t)capacity);
+    if (!larger) return PyErr_NoMemory(), -1;
+    memcpy(larger, fetches->values, sizeof *larger * (size_t)fetches->count);
+    if (fetches->values != fetches->few) PyMem_Free(fetches->values);
+    fetches->values = larger;
+    fetches->capacity = capacity;
+  }
+  fetches->values[fetches->count++] = value;
+  return 0;
+}
+
+static int foreign(PyObject *fetch, const char *what) {
+  PyErr_Format(PyExc_ValueError,
+               "Fetch argument %R cannot be interpreted as a %s. (%S is not an element of this "
+               "graph.)",
+               fetch, what, fetch);
+  return -1;
+}
+
+static int collect(struct session_object *self, PyObject *fetch, struct fetches *out);
+
+/* Names, variables and what else the graph knows. */
+static int collect_other(struct session_object *self, PyObject *fetch, struct fetches *out) {
+  PyObject *element =
+      PyObject_CallMethod((PyObject *)self->graph, "_fetched", "O", fetch);
+  const int failed = element ? collect(self, element, out) : -1;
+  Py_XDECREF(element);
+  return failed;
+}
+
+static int collect_parts(struct session_object *self, PyObject *parts, struct fetches *out) {
+  int failed = parts ? 0 : -1;
+  for (Py_ssize_t i = 0; !failed && i < PySequence_Fast_GET_SIZE(parts); i++)
+    failed = collect(self, PySequence_Fast_GET_ITEM(parts, i), out);
+  return failed;
+}
+
+static int collect(struct session_object *self, PyObject *fetch, struct fetches *out) {
+  if (IS_VALUE(fetch)) {
+    const struct value_object *value = (struct value_object *)fetch;
+    if (value->operation->graph != self->graph) return foreign(fetch, "Tensor");
+    return add_value(out, value_native(value));
+  }
+  if (Py_TYPE(fetch) == &operation_type) {
+    const struct operation_object *operation = (struct operation_object *)fetch;
+    if (operation->graph != self->graph) return foreign(fetch, "Operation");
+    situ_value native = operation_native(operation);
+    native.output = SITU_ANY; /* runs it; there is no result */
+    return add_value(out, native);
+  }
+  if (PyList_Check(fetch) || PyTuple_Check(fetch)) return collect_parts(self, fetch, out);
+  if (PyDict_Check(fetch)) {
+    PyObject *values = PyDict_Values(fetch);
+    const int failed = collect_parts(self, values, out);
+    Py_XDECREF(values);
+    return failed;
+  }
+  return collect_other(self, fetch, out);
+}
+
+/* The results in the structure of the fetches; *at counts the flat ones. */
+static PyObject *rebuild(PyObject *fetch, situ_tensor **results, int *at) {
+  if (PyList_Check(fetch) || PyTuple_Check(fetch)) {
+    const Py_ssize_t n = PySequence_Fast_GET_SIZE(fetch);
+    PyObject *list = PyList_New(n);
+    for (Py_ssize_t i = 0; list && i < n; i++) {
+      PyObject *part = rebuild(PySequence_Fast_GET_ITEM(fetch, i), results, at);
+      if (!part) Py_CLEAR(list);
+      if (list) PyList_SET_ITEM(list, i, part);
+    }
+    if (!list || PyList_CheckExact(fetch)) return list;
+    PyObject *result = PyObject_HasAttrString(fetch, "_make")
+                           ? PyObject_CallMethod((PyObject *)Py_TYPE(fetch), "_make", "O", list)
+                       : PyList_Check(fetch) ? Py_NewRef(list)
+                                             : PyList_AsTuple(list);
+    Py_DECREF(list);
+    return result;
+  }
+  if (PyDict_Check(fetch)) {
+    PyObject *dict = PyObject_CallNoArgs((PyObject *)Py_TYPE(fetch)), *key, *value;
+    Py_ssize_t place = 0;
+    while (dict && PyDict_Next(fetch, &place, &key, &value)) {
+      PyObject *part = rebuild(value, results, at);
+      if (!part || PyObject_SetItem(dict, key, part)) Py_CLEAR(dict);
+      Py_XDECREF(part);
+    }
+    return dict;
+  }
+  situ_tensor *tensor = results[(*at)++];
+  if (!tensor) Py_RETURN_NONE;
+  return array_of(tensor);
+}
+
+/* The tensor of a fed value. NumPy's rules where ours do not suffice. */
+static situ_tensor *feed_tensor(struct session_object *self, PyObject *key, PyObject *value) {
+  const situ_type type = ((struct value_object *)key)->type;
+  if (IS_TENSOR(value)) return situ_tensor_retain(TENSOR_OF(value));
+  bool unfit = true;
+  situ_tensor *tensor = NULL;
+  if (PyObject_CheckBuffer(value) && !PyBytes_Check(value))
+    tensor = buffer_value(value, type, true, &unfit);
+  else if (value != Py_None && !PyObject_TypeCheck(value, &base_type))
+    tensor = convert_value(value, type);
+  if (tensor) return tensor;
+  PyErr_Clear();
+  PyObject *array = PyObject_CallMethod((PyObject *)self->graph, "_feedable", "OO", key, value);
+  tensor = array ? convert_value(array, type) : NULL;
+  Py_XDECREF(array);
+  return tensor;
+}
+
+static int check_shape(PyObject *key, const situ_tensor *tensor) {
+  const situ_shape want = ((struct value_object *)key)->shape, have = situ_tensor_shape(tensor);
+  bool fits = want.rank < 0 || want.rank == have.rank;
+  for (int i = 0; fits && i < want.rank; i++)
+    fits = want.dim[i] < 0 || want.dim[i] == have.dim[i];
+  if (fits) return 0;
+  PyObject *shape = types_tuple(have), *name = PyObject_GetAttrString(key, "name");
+  PyObject *wanted = types_tensor_shape(want);
+  if (shape && name && wanted)
+    PyErr_Format(PyExc_ValueError,
+                 "Cannot feed value of shape %S for Tensor '%U', which has shape '%S'", shape, name,
+                 wanted);
+  Py_XDECREF(shape);
+  Py_XDECREF(name);
+  Py_XDECREF(wanted);
+  return -1;
+}
+
+static int read_feeds(struct session_object *self, PyObject *dict, situ_feed *feeds, int *n) {
+  PyObject *key, *value;
+  Py_ssize_t at = 0;
+  while (dict && dict != Py_None && PyDict_Next(dict, &at, &key, &value)) {
+    PyObject *element =
+        IS_VALUE(key) ? Py_NewRef(key)
+                      : PyObject_CallMethod((PyObject *)self->graph, "_fed", "O", key);
+    if (!element) return -1;
+    situ_tensor *tensor = feed_tensor(self, element, value);
+    if (tensor) {
+      feeds[(*n)++] = (situ_feed){value_native((struct value_object *)element), tensor};
+      if (check_shape(element, tensor)) tensor = NULL;
+    }
+    Py_DECREF(element);
+    if (!tensor) return -1;
+  }
+  return 0;
+}
+
+static int check_run(const struct session_object *self, PyObject *feeds) {
+  if (self->closed || !self->session)
+    PyErr_SetString(PyExc_RuntimeError, "Attempted to use a closed Session.");
+  else if (feeds && feeds != Py_None && !PyDict_Check(feeds))
+    PyErr_SetString(PyExc_TypeError, "feed_dict must be a dict");
+  return PyErr_Occurred() ? -1 : 0;
+}
+
+static situ_status run_native(struct session_object *self, const situ_feed *feeds, int n_feeds,
+                              const struct fetches *fetches, situ_tensor **results) {
+  situ_status status;
+  if (self->log) {
+    PyObject *out = PySys_GetObject("stdout");
+    PyObject *done = out ? PyObject_CallMethod(out, "flush", NULL) : NULL;
+    Py_XDECREF(done);
+    PyErr_Clear();
+  }
+  situ_session *session = situ_session_retain(self->session);
+  Py_BEGIN_ALLOW_THREADS;
+  status = situ_session_run(session, feeds, n_feeds, fetches->values, fetches->count, results);
+  if (self->log) fflush(stdout);
+  situ_session_release(session);
+  Py_END_ALLOW_THREADS;
+  return status;
+}
+
+static PyObject *run_collected(struct session_object *self, PyObject *fetch, PyObject *dict,
+                               const struct fetches *fetches, bool raw) {
+  const Py_ssize_t n = dict && dict != Py_None ? PyDict_GET_SIZE(dict) : 0;
+  situ_feed few[FEW], *feeds = n > FEW ? PyMem_Malloc(sizeof *feeds * (size_t)n) : few;
+  situ_tensor *some[FEW] = {NULL}, **results = some;
+  if (fetches->count > FEW) results = PyMem_Calloc((size_t)fetches->count, sizeof *results);
+  int n_feeds = 0, at = 0;
+  PyObject *result = NULL;
+  if (!read_feeds(self, dict, feeds, &n_feeds)) {
+    const situ_status status = run_native(self, feeds, n_feeds, fetches, results);
+    if (status) {
+      errors_raise(status, self->graph);
+    } else if (raw) {
+      result = PyList_New(fetches->count);
+      for (int i = 0; result && i < fetches->count; i++)
+        PyList_SET_ITEM(result, i,
+                        results[i] ? tensor_wrap(situ_tensor_retain(results[i]))
+                                   : Py_NewRef(Py_None));
+    } else {
+      result = rebuild(fetch, results, &at);
+    }
+  }
+  for (int i = 0; i < n_feeds; i++) situ_tensor_release(feeds[i].tensor);
+  for (int i = 0; i < fetches->count; i++) situ_tensor_release(results[i]);
+  if (feeds != few) PyMem_Free(feeds);
+  if (results != some) PyMem_Free(results);
+  return result;
+}
+
+static PyObject *run_any(PyObject *object, PyObject *fetch, PyObject *feeds, bool raw) {
+  struct session_object *self = (struct session_object *)object;
+  if (check_run(self, feeds)) return NULL;
+  struct fetches fetches = {.capacity = FEW};
+  fetches.values = fetches.few;
+  PyObject *result = NULL;
+  if (!collect(self, fetch, &fetches)) result = run_collected(self, fetch, feeds, &fetches, raw);
+  if (fetches.values != fetches.few) PyMem_Free(fetches.values);
+  return result;
+}
+
+/* run(fetches, feed_dict=None, options=None, run_metadata=None) */
+static PyObject *run(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *names) {
+  PyObject *given[4] = {NULL};
+  static const char *const keys[] = {"fetches", "feed_dict", "options", "run_metadata"};
+  for (Py_ssize_t i = 0; i < n && i < 4; i++) given[i] = args[i];
+  for (Py_ssize_t i = 0; names && i < PyTuple_GET_SIZE(names); i++) {
+    int k = 0;
+    while (k < 4 && PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, i), keys[k])) k++;
+    if (k == 4)
+      return PyErr_Format(PyExc_TypeError, "run() got an unexpected keyword argument '%S'",
+                          PyTuple_GET_ITEM(names, i));
+    given[k] = args[n + i];
+  }
+  if (!given[0]) return PyErr_Format(PyExc_TypeError, "run() missing required argument 'fetches'");
+  return run_any(self, given[0], given[1], false);
+}
+
+/* _run_tensors(fetches, feeds): results as eager tensors, in a flat list. */
+static PyObject *run_tensors(PyObject *self, PyObject *args) {
+  PyObject *fetch, *feeds;
+  if (!PyArg_ParseTuple(args, "OO", &fetch, &feeds)) return NULL;
+  return run_any(self, fetch, feeds, true);
+}
+
+static PyObject *close_session(PyObject *object, PyObject *none) {
+  (void)none;
+  struct session_object *self = (struct session_object *)object;
+  if (self->closed) Py_RETURN_NONE;
+  self->closed = true;
+  const situ_status status = self->session ? situ_session_close(self->session) : NULL;
+  if (status) return errors_raise(status, self->graph);
+  Py_RETURN_NONE;
+}
+
+/* Where every operation goes: [(name, op, requested, assigned, cause)]. */
+static PyObject *placement(PyObject *object, PyObject *none) {
+  (void)none;
+  struct session_object *self = (struct session_object *)object;
+  if (check_run(self, NULL)) return NULL;
+  situ_plan *plan = NULL;
+  const situ_status status = situ_plan_create(self->session, NULL, 0, NULL, 0, &plan);
+  if (status) return errors_raise(status, self->graph);
+  int count = 0;
+  const situ_placed *placed = situ_plan_placed(plan, &count);
+  PyObject *list = PyList_New(0);
+  for (int i = 0; list && i < count; i++) {
+    PyObject *row = Py_BuildValue("(sssss)", placed[i].node, placed[i].op, placed[i].requested,
+                                  placed[i].assigned, placed[i].cause);
+    if (!row || PyList_Append(list, row)) Py_CLEAR(list);
+    Py_XDECREF(row);
+  }
+  situ_plan_release(plan);
+  return list;
+}
+
+static PyMethodDef methods[] = {
+    {"_open", open_session, METH_VARARGS, "Begins with a graph and options."},
+    {"run", (PyCFunction)(void (*)(void))run, METH_FASTCALL | METH_KEYWORDS,
+     "run(fetches, feed_dict=None, options=None, run_metadata=None)\n\nComputes tensors and runs "
+     "operations; gives arrays in the structure of the fetches."},
+    {"_run_tensors", run_tensors, METH_VARARGS, "The same, as a flat list of eager tensors."},
+    {"close", close_session, METH_NOARGS, "Frees what the session holds on its devices."},
+    {"_placement", placement, METH_NOARGS, "Where every operation goes, and why."},
+    {NULL, NULL, 0, NULL}};
+
+static PyMemberDef members[] = {
+    {"graph", T_OBJECT, offsetof(struct session_object, graph), READONLY, "The graph."},
+    {"_closed", T_BOOL, offsetof(struct session_object, closed), READONLY, "Whether it is closed."},
+    {NULL, 0, 0, 0, NULL}};
+
+static PyGetSetDef attributes[] = {
+    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, NULL, NULL},
+    {NULL, NULL, NULL, NULL, NULL}};
+
+PyTypeObject session_type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "_situ.Session",
+    .tp_basicsize = sizeof(struct session_object),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
+    .tp_doc = "Runs a graph.",
+    .tp_new = create,
+    .tp_dealloc = dealloc,
+    .tp_traverse = traverse,
+    .tp_clear = clear,
+    .tp_methods = methods,
+    .tp_members = members,
+    .tp_getset = attributes,
+    .tp_dictoffset = offsetof(struct session_object, dict),
+    .tp_weaklistoffset = offsetof(struct session_object, weak),
+};

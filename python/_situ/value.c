@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * value.c: Tensor of a graph: an output of an operation. */
+#include <string.h>
+
+#include "situ_python.h"
+
+situ_value value_native(const struct value_object *value) {
+  situ_value native = operation_native(value->operation);
+  native.output = value->output;
+  return native;
+}
+
+PyObject *value_of(struct operation_object *operation, int output) {
+  struct value_object *self = PyObject_GC_New(struct value_object, &value_type);
+  if (!self) return NULL;
+  self->operation = (struct operation_object *)Py_NewRef((PyObject *)operation);
+  self->output = output;
+  self->dict = self->weak = NULL;
+  const situ_value native = value_native(self);
+  self->type = situ_value_type(native);
+  self->shape = situ_value_shape(native);
+  PyObject_GC_Track((PyObject *)self);
+  return (PyObject *)self;
+}
+
+static int traverse(PyObject *object, visitproc visit, void *arg) {
+  struct value_object *self = (struct value_object *)object;
+  Py_VISIT(self->operation);
+  Py_VISIT(self->dict);
+  return 0;
+}
+
+static int clear(PyObject *object) {
+  struct value_object *self = (struct value_object *)object;
+  Py_CLEAR(self->operation);
+  Py_CLEAR(self->dict);
+  return 0;
+}
+
+static void dealloc(PyObject *object) {
+  PyObject_GC_UnTrack(object);
+  if (((struct value_object *)object)->weak) PyObject_ClearWeakRefs(object);
+  clear(object);
+  PyObject_GC_Del(object);
+}
+
+static PyObject *get_name(PyObject *object, void *closure) {
+  (void)closure;
+  const struct value_object *self = (struct value_object *)object;
+  return PyUnicode_FromFormat("%s:%d", situ_value_name(operation_native(self->operation)),
+                              self->output);
+}
+
+static PyObject *get_op(PyObject *self, void *closure) {
+  (void)closure;
+  return Py_NewRef((PyObject *)((struct value_object *)self)->operation);
+}
+
+static PyObject *get_graph(PyObject *self, void *closure) {
+  (void)closure;
+  return Py_NewRef((PyObject *)((struct value_object *)self)->operation->graph);
+}
+
+static PyObject *get_shape(PyObject *self, void *closure) {
+  (void)closure;
+  return types_tensor_shape(((struct value_object *)self)->shape);
+}
+
+static PyObject *get_dtype(PyObject *self, void *closure) {
+  (void)closure;
+  return types_dtype(((struct value_object *)self)->type);
+}
+
+static PyObject *get_device(PyObject *self, void *closure) {
+  (void)closure;
+  return PyUnicode_FromString(situ_value_device(value_native((struct value_object *)self)));
+}
+
+static PyObject *get_index(PyObject *self, void *closure) {
+  (void)closure;
+  return PyLong_FromLong(((struct value_object *)self)->output);
+}
+
+/* What set_shape of Python found to agree with what was known. */
+static PyObject *store_shape(PyObject *self, PyObject *shape) {
+  if (types_shape(shape, &((struct value_object *)self)->shape)) return NULL;
+  Py_RETURN_NONE;
+}
+
+static PyObject *subscript(PyObject *self, PyObject *key) {
+  return PyObject_CallFunctionObjArgs(hooks.index, self, key, NULL);
+}
+
+static PyObject *type_word(const struct value_object *self) {
+  PyObject *dtype = types_dtype(self->type);
+  PyObject *word = dtype ? PyObject_GetAttrString(dtype, "name") : NULL;
+  Py_XDECREF(dtype);
+  return word;
+}
+
+/* "(2, 3)", "(?, 3)" */
+static PyObject *shape_word(const struct value_object *self) {
+  char text[256] = "(";
+  size_t at = 1;
+  for (int i = 0; i < self->shape.rank; i++) {
+    const long long size = (long long)self->shape.dim[i];
+    const char *comma = i + 1 < self->shape.rank ? ", " : self->shape.rank == 1 ? "," : "";
+    at += (size_t)(size < 0 ? snprintf(text + at, sizeof text - at, "?%s", comma)
+                            : snprintf(text + at, sizeof text - at, "%lld%s", size, comma));
+  }
+  return PyUnicode_FromFormat("%s)", text);
+}
+
+PyObject *value_str(struct value_object *self) {
+  PyObject *name = get_name((PyObject *)self, NULL), *shape = shape_word(self),
+           *type = type_word(self);
+  const char *device = situ_value_device(value_native(self));
+  PyObject *result = NULL;
+  if (name && shape && type)
+    result = PyUnicode_FromFormat("Tensor(\"%U\"%s%U, dtype=%U%s%s)", name,
+                                  self->shape.rank < 0 ? "" : ", shape=",
+                                  self->shape.rank < 0 ? PyUnicode_FromString("") : shape, type,
+                                  *device ? ", device=" : "", device);
+  Py_XDECREF(name);
+  Py_XDECREF(shape);
+  Py_XDECREF(type);
+  return result;
+}
+
+static PyObject *str(PyObject *self) { return value_str((struct value_object *)self); }
+
+static PyObject *repr(PyObject *object) {
+  const struct value_object *self = (struct value_object *)object;
+  PyObject *name = get_name(object, NULL), *type = type_word(self);
+  PyObject *shape = self->shape.rank < 0 ? PyUnicode_FromString("<unknown>") : shape_word(self);
+  PyObject *result = NULL;
+  if (name && shape && type)
+    result = PyUnicode_FromFormat("<tf.Tensor '%U' shape=%U dtype=%U>", name, shape, type);
+  Py_XDECREF(name);
+  Py_XDECREF(shape);
+  Py_XDECREF(type);
+  return result;
+}
+
+static PyObject *refuse_iteration(PyObject *self) {
+  const situ_shape shape = ((struct value_object *)self)->shape;
+  if (shape.rank == 0) return PyErr_Format(PyExc_TypeError, "Cannot iterate over a scalar tensor.");
+  if (shape.rank < 0 || shape.dim[0] < 0)
+    return PyErr_Format(PyExc_TypeError,
+                        "Tensor objects are only iterable when eager execution is enabled. To "
+                        "iterate over this tensor use tf.map_fn.");
+  PyObject *list = PyList_New(0);
+  for (int64_t i = 0; list && i < shape.dim[0]; i++) {
+    PyObject *key = PyLong_FromLongLong(i), *part = key ? subscript(self, key) : NULL;
+    if (!part || PyList_Append(list, part)) Py_CLEAR(list);
+    Py_XDECREF(key);
+    Py_XDECREF(part);
+  }
+  PyObject *iterator = list ? PyObject_GetIter(list) : NULL;
+  Py_XDECREF(list);
+  return iterator;
+}
+
+static PyMappingMethods mapping = {.mp_subscript = subscript};
+
+static PyMethodDef methods[] = {
+    {"_store_shape", store_shape, METH_O, "Sets what is known of the shape."},
+    {NULL, NULL, 0, NULL}};
+
+static PyGetSetDef attributes[] = {
+    {"name", get_name, NULL, "The name of the operation, a colon, the number of the output.", NULL},
+    {"op", get_op, NULL, "The operation.", NULL},
+    {"graph", get_graph, NULL, "The graph.", NULL},
+    {"shape", get_shape, NULL, "The shape as far as it is known: a TensorShape.", NULL},
+    {"dtype", get_dtype, NULL, "The type of the elements.", NULL},
+    {"device", get_device, NULL, "The device that was asked for.", NULL},
+    {"value_index", get_index, NULL, "The number of the output.", NULL},
+    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, NULL, NULL},
+    {NULL, NULL, NULL, NULL, NULL}};
+
+static Py_hash_t hash(PyObject *self) { return (Py_hash_t)((uintptr_t)self >> 4); }
+
+PyTypeObject value_type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "Tensor",
+    .tp_basicsize = sizeof(struct value_object),
+    .tp_base = &base_type,
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
+    .tp_doc = "An output of an operation of a graph.",
+    .tp_dealloc = dealloc,
+    .tp_traverse = traverse,
+    .tp_clear = clear,
+    .tp_repr = repr,
+    .tp_str = str,
+    .tp_hash = hash,
+    .tp_richcompare = operators_compare,
+    .tp_iter = refuse_iteration,
+    .tp_as_mapping = &mapping,
+    .tp_methods = methods,
+    .tp_getset = attributes,
+    .tp_dictoffset = offsetof(struct value_object, dict),
+    .tp_weaklistoffset = offsetof(struct value_object, weak),
+};

@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: Apache-2.0
+"""__init__.py: situ in eager style: `import situ as tf`. Graph style is situ.compat.v1."""
+import sys as _sys
+
+from situ._lib import api as _api
+from situ._lib import names as _names
+from situ._lib import style as _style
+
+__version__ = _style.VERSIONS["v2"]
+_api.build(_sys.modules[__name__], _names.V2, __name__)
+
+
+def __getattr__(name):
+    if name == "compat":
+        import importlib
+        return importlib.import_module("situ.compat")
+    if name.startswith("__"):
+        raise AttributeError(name)
+    raise _api.missing("", name, globals())

@@ -1,0 +1,382 @@
+# SPDX-License-Identifier: Apache-2.0
+"""array_ops.py: constants, shapes, slices, joining: what is more than one op, or has Python's form."""
+import builtins
+
+import _situ
+from situ._lib import shapes
+from situ._lib.api import OPS, export
+from situ._lib.dtypes import as_dtype, dtype_of
+from situ._lib.graph import get_default_graph, scope
+from situ._lib.tensors import EagerTensor, GraphTensor, constant_value
+
+
+def op(op_name, *args, **words):
+    return OPS[op_name](*args, **words)
+
+
+@export("convert_to_tensor")
+def convert_to_tensor(value, dtype=None, name=None, preferred_dtype=None, dtype_hint=None):
+    """A tensor of a number, a list, an array, a variable or a tensor."""
+    if dtype is None and dtype_of(value) is None:
+        hint = preferred_dtype if preferred_dtype is not None else dtype_hint
+        if hint is not None:
+            try:
+                return _situ.constant(value, as_dtype(hint), name or "Const")
+            except (TypeError, ValueError):
+                pass
+    return _situ.constant(value, None if dtype is None else as_dtype(dtype).base_dtype,
+                          name or "Const")
+
+
+def _shaped(value, dtype, shape):
+    import numpy
+    shape = shapes.as_shape(shape).as_list()
+    array = numpy.asarray(_situ.EagerTensor and _plain(value, dtype))
+    count = 1
+    for size in shape:
+        count *= size
+    if list(array.shape) == shape:
+        return array
+    if array.size == count:
+        return array.reshape(shape)
+    if _situ.executing_eagerly():
+        if array.size == 1:
+            return numpy.full(shape, array.reshape([])[()])
+        raise TypeError("Eager execution of tf.constant with unsupported shape (value has "
+                        f"{array.size} elements, shape is {tuple(shape)} with {count} elements).")
+    if array.size > count:
+        raise ValueError(f"Too many elements provided. Needed at most {count}, but received "
+                         f"{array.size}")
+    flat = numpy.concatenate([array.ravel(), numpy.full(count - array.size, array.ravel()[-1])])
+    return flat.astype(array.dtype).reshape(shape)
+
+
+def _plain(value, dtype):
+    """The array of a value with the type that a tensor of it would have."""
+    before = _situ.swap_graph(None)
+    device = _situ.swap_device("")
+    eager = _situ.executing_eagerly()
+    try:
+        if not eager:
+            _situ.set_eager(True)
+        return _situ.constant(value, dtype, "Const").numpy()
+    finally:
+        if not eager:
+            _situ.set_eager(False)
+        _situ.swap_device(device)
+        _situ.swap_graph(before)
+
+
+@export("constant")
+def constant(value, dtype=None, shape=None, name="Const", verify_shape=False):
+    """A constant tensor; with `shape`, the last element is repeated as often as needed."""
+    dtype = None if dtype is None else as_dtype(dtype).base_dtype
+    if shape is not None:
+        value = _shaped(value, dtype, shape)
+    result = _situ.constant(value, dtype, name or "Const")
+    if isinstance(result, GraphTensor):
+        result._constant = value
+    return result
+
+
+@export(v1="placeholder")
+def placeholder(dtype, shape=None, name=None):
+    """A value that every run is given through feed_dict."""
+    if _situ.executing_eagerly():
+        raise RuntimeError("tf.placeholder() is not compatible with eager execution.")
+    return op("Placeholder", dtype=as_dtype(dtype).base_dtype, shape=shape, name=name)
+
+
+def _filled(value):
+    def make(shape, dtype="float32", name=None):
+        dtype = as_dtype(dtype).base_dtype
+        kind = "zeros" if value == 0 else "ones"
+        with scope(name, kind) as full:
+            zero = builtins.bool(value) if dtype.is_bool else \
+                ("" if dtype.name == "string" else value)
+            sizes = shape
+            if isinstance(shape, shapes.TensorShape):
+                sizes = shape.as_list()
+            known = not hasattr(sizes, "_as_graph_element") and not _situ.executing_eagerly()
+            if known and _is_small(sizes):
+                import numpy
+                array = numpy.full([int(s) for s in _listed(sizes)], zero,
+                                   dtype.as_numpy_dtype)
+                return constant(array, dtype, name=full)
+            if isinstance(sizes, (list, tuple)) and not sizes:
+                return constant(zero, dtype, name=full)
+            sizes = [sizes] if isinstance(sizes, int) else sizes
+            return op("Fill", sizes, constant(zero, dtype), name=full)
+    return make
+
+
+def _listed(sizes):
+    return [sizes] if isinstance(sizes, int) else list(sizes)
+
+
+def _is_small(sizes):
+    try:
+        count = 1
+        for size in _listed(sizes):
+            count *= int(size)
+        return count < 1000
+    except (TypeError, ValueError):
+        return False
+
+
+zeros = export("zeros")(_filled(0))
+ones = export("ones")(_filled(1))
+
+
+def _likes(name, make):
+    @export(name)
+    def like(tensor=None, dtype=None, name=None, optimize=True, input=None):
+        tensor = convert_to_tensor(tensor if tensor is not None else input)
+        if dtype is None or as_dtype(dtype) is tensor.dtype:
+            return op("ZerosLike" if make is zeros else "OnesLike", tensor, name=name)
+        return make(shape_of(tensor), dtype, name=name)
+    return like
+
+
+zeros_like, ones_like = _likes("zeros_like", zeros), _likes("ones_like", ones)
+
+
+def shape_of(tensor):
+    """The shape as a list where it is known, else the op Shape."""
+    known = shapes.as_shape(tensor.shape)
+    return known.as_list() if known.is_fully_defined() else op("Shape", tensor)
+
+
+@export("fill")
+def fill(dims, value, name=None):
+    return op("Fill", dims, value, name=name)
+
+
+@export("cast", "dtypes.cast")
+def cast(x, dtype, name=None):
+    """The same elements as another type."""
+    dtype = as_dtype(dtype).base_dtype
+    x = convert_to_tensor(x, name="x")
+    return x if x.dtype == dtype else op("Cast", x, dtype, name=name)
+
+
+for _name, _type in (("to_float", "float32"), ("to_double", "float64"), ("to_int32", "int32"),
+                     ("to_int64", "int64")):
+    def _to(x, name=None, _type=_type):
+        return cast(x, _type, name=name)
+    export(v1=_name)(_to)
+
+
+@export("shape")
+def shape(input, out_type="int32", name=None):
+    tensor = convert_to_tensor(input)
+    known = shapes.as_shape(tensor.shape)
+    if isinstance(tensor, GraphTensor) and known.is_fully_defined():
+        return constant(known.as_list(), out_type, name=name or "Shape")
+    return op("Shape", tensor, out_type=as_dtype(out_type), name=name)
+
+
+@export("reshape", "manip.reshape")
+def reshape(tensor, shape, name=None):
+    if isinstance(shape, shapes.TensorShape):
+        shape = shape.as_list()
+    return op("Reshape", tensor, shape, name=name)
+
+
+@export("expand_dims")
+def expand_dims(input, axis=None, name=None, dim=None):
+    return op("ExpandDims", input, dim if axis is None else axis, name=name)
+
+
+@export("squeeze")
+def squeeze(input, axis=None, name=None, squeeze_dims=None):
+    axis = squeeze_dims if axis is None else axis
+    return op("Squeeze", input, [] if axis is None else axis, name=name)
+
+
+@export("transpose")
+def transpose(a, perm=None, name="transpose", conjugate=False):
+    with scope(name, "transpose") as full:
+        a = convert_to_tensor(a, name="a")
+        if perm is None:
+            if shapes.as_shape(a.shape).rank is None:
+                raise ValueError("situ transposes only tensors of known rank without `perm`.")
+            perm = list(range(shapes.as_shape(a.shape).rank))[::-1]
+        return op("Transpose", a, perm, name=full)
+
+
+@export("concat")
+def concat(values, axis, name="concat"):
+    if not isinstance(values, (list, tuple)):
+        values = [values]
+    if len(values) == 1:
+        return op("Identity", values[0], name=name)
+    return op("ConcatV2", list(values), axis, name=name)
+
+
+@export("stack")
+def stack(values, axis=0, name="stack"):
+    return op("Pack", list(values), axis=axis, name=name)
+
+
+@export(v1="pack")
+def pack(values, axis=0, name="pack"):
+    return op("Pack", list(values), axis=axis, name=name)
+
+
+@export("unstack", v1="unpack")
+def unstack(value, num=None, axis=0, name="unstack"):
+    value = convert_to_tensor(value)
+    if num is None:
+        num = shapes.dimension_value(shapes.as_shape(value.shape)[axis])
+        if num is None:
+            raise ValueError(f"Cannot infer num from shape {value.shape}")
+    return op("Unpack", value, num=num, axis=axis, name=name)
+
+
+@export("split")
+def split(value, num_or_size_splits, axis=0, num=None, name="split"):
+    if isinstance(num_or_size_splits, int):
+        return op("Split", axis, value, num_split=num_or_size_splits, name=name)
+    return op("SplitV", value, num_or_size_splits, axis,
+              num_split=num or len(num_or_size_splits), name=name)
+
+
+@export("pad")
+def pad(tensor, paddings, mode="CONSTANT", constant_values=0, name=None):
+    if mode.upper() != "CONSTANT":
+        raise ValueError(f"Unknown padding mode: {mode}")
+    if constant_values == 0:
+        return op("Pad", tensor, paddings, name=name)
+    return op("PadV2", tensor, paddings, constant_values, name=name)
+
+
+@export("gather")
+def gather(params, indices, validate_indices=None, name=None, axis=0, batch_dims=0):
+    return op("GatherV2", params, indices, axis or 0, name=name)
+
+
+@export("one_hot")
+def one_hot(indices, depth, on_value=None, off_value=None, axis=None, dtype=None, name=None):
+    kind = as_dtype(dtype) if dtype is not None else dtype_of(on_value) or dtype_of(off_value) or \
+        as_dtype("float32")
+    with scope(name, "one_hot") as full:
+        on_value = convert_to_tensor(1 if on_value is None else on_value, kind, "on_value")
+        off_value = convert_to_tensor(0 if off_value is None else off_value, kind, "off_value")
+        return op("OneHot", indices, depth, on_value, off_value, axis=-1 if axis is None else axis,
+                  name=full)
+
+
+@export("range")
+def range_(start, limit=None, delta=1, dtype=None, name="range"):
+    if limit is None:
+        start, limit = 0, start
+    with scope(name, "range") as full:
+        kinds = [as_dtype(dtype)] if dtype is not None else \
+            [dtype_of(v) or as_dtype("float32" if isinstance(v, float) else "int32")
+             for v in (start, limit, delta)]
+        order = ["int32", "int64", "float32", "float64"]
+        kind = as_dtype(max((k.name for k in kinds), key=order.index))
+        parts = [cast(v, kind) if dtype_of(v) else convert_to_tensor(v, kind, name=n)
+                 for v, n in ((start, "start"), (limit, "limit"), (delta, "delta"))]
+        return op("Range", *parts, name=full)
+
+
+@export("where", v1="where_v2")
+def where(condition, x=None, y=None, name=None):
+    if x is None or y is None:
+        raise ValueError("situ has tf.where with three arguments only: shapes that depend on data "
+                         "are not there.")
+    return op("SelectV2", condition, x, y, name=name)
+
+
+@export("identity")
+def identity(input, name=None):
+    return op("Identity", input, name=name)
+
+
+@export(v1=("placeholder_with_default",))
+def placeholder_with_default(input, shape, name=None):
+    """A value that may be fed; else the default."""
+    result = op("Identity", input, name=name or "PlaceholderWithDefault")
+    if shape is not None:
+        result._store_shape(shapes.as_shape(shape))
+    return result
+
+
+def _pack_values(values, dtype, name):
+    """A list that holds tensors, as one tensor."""
+    kinds = [k for k in map(_kind, values) if k is not None]
+    kind = dtype if dtype is not None else kinds[0] if kinds else None
+    parts = [_pack_values(v, kind, None) if isinstance(v, (list, tuple)) and _holds(v)
+             else convert_to_tensor(v, kind) for v in values]
+    if isinstance(parts[0], EagerTensor) or name is None:
+        return op("Pack", parts)
+    return op("Pack", parts, name=name + "/" if _situ.current_graph() else name)
+
+
+def _kind(value):
+    if isinstance(value, (list, tuple)):
+        return next((k for k in map(_kind, value) if k is not None), None)
+    return dtype_of(value)
+
+
+def _holds(values):
+    return any(dtype_of(v) is not None or isinstance(v, (list, tuple)) and _holds(v)
+               for v in values)
+
+
+_situ.hook("pack", _pack_values)
+
+
+@export("group")
+def group(*inputs, **words):
+    """An operation that is done when all of these are."""
+    name = words.pop("name", None)
+    if words:
+        raise ValueError("Unknown keyword arguments: " + ", ".join(words))
+    flat = _flat(inputs)
+    if _situ.executing_eagerly():
+        return None
+    graph = get_default_graph()
+    ops = [getattr(i, "op", i) for i in flat]
+    by_device = {}
+    for one in ops:
+        by_device.setdefault(one.device, []).append(one)
+    if not ops:
+        return op("NoOp", name=name or "group_deps")
+    if len(by_device) == 1:
+        (where_, deps), = by_device.items()
+        with graph.device(where_), graph.control_dependencies(deps):
+            return op("NoOp", name=name or "group_deps")
+    with graph.name_scope(name or "group_deps") as full:
+        parts = []
+        for where_ in sorted(by_device):
+            with graph.device(where_), graph.control_dependencies(by_device[where_]):
+                parts.append(op("NoOp"))
+        with graph.control_dependencies(parts):
+            return op("NoOp", name=full)
+
+
+def _flat(items):
+    for item in items:
+        if isinstance(item, (list, tuple)):
+            yield from _flat(item)
+        elif item is not None:
+            yield item
+
+
+@export("tuple")
+def tuple_(tensors, name=None, control_inputs=None):
+    with scope(name, "tuple"):
+        done = group(*[t for t in tensors if t is not None], *(control_inputs or []))
+        if done is None:
+            return list(tensors)
+        with get_default_graph().control_dependencies([done]):
+            return [None if t is None else identity(t) for t in tensors]
+
+
+@export("get_static_value", v1="contrib.util.constant_value")
+def get_static_value(tensor, partial=False):
+    value = constant_value(tensor)
+    return value

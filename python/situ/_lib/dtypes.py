@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""dtypes.py: the types of elements."""
+import _situ
+
+_NUMPY_ONLY = {5: ("int16", 2), 8: ("complex64", 8), 14: ("bfloat16", 2), 17: ("uint16", 2),
+               18: ("complex128", 16), 20: ("resource", 8), 21: ("variant", 8), 22: ("uint32", 4),
+               23: ("uint64", 8)}
+
+
+class DType:
+    """The type of the elements of a tensor: tf.float32."""
+
+    def __init__(self, number, name, size):
+        self.as_datatype_enum, self.name, self.size = number, name, size
+
+    @property
+    def as_numpy_dtype(self):
+        import numpy
+        if self.name in ("string", "resource", "variant"):
+            return numpy.object_
+        return getattr(numpy, {"bool": "bool_"}.get(self.base_dtype.name, self.base_dtype.name))
+
+    @property
+    def base_dtype(self):
+        return ALL[self.as_datatype_enum % 100]
+
+    real_dtype = base_dtype
+    is_floating = property(lambda s: s.base_dtype.name in ("float16", "float32", "float64",
+                                                           "bfloat16"))
+    is_integer = property(lambda s: "int" in s.name)
+    is_bool = property(lambda s: s.base_dtype.name == "bool")
+    is_complex = property(lambda s: s.name.startswith("complex"))
+    is_unsigned = property(lambda s: s.name.startswith("uint"))
+    is_numpy_compatible = property(lambda s: s.name not in ("resource", "variant"))
+    _is_ref_dtype = property(lambda s: s.as_datatype_enum > 100)
+
+    def _limit(self, which):
+        import numpy
+        if self.is_bool:
+            return which == "max"
+        info = numpy.finfo if self.is_floating else numpy.iinfo
+        return getattr(info(self.as_numpy_dtype), which)
+
+    min = property(lambda s: s._limit("min"))
+    max = property(lambda s: s._limit("max"))
+    limits = property(lambda s: (s.min, s.max))
+
+    def is_compatible_with(self, other):
+        return as_dtype(other).base_dtype is self.base_dtype
+
+    def __eq__(self, other):
+        if other is None:
+            return False
+        try:
+            return as_dtype(other) is self
+        except TypeError:
+            return False
+
+    def __ne__(self, other):
+        return not self == other
+
+    def __hash__(self):
+        return self.as_datatype_enum
+
+    def __repr__(self):
+        return "tf." + self.name
+
+    def __str__(self):
+        return f"<dtype: '{self.name}'>"
+
+    def __reduce__(self):
+        return as_dtype, (self.name,)
+
+    def __int__(self):
+        return self.as_datatype_enum
+
+
+def _all():
+    types = {}
+    for _, number, size, word, numpy_word in _situ.types():
+        types[number] = DType(number, "string" if word == "string" else numpy_word, size)
+        _situ.set_dtype(number, types[number])
+    for number, (name, size) in _NUMPY_ONLY.items():
+        types[number] = DType(number, name, size)
+    for number, plain in list(types.items()):
+        types[number + 100] = DType(number + 100, plain.name + "_ref", plain.size)
+    return types
+
+
+ALL = _all()
+BY_NAME = {t.name: t for t in ALL.values()}
+BY_NAME.update(half=BY_NAME["float16"], double=BY_NAME["float64"], float=BY_NAME["float32"],
+               object=BY_NAME["string"], bool_=BY_NAME["bool"], str=BY_NAME["string"],
+               int=BY_NAME["int32"], bytes=BY_NAME["string"], object_=BY_NAME["string"])
+NAMES = {n: t for n, t in BY_NAME.items() if n not in ("object", "bool_", "str", "int", "float",
+                                                       "bytes", "object_")}
+
+
+def as_dtype(value):
+    """The DType of a DType, a number, a name, or a type of Python or NumPy."""
+    if isinstance(value, DType):
+        return value
+    if isinstance(value, str) and value in BY_NAME:
+        return BY_NAME[value]
+    if isinstance(value, int) and not isinstance(value, bool) and value in ALL:
+        return ALL[value]
+    name = getattr(value, "__name__", None) if isinstance(value, type) else \
+        getattr(value, "name", None)
+    if name in BY_NAME and not isinstance(value, str):
+        return BY_NAME[name]
+    kind = getattr(value, "kind", None)
+    if kind in ("U", "S", "O"):
+        return BY_NAME["string"]
+    raise TypeError(f"Cannot convert value {value!r} to a TensorFlow DType.")
+
+
+def dtype_of(value):
+    """The type that a value has as a tensor, without converting numbers twice."""
+    dtype = getattr(value, "dtype", None)
+    return as_dtype(dtype).base_dtype if dtype is not None else None

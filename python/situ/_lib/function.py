@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: Apache-2.0
+"""function.py: tf.function: traces a Python function to a graph and runs that."""
+import functools
+import inspect
+
+import _situ
+from situ._lib import errors, shapes
+from situ._lib.api import export
+from situ._lib.array_ops import convert_to_tensor, op
+from situ._lib.config import options
+from situ._lib.dtypes import as_dtype
+from situ._lib.graph import Graph
+from situ._lib.tensors import EagerTensor, GraphTensor
+
+
+class TensorSpec:
+    """The shape and type of an argument: tf.TensorSpec([None, 3], tf.float32)."""
+
+    def __init__(self, shape=None, dtype="float32", name=None):
+        self.shape, self.dtype, self.name = shapes.as_shape(shape), as_dtype(dtype), name
+
+    def __repr__(self):
+        return f"TensorSpec(shape={self.shape}, dtype={self.dtype!r}, name={self.name!r})"
+
+    def __eq__(self, other):
+        return isinstance(other, TensorSpec) and (self.shape, self.dtype) == \
+            (other.shape, other.dtype)
+
+    def __hash__(self):
+        return hash((self.shape, self.dtype))
+
+
+export("TensorSpec")(TensorSpec)
+
+
+class FuncGraph(Graph):
+    """The graph of a traced function; what it finds outside is fed to it."""
+    building_function = True
+
+    def __init__(self, name):
+        super().__init__()
+        self.name, self.captured, self.reads, self.writes = name, {}, {}, {}
+
+    def _placeholder(self, tensor, name):
+        with self.as_default():
+            return op("Placeholder", dtype=tensor.dtype, shape=tensor.shape, name=name)
+
+    def _capture(self, tensor, name):
+        key = id(tensor)
+        if key not in self.captured:
+            self.captured[key] = (tensor, self._placeholder(tensor, "captured"))
+        return self.captured[key][1]
+
+    def read_variable(self, variable):
+        if variable in self.writes:
+            return self.writes[variable]
+        if variable not in self.reads:
+            self.reads[variable] = self._placeholder(variable._value, "read")
+        return self.reads[variable]
+
+    def write_variable(self, variable, value):
+        self.writes[variable] = convert_to_tensor(value)
+
+
+def _map(structure, function):
+    if isinstance(structure, dict):
+        return {k: _map(v, function) for k, v in structure.items()}
+    if isinstance(structure, tuple) and hasattr(structure, "_fields"):
+        return type(structure)(*[_map(v, function) for v in structure])
+    if isinstance(structure, (list, tuple)):
+        return type(structure)(_map(v, function) for v in structure)
+    return function(structure)
+
+
+def _leaves(structure):
+    found = []
+    _map(structure, found.append)
+    return found
+
+
+def _is_tensor(value):
+    return isinstance(value, (EagerTensor, GraphTensor)) or hasattr(value, "__array_interface__")
+
+
+class ConcreteFunction:
+    """One trace: for arguments of certain types and shapes."""
+
+    def __init__(self, name, python, args, words, specs):
+        self.graph = graph = FuncGraph(name)
+        self.inputs = []
+
+        def argument(value):
+            if not _is_tensor(value) and not isinstance(value, TensorSpec):
+                return value
+            spec = value if isinstance(value, TensorSpec) else specs(value)
+            self.inputs.append(op("Placeholder", dtype=spec.dtype, shape=spec.shape,
+                                  name=spec.name or "x"))
+            return self.inputs[-1]
+
+        device = _situ.swap_device("")
+        try:
+            with graph.as_default(), graph.device(device or ""):
+                result = python(*_map(args, argument), **_map(words, argument))
+                self.structure = _map(result, lambda v: None if v is None else
+                                      convert_to_tensor(v))
+        finally:
+            _situ.swap_device(device)
+        self.outputs = [v for v in _leaves(self.structure) if v is not None]
+        self.structured_outputs = self.structure
+        self.stateful = graph.get_operations()
+        self.session = None
+
+    def _fetches(self):
+        effects = [o for o in self.graph.get_operations() if not o.outputs]
+        return self.outputs + list(self.graph.writes.values()) + effects
+
+    def call(self, tensors):
+        if self.session is None:
+            self.session = _situ.Session()
+            self.session._open(self.graph, {k: v for k, v in options().items()
+                                            if k == "allow_soft_placement"})
+            self.fetches = self._fetches()
+        feeds = dict(zip(self.inputs, tensors))
+        for tensor, inside in self.graph.captured.values():
+            feeds[inside] = tensor
+        for variable, inside in self.graph.reads.items():
+            feeds[inside] = variable._value
+        results = self.session._run_tensors(self.fetches, feeds)
+        outputs = iter(results[:len(self.outputs)])
+        for variable, value in zip(self.graph.writes, results[len(self.outputs):]):
+            variable._put(value)
+        return _map(self.structure, lambda v: None if v is None else next(outputs))
+
+    def __call__(self, *args, **words):
+        return self.call([convert_to_tensor(a) for a in _leaves((args, words)) if
+                          _is_tensor(a) or not isinstance(a, TensorSpec)])
+
+
+class Function:
+    """A Python function that runs as a graph; a new trace for each new kind of arguments."""
+
+    def __init__(self, python, input_signature=None, name=None):
+        self.python_function, self.input_signature = python, input_signature
+        self._name = name or getattr(python, "__name__", "function")
+        self._traces = {}
+        functools.update_wrapper(self, python)
+
+    def __get__(self, instance, owner):
+        if instance is None:
+            return self
+        key = "_situ_function_" + self._name
+        if key not in instance.__dict__:
+            bound = self.python_function.__get__(instance, owner)
+            instance.__dict__[key] = Function(bound, self.input_signature, self._name)
+        return instance.__dict__[key]
+
+    def _key(self, value):
+        if isinstance(value, (EagerTensor, GraphTensor)):
+            return value.dtype, tuple(shapes.as_shape(value.shape)._dims or ())
+        if isinstance(value, TensorSpec):
+            return value.dtype, value.shape
+        try:
+            hash(value)
+            return type(value), value
+        except TypeError:
+            return id(value)
+
+    def _bind(self, args, words):
+        """Arrays become tensors; with a signature everything does."""
+        if self.input_signature is not None:
+            names = list(inspect.signature(self.python_function).parameters)
+            args = list(args) + [words[n] for n in names[len(args):] if n in words]
+            if len(args) != len(self.input_signature):
+                raise ValueError(f"{self._name} takes {len(self.input_signature)} arguments, as its "
+                                 f"input_signature says; {len(args)} were given.")
+            return tuple(self._fit(a, s) for a, s in zip(args, self.input_signature)), {}
+        turn = lambda v: convert_to_tensor(v) if hasattr(v, "__array_interface__") else v
+        return _map(tuple(args), turn), _map(words, turn)
+
+    @staticmethod
+    def _fit(value, spec):
+        tensor = convert_to_tensor(value, spec.dtype)
+        if not spec.shape.is_compatible_with(tensor.shape):
+            raise ValueError(f"Python inputs incompatible with input_signature: {tensor.shape} is "
+                             f"not {spec.shape}")
+        return tensor
+
+    def _trace(self, args, words):
+        device = _situ.swap_device("")
+        _situ.swap_device(device)
+        leaves = _leaves((args, words))
+        key = (device, tuple(self._key(v) for v in leaves)) if self.input_signature is None else \
+            device
+        if key not in self._traces:
+            signature = iter(self.input_signature or ())
+            spec = (lambda v: next(signature)) if self.input_signature is not None else \
+                (lambda v: TensorSpec(v.shape, v.dtype))
+            self._traces[key] = ConcreteFunction(self._name, self.python_function, args, words,
+                                                 spec)
+        return self._traces[key], [v for v in leaves if _is_tensor(v)]
+
+    def get_concrete_function(self, *args, **words):
+        if not args and self.input_signature is not None:
+            args = tuple(self.input_signature)
+            return ConcreteFunction(self._name, self.python_function, args, {}, None)
+        return self._trace(*self._bind(args, words))[0]
+
+    def __call__(self, *args, **words):
+        if _situ.current_graph() is not None:  # inside of another trace, or of a graph
+            return self.python_function(*args, **words)
+        args, words = self._bind(args, words)
+        trace, tensors = self._trace(args, words)
+        try:
+            return trace.call(tensors)
+        except errors.OpError as e:
+            raise type(e)(None, None, f"{e.message.rstrip()} [Op:__inference_{self._name}]") \
+                from None
+
+    @property
+    def experimental_get_tracing_count(self):
+        return lambda: len(self._traces)
+
+
+@export("function")
+def function(func=None, input_signature=None, autograph=True, experimental_implements=None,
+             experimental_autograph_options=None, experimental_relax_shapes=False,
+             experimental_compile=None, jit_compile=None, reduce_retracing=False):
+    """Makes a Python function run as a graph: as a decorator, with or without arguments."""
+    if func is None:
+        return lambda f: Function(f, input_signature)
+    return Function(func, input_signature)
+
+
+@export("autograph.experimental.do_not_convert")
+def do_not_convert(func=None, *args):
+    return func if func is not None else lambda f: f

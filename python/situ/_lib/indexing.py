@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""indexing.py: tensor[...]: NumPy's basic indexing as a StridedSlice."""
+import _situ
+from situ._lib.api import OPS
+from situ._lib.graph import scope
+
+_END = 0
+
+
+def _masks(key):
+    """begin, end, strides and the bit masks of a key."""
+    begin, end, strides = [], [], []
+    masks = dict(begin_mask=0, end_mask=0, ellipsis_mask=0, new_axis_mask=0, shrink_axis_mask=0)
+    for i, part in enumerate(key if isinstance(key, tuple) else (key,)):
+        bit = 1 << i
+        first, last, step = 0, 0, 1
+        if part is Ellipsis:
+            masks["ellipsis_mask"] |= bit
+        elif part is None:
+            masks["new_axis_mask"] |= bit
+        elif isinstance(part, slice):
+            first = 0 if part.start is None else part.start
+            last = 0 if part.stop is None else part.stop
+            step = 1 if part.step is None else part.step
+            masks["begin_mask"] |= bit if part.start is None else 0
+            masks["end_mask"] |= bit if part.stop is None else 0
+        else:
+            first, last = part, part + 1
+            masks["shrink_axis_mask"] |= bit
+        begin.append(first)
+        end.append(last)
+        strides.append(step)
+    return begin, end, strides, masks
+
+
+def index(tensor, key):
+    with scope(None, "strided_slice") as full:
+        begin, end, strides, masks = _masks(key)
+        if _situ.current_graph() is not None:
+            begin = _situ.constant(begin, None, "stack")
+            end = _situ.constant(end, None, "stack_1")
+            strides = _situ.constant(strides, None, "stack_2")
+        return OPS["StridedSlice"](tensor, begin, end, strides, name=full, **masks)
+
+
+_situ.hook("index", index)

@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: Apache-2.0
+"""math_ops.py: operators, reductions and other mathematics that is more than one op."""
+import _situ
+from situ._lib import shapes
+from situ._lib.api import OPS, export
+from situ._lib.array_ops import cast, constant, convert_to_tensor, op, shape_of, zeros
+from situ._lib.dtypes import as_dtype, dtype_of
+from situ._lib.graph import scope
+
+
+def _pair(x, y):
+    """Both as tensors of the type of the one that has a type."""
+    if dtype_of(x) is None and dtype_of(y) is not None:
+        y = convert_to_tensor(y, name="y")
+        return convert_to_tensor(x, y.dtype, "x"), y
+    x = convert_to_tensor(x, name="x")
+    return x, convert_to_tensor(y, None if dtype_of(y) else x.dtype, "y")
+
+
+@export("truediv", "math.truediv", "divide", "math.divide")
+def truediv(x, y, name="truediv"):
+    """x / y; integers become real numbers."""
+    with scope(name, "truediv") as full:
+        x, y = _pair(x, y)
+        if x.dtype != y.dtype:
+            raise TypeError(f"x and y must have the same dtype, got {x.dtype!r} != {y.dtype!r}")
+        if not x.dtype.is_floating:
+            real = "float32" if x.dtype.size <= 2 else "float64"
+            x, y = cast(x, real), cast(y, real)
+        return op("RealDiv", x, y, name=full)
+
+
+@export(v1="div")
+def div(x, y, name="div"):
+    x, y = _pair(x, y)
+    return op("RealDiv" if x.dtype.is_floating else "FloorDiv", x, y, name=name)
+
+
+def power(x, y, name="pow"):
+    with scope(name, "pow") as full:
+        return op("Pow", *_pair(x, y), name=full)
+
+
+@export("matmul", "linalg.matmul")
+def matmul(a, b, transpose_a=False, transpose_b=False, adjoint_a=False, adjoint_b=False,
+           a_is_sparse=False, b_is_sparse=False, name=None):
+    """The product of matrices, or of stacks of them."""
+    with scope(name, "MatMul") as full:
+        a = convert_to_tensor(a, name="a")
+        b = convert_to_tensor(b, None if dtype_of(b) else a.dtype, "b")
+        ranks = [shapes.as_shape(t.shape).rank for t in (a, b)]
+        batched = all(r is None or r > 2 for r in ranks)
+        if batched and None in ranks and not _situ.executing_eagerly():
+            batched = max(r or 0 for r in ranks) > 2 or ranks == [None, None]
+        if batched or any(r is not None and r > 2 for r in ranks):
+            return op("BatchMatMulV2", a, b, adj_x=transpose_a or adjoint_a,
+                      adj_y=transpose_b or adjoint_b, name=full)
+        return op("MatMul", a, b, transpose_a=transpose_a or adjoint_a,
+                  transpose_b=transpose_b or adjoint_b, name=full)
+
+
+def _axes(tensor, axis):
+    if axis is not None:
+        return axis
+    rank = shapes.as_shape(tensor.shape).rank
+    if rank is not None:
+        return constant(list(range(rank)), "int32", name="Const")
+    return op("Range", 0, op("Rank", tensor), 1)
+
+
+def _reduction(row):
+    def reduce(input_tensor=None, axis=None, keepdims=None, name=None, reduction_indices=None,
+               keep_dims=None):
+        tensor = convert_to_tensor(input_tensor)
+        axis = reduction_indices if axis is None else axis
+        keep = bool(keep_dims if keepdims is None else keepdims)
+        return row(tensor, _axes(tensor, axis), keep, name=name)
+    reduce.__doc__, reduce.__name__ = row.__doc__, row.__name__
+    return reduce
+
+
+def _arg(row):
+    def find(input, axis=None, name=None, dimension=None, output_type="int64"):
+        axis = dimension if axis is None else axis
+        return row(input, 0 if axis is None else axis, output_type=as_dtype(output_type), name=name)
+    find.__doc__, find.__name__ = row.__doc__, row.__name__
+    return find
+
+
+def wrap_rows():
+    """Gives Python's form to every op that reduces over axes, whatever its name."""
+    for function, _, python, inputs, _ in _situ.ops():
+        ports = [w.split(":")[0] for w in (inputs or "").split()]
+        for name in (python or "").split():
+            if ports[1:] == ["reduction_indices"]:
+                export(name)(_reduction(function))
+            elif ports[1:] == ["dimension"]:
+                export(name)(_arg(function))
+
+
+wrap_rows()
+
+
+@export("add_n", "math.add_n")
+def add_n(inputs, name=None):
+    """The sum of a list of tensors of one shape."""
+    if not isinstance(inputs, (list, tuple)) or not inputs:
+        raise ValueError("inputs must be a list of at least one Tensor/IndexedSlices with the same "
+                         "dtype and shape")
+    if len(inputs) == 1:
+        return op("Identity", inputs[0], name=name) if name else convert_to_tensor(inputs[0])
+    return op("AddN", list(inputs), name=name)
+
+
+@export("accumulate_n")
+def accumulate_n(inputs, shape=None, tensor_dtype=None, name=None):
+    return add_n(inputs, name=name or "AccumulateN")
+
+
+@export("scalar_mul")
+def scalar_mul(scalar, x, name=None):
+    return op("Mul", scalar, x, name=name)
+
+
+@export("tensordot", "linalg.tensordot")
+def tensordot(a, b, axes, name=None):
+    if axes != 1:
+        raise ValueError("situ has tensordot with axes=1 only")
+    a, b = convert_to_tensor(a), convert_to_tensor(b)
+    left, right = shape_of(a), shape_of(b)
+    flat = matmul(op("Reshape", a, [-1, left[-1]]), op("Reshape", b, [right[0], -1]), name=name)
+    return op("Reshape", flat, left[:-1] + right[1:])
+
+
+def _logical(name):
+    def call(x, y):
+        x, y = _pair(x, y)
+        return OPS[name](x, y, name={"LogicalAnd": "and", "LogicalOr": "or"}.get(name))
+    return call
+
+
+def _xor(x, y):
+    return op("NotEqual", *_pair(x, y))
+
+
+def _equal(same):
+    def call(x, y):
+        try:
+            x, y = _pair(x, y)
+            return op("Equal" if same else "NotEqual", x, y)
+        except (TypeError, ValueError, Exception):  # what cannot be compared differs
+            return not same
+    return call
+
+
+_situ.hook("composite", {
+    "truediv": truediv, "pow": power, "matmul": lambda x, y: matmul(x, y, name="matmul"),
+    "and": _logical("LogicalAnd"), "or": _logical("LogicalOr"), "xor": _xor,
+    "invert": lambda x: OPS["LogicalNot"](x), "eq": _equal(True), "ne": _equal(False)})
+
+
+@export("norm", "linalg.norm")
+def norm(tensor, ord="euclidean", axis=None, keepdims=False, name=None):
+    tensor = convert_to_tensor(tensor)
+    return op("Sqrt", OPS["Sum"](op("Square", tensor), _axes(tensor, axis), keepdims), name=name)
+
+
+@export("linspace", v1="lin_space")
+def linspace(start, stop, num, name=None):
+    import numpy
+    return constant(numpy.linspace(start, stop, num, dtype="float32"), name=name or "LinSpace")
+
+
+@export("eye", "linalg.eye")
+def eye(num_rows, num_columns=None, batch_shape=None, dtype="float32", name=None):
+    import numpy
+    array = numpy.eye(num_rows, num_columns, dtype=as_dtype(dtype).as_numpy_dtype)
+    return constant(array, name=name or "eye")
+
+
+@export("nn.relu", "nn.relu_layer")
+def relu(features, name=None):
+    return op("Relu", features, name=name)
+
+
+@export("nn.zero_fraction")
+def zero_fraction(value, name=None):
+    value = convert_to_tensor(value)
+    same = cast(op("Equal", value, zeros(shape_of(value), value.dtype)), "float32")
+    return OPS["Mean"](same, _axes(same, None), name=name)
+
+
+@export("nn.l2_loss")
+def l2_loss(t, name=None):
+    t = convert_to_tensor(t)
+    return op("Mul", OPS["Sum"](op("Square", t), _axes(t, None)), 0.5, name=name or "L2Loss")

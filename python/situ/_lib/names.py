@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""names.py: collects every name of tf: imports the parts, adds types, errors and small things."""
+import _situ
+from situ._lib import (api, array_ops, config, device_lib, devicespec, dtypes, errors, function,
+                       graph, indexing, initializers, math_ops, protos, random_ops, scopes, session,
+                       shapes, style, tensors, testing, variable_scope, variables)
+from situ._lib.api import BOTH, V1, V2, export
+
+PARTS = (array_ops, config, function, indexing, initializers, math_ops, random_ops, scopes,
+         testing, variable_scope, variables)
+
+for _name, _type in dtypes.NAMES.items():
+    if not _name.endswith("_ref"):
+        BOTH[_name] = BOTH["dtypes." + _name] = _type
+for _name, _class in errors.PUBLIC.items():
+    BOTH["errors." + _name] = _class
+for _name in ("exception_type_from_error_code", "error_code_from_exception_type"):
+    V1["errors." + _name] = getattr(errors, _name)
+
+BOTH.update({
+    "DType": dtypes.DType, "dtypes.DType": dtypes.DType, "as_dtype": dtypes.as_dtype,
+    "dtypes.as_dtype": dtypes.as_dtype, "TensorShape": shapes.TensorShape,
+    "Tensor": tensors.Tensor, "Operation": tensors.Operation, "Graph": graph.Graph,
+    "DeviceSpec": devicespec.DeviceSpec, "executing_eagerly": _situ.executing_eagerly,
+    "situ_version": _situ.version,
+    "python.client.device_lib.list_local_devices": device_lib.list_local_devices,
+})
+V1.update({
+    "Dimension": shapes.Dimension, "GraphKeys": graph.GraphKeys,
+    "get_default_graph": graph.get_default_graph, "reset_default_graph": graph.reset_default_graph,
+    "Session": session.Session, "InteractiveSession": session.InteractiveSession,
+    "get_default_session": session.get_default_session, "GraphDef": api.Names,
+    "ConfigProto": protos.ConfigProto, "GPUOptions": protos.GPUOptions,
+    "GraphOptions": protos.GraphOptions, "OptimizerOptions": protos.OptimizerOptions,
+    "RunOptions": protos.RunOptions, "RunMetadata": protos.RunMetadata,
+    "NodeDef": graph.nodedef.NodeDef, "dimension_value": shapes.dimension_value,
+    "compat.dimension_value": shapes.dimension_value,
+    "enable_eager_execution": lambda *a, **k: style.use("v2"),
+    "disable_eager_execution": lambda: style.use("v1"),
+    "enable_v2_behavior": lambda: style.use("v2"),
+    "disable_v2_behavior": lambda: style.use("v1"),
+    "disable_v2_tensorshape": lambda: None, "enable_resource_variables": lambda: None,
+    "disable_resource_variables": lambda: None,
+    "logging.DEBUG": 10, "logging.ERROR": 40, "logging.FATAL": 50, "logging.INFO": 20,
+    "logging.WARN": 30, "logging.set_verbosity": lambda level: None,
+})
+V1["GraphDef"] = graph.nodedef.GraphDef
+
+
+@export("no_op")
+def no_op(name=None):
+    """An operation that does nothing."""
+    return api.OPS["NoOp"](name=name)
+
+
+@export("is_tensor", v1="contrib.framework.is_tensor")
+def is_tensor(x):
+    return isinstance(x, tensors.Tensor) or isinstance(x, variables.Variable)
+
+
+@export("get_logger")
+def get_logger():
+    import logging
+    return logging.getLogger("tensorflow")
+
+
+@export("print")
+def print_(*inputs, output_stream=None, end="\n", sep=" ", **words):
+    import sys
+    stream = output_stream if output_stream not in (None, "") else sys.stderr
+    texts = [str(i.numpy()) if hasattr(i, "numpy") else str(i) for i in inputs]
+    stream.write(sep.join(texts) + end)
+
+
+def _text(encode):
+    def convert(value, encoding="utf-8"):
+        if isinstance(value, str):
+            return value.encode(encoding) if encode else value
+        return value if encode else value.decode(encoding)
+    return convert
+
+
+for _name, _make in (("as_bytes", True), ("as_text", False), ("as_str", False),
+                     ("as_str_any", False)):
+    BOTH["compat." + _name] = _text(_make)
+
+
+@export(v1="app.run")
+def app_run(main=None, argv=None):
+    """Runs main(argv) and ends the program."""
+    import sys
+    main = main or sys.modules["__main__"].main
+    sys.exit(main(argv or sys.argv))
+
+
+def eager_table():
+    return V2
+
+
+def graph_table():
+    return V1

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""nodedef.py: nodes as text (NodeDef, GraphDef) and their attributes, from what the engine writes."""
+import json
+
+import _situ
+from situ._lib import dtypes, shapes
+
+
+class NodeDef:
+    """A node as data: name, op, input, device, attr."""
+
+    def __init__(self, name, op, inputs=(), device="", text="", attr=None):
+        self.name, self.op, self.input, self.device = name, op, list(inputs), device
+        self._text, self.attr = text, attr or {}
+
+    def __str__(self):
+        return self._text
+
+
+def blocks(text):
+    """The `node { ... }` blocks of a GraphDef, each without its braces and its indentation."""
+    block = None
+    for line in text.splitlines():
+        if line == "node {":
+            block = []
+        elif line == "}" and block is not None:
+            yield block
+            block = None
+        elif block is not None:
+            block.append(line[2:])
+
+
+def block_name(block):
+    return next(json.loads(line[6:]) for line in block if line.startswith("name: "))
+
+
+def text_of(operation):
+    for block in blocks(operation.graph._save(False)):
+        if block_name(block) == operation.name:
+            return "\n".join(block) + "\n"
+    return ""
+
+
+def _json_nodes(graph):
+    return {n["name"]: n for n in json.loads(graph._save(True)).get("node", [])}
+
+
+def value_of(attr):
+    """The Python value of an attribute as GraphDef's JSON has it."""
+    (kind, value), = attr.items()
+    if kind == "type":
+        return dtypes.as_dtype(value[3:].lower() if value.startswith("DT_") else value)
+    if kind == "i":
+        return int(value)
+    if kind == "s":
+        import base64
+        return base64.b64decode(value)
+    if kind == "shape":
+        if value.get("unknownRank"):
+            return shapes.TensorShape(None)
+        return shapes.TensorShape([int(d.get("size", 0)) for d in value.get("dim", [])])
+    if kind == "list":
+        return [value_of({k: v}) for k, items in value.items() for v in items]
+    return value
+
+
+def node_def(operation):
+    found = _json_nodes(operation.graph).get(operation.name, {})
+    return NodeDef(operation.name, operation.type, found.get("input", ()), operation.device,
+                   text_of(operation), found.get("attr", {}))
+
+
+def get_attr(operation, name):
+    attrs = _json_nodes(operation.graph).get(operation.name, {}).get("attr", {})
+    if name not in attrs:
+        raise ValueError(f"No attr named '{name}' in {operation.name}")
+    return value_of(attrs[name])
+
+
+class GraphDef:
+    """A graph as data."""
+
+    def __init__(self, graph=None):
+        self._text = graph._save(False) if graph is not None else ""
+        self.node = []
+        if graph is not None:
+            texts = {block_name(b): "\n".join(b) + "\n" for b in blocks(self._text)}
+            self.node = [NodeDef(o.name, o.type, [t.name for t in o.inputs], o.device,
+                                 texts.get(o.name, "")) for o in graph.get_operations()]
+
+    def __str__(self):
+        return self._text
+
+
+_situ.hook("node_def", text_of)

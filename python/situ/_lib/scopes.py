@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""scopes.py: tf.device, tf.name_scope, tf.control_dependencies and their like, in both styles."""
+import contextlib
+
+import _situ
+from situ._lib import style
+from situ._lib.api import export
+from situ._lib.devicespec import DeviceSpec
+from situ._lib.graph import get_default_graph, scope
+
+_HOST = DeviceSpec("localhost", 0, 0, "CPU", 0)
+
+
+@contextlib.contextmanager
+def eager_device(device):
+    before = _situ.swap_device("")
+    try:
+        if device is not None and not isinstance(device, (str, DeviceSpec)):
+            raise ValueError(f"Expecting a string device name. Got {type(device)}({device})")
+        if device is None:
+            name = ""
+        elif device == "":
+            name = before
+        else:
+            spec = device if isinstance(device, DeviceSpec) else DeviceSpec.from_string(device)
+            outer = DeviceSpec.from_string(before) if before else _HOST
+            name = outer.make_merged_spec(spec).to_string()
+        _situ.swap_device(name)
+        yield
+    finally:
+        _situ.swap_device(before)
+
+
+def _is_building():
+    return _situ.current_graph() is not None
+
+
+@export("device")
+def device(device_name_or_function=None, device_name=None):
+    """Operations of this scope go to a device: a name, a DeviceSpec, None, or (in graphs) a
+    function of the operation."""
+    name = device_name if device_name is not None else device_name_or_function
+    if _is_building():
+        return get_default_graph().device(name)
+    if callable(name) and not isinstance(name, DeviceSpec):
+        raise RuntimeError("tf.device does not support functions when eager execution is enabled.")
+    return eager_device(name)
+
+
+class name_scope:
+    """Names of operations of this scope begin with its name."""
+
+    def __init__(self, name, default_name=None, values=None):
+        if default_name is not None and not isinstance(default_name, str):
+            raise TypeError("`default_name` type should be a str")
+        self._name = default_name if name is None else name
+        self.name = self._name
+
+    def __enter__(self):
+        self._scope = scope(self._name)
+        return self._scope.__enter__()
+
+    def __exit__(self, *error):
+        return self._scope.__exit__(*error)
+
+
+export("name_scope")(name_scope)
+
+
+@export(v1="op_scope")
+def op_scope(values, name, default_name=None):
+    return name_scope(name, default_name, values)
+
+
+@export("control_dependencies")
+def control_dependencies(control_inputs):
+    """Operations of this scope run after these."""
+    if not _is_building():
+        return contextlib.nullcontext()
+    return get_default_graph().control_dependencies(control_inputs)
+
+
+@export(v1=("colocate_with",))
+def colocate_with(op, ignore_existing=False):
+    """Operations of this scope go where `op` goes."""
+    if not _is_building():
+        return contextlib.nullcontext()
+    return get_default_graph().colocate_with(op, ignore_existing)
+
+
+@export("init_scope")
+@contextlib.contextmanager
+def init_scope():
+    if style.is_graph():
+        with get_default_graph().control_dependencies(None):
+            yield
+        return
+    before = _situ.swap_graph(None)
+    try:
+        yield
+    finally:
+        _situ.swap_graph(before)
+
+
+@export(v1="container")
+def container(name):
+    return get_default_graph().container(name)
+
+
+for _name in ("add_to_collection", "add_to_collections", "get_collection", "get_collection_ref"):
+    def _delegate(*args, _name=_name, **words):
+        return getattr(get_default_graph(), _name)(*args, **words)
+    _delegate.__name__ = _name
+    export(v1=_name)(_delegate)

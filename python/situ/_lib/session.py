@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""session.py: Session and InteractiveSession."""
+import _situ
+from situ._lib import device_lib, protos, sessions_default
+from situ._lib.graph import Graph, get_default_graph
+
+
+class Session(_situ.Session):
+    """Runs operations of a graph: `run`, as a context manager, and `close`."""
+
+    def __init__(self, target="", graph=None, config=None):
+        if config is not None and not isinstance(config, protos.ConfigProto):
+            raise TypeError(f"config must be a tf.ConfigProto, but got {type(config)}")
+        if graph is not None and not isinstance(graph, Graph):
+            raise TypeError(f"graph must be a tf.Graph, but got {type(graph)}")
+        if target and not isinstance(target, (str, bytes)):
+            raise TypeError(f"target must be a string, but got {type(target)}")
+        self._config, self._target, self._entered = config, target, []
+        self._open(graph if graph is not None else get_default_graph(), protos.options_of(config))
+
+    graph_def = property(lambda s: s.graph.as_graph_def())
+    sess_str = property(lambda s: s._target)
+
+    def __enter__(self):
+        graph = self.graph.as_default()
+        graph.__enter__()
+        self._entered.append(graph)
+        sessions_default.stack().append(self)
+        return self
+
+    def __exit__(self, *error):
+        sessions_default.stack().remove(self)
+        self._entered.pop().__exit__(*error)
+        self.close()
+
+    def as_default(self):
+        return _Default(self)
+
+    def list_devices(self):
+        return [device_lib.session_device(d) for d in _situ.devices()]
+
+    def make_callable(self, fetches, feed_list=None, accept_options=False):
+        keys = list(feed_list or [])
+
+        def call(*values):
+            if len(values) != len(keys):
+                raise TypeError(f"takes {len(keys)} arguments ({len(values)} given)")
+            return self.run(fetches, dict(zip(keys, values)))
+        return call
+
+    def partial_run_setup(self, fetches, feeds=None):
+        raise NotImplementedError("situ runs a graph in one piece: partial_run is not there.")
+
+    def placement(self):
+        """Where each operation goes, and why: rows (name, op, requested, assigned, cause)."""
+        return self._placement()
+
+
+class _Default:
+    """with sess.as_default(): the session stays open behind."""
+
+    def __init__(self, session):
+        self.session = session
+
+    def __enter__(self):
+        sessions_default.stack().append(self.session)
+        return self.session
+
+    def __exit__(self, *error):
+        sessions_default.stack().remove(self.session)
+
+
+class InteractiveSession(Session):
+    """A session that is the default one from the beginning."""
+
+    def __init__(self, target="", graph=None, config=None):
+        super().__init__(target, graph, config)
+        self._before = _situ.swap_graph(graph) if graph is not None else None
+        sessions_default.stack().append(self)
+
+    def close(self):
+        super().close()
+        if self in sessions_default.stack():
+            sessions_default.stack().remove(self)
+
+
+def get_default_session():
+    return sessions_default.current()

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+"""style.py: graph style (TensorFlow 1) or eager style (TensorFlow 2): what the process began with."""
+import _situ
+
+VERSIONS = {"v1": "1.15.5", "v2": "2.15.0"}
+_state = {"style": "v2", "root": "situ"}
+
+
+def is_graph():
+    return _state["style"] == "v1"
+
+
+def use(style):
+    """Ops that no graph was entered for: 'v1' adds them to the default graph, 'v2' runs them."""
+    _state["style"] = style
+    _situ.set_eager(style == "v2")
+
+
+def root():
+    """The name of the module in messages: 'tensorflow' under `situ run`."""
+    return _state["root"]
+
+
+def set_root(name):
+    _state["root"] = name

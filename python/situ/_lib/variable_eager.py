@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""variable_eager.py: variables of eager style: a tensor that assign replaces."""
+import _situ
+from situ._lib import shapes
+from situ._lib.array_ops import convert_to_tensor, op
+from situ._lib.dtypes import as_dtype
+
+
+def _binary(name):
+    def forward(self, *others):
+        return getattr(self._situ_tensor_(), name)(*[
+            o._situ_tensor_() if hasattr(o, "_situ_tensor_") else o for o in others])
+    return forward
+
+
+class Operators:
+    """A variable takes part in expressions as its value does."""
+    __array_priority__ = 100
+
+    def __getitem__(self, key):
+        return self._situ_tensor_()[key]
+
+    def __iter__(self):
+        return iter(self._situ_tensor_())
+
+
+for _name in ("add sub mul truediv floordiv mod pow matmul radd rsub rmul rtruediv rfloordiv rmod "
+              "rpow rmatmul lt le gt ge neg abs and or xor invert").split():
+    setattr(Operators, f"__{_name}__", _binary(f"__{_name}__"))
+
+
+class EagerVariable(Operators):
+    """A variable with a value of its own."""
+
+    def __init__(self, initial_value=None, trainable=True, validate_shape=True,
+                 caching_device=None, name=None, variable_def=None, dtype=None,
+                 import_scope=None, constraint=None, synchronization=None, aggregation=None,
+                 shape=None, collections=None, use_resource=None):
+        if initial_value is None:
+            raise ValueError("initial_value must be specified.")
+        before = _situ.swap_graph(None)
+        try:
+            value = initial_value() if callable(initial_value) else initial_value
+            dtype = None if dtype is None else as_dtype(dtype)
+            self._value = convert_to_tensor(value, dtype)
+        finally:
+            _situ.swap_graph(before)
+        self.trainable, self.constraint = bool(trainable), constraint
+        self.name = (name or "Variable") + ":0"
+        self._device = self._value.device
+
+    dtype = property(lambda s: s._value.dtype)
+    shape = property(lambda s: s._value.shape)
+    device = property(lambda s: s._device)
+    op = property(lambda s: None)
+    handle = property(lambda s: s)
+
+    def get_shape(self):
+        return self.shape
+
+    def numpy(self):
+        return self._value.numpy()
+
+    def value(self):
+        return self._situ_tensor_()
+
+    read_value = value
+
+    def _situ_tensor_(self):
+        graph = _situ.current_graph()
+        if graph is not None and graph.building_function:
+            return graph.read_variable(self)
+        return self._value
+
+    def _put(self, value):
+        """Sets the value: at once, or when the function that is being traced has run."""
+        graph = _situ.current_graph()
+        if graph is not None and graph.building_function:
+            graph.write_variable(self, value)
+        else:
+            if value.device != self._device:
+                value = _situ.copy_to(value, self._device)
+            self._value = value
+        return self
+
+    def assign(self, value, use_locking=False, name=None, read_value=True):
+        value = convert_to_tensor(value, None if hasattr(value, "dtype") and
+                                  not hasattr(value, "tolist") else self.dtype)
+        if value.dtype != self.dtype:
+            raise ValueError(f"Tensor conversion requested dtype {self.dtype.name} for Tensor with "
+                             f"dtype {value.dtype.name}: {value!r}")
+        shapes.as_shape(self.shape).assert_is_compatible_with(value.shape)
+        return self._put(value)
+
+    def assign_add(self, delta, use_locking=False, name=None, read_value=True):
+        return self._put(op("Add", self._situ_tensor_(), delta))
+
+    def assign_sub(self, delta, use_locking=False, name=None, read_value=True):
+        return self._put(op("Sub", self._situ_tensor_(), delta))
+
+    def __array__(self, *args, **words):
+        return self._value.__array__(*args)
+
+    def __float__(self):
+        return float(self._value)
+
+    def __int__(self):
+        return int(self._value)
+
+    def __bool__(self):
+        return bool(self._value)
+
+    def __repr__(self):
+        text = repr(self._value).split("numpy=", 1)[1][:-1]
+        return (f"<tf.Variable '{self.name}' shape={self.shape} dtype={self.dtype.name}, "
+                f"numpy={text}>")
+
+    def __eq__(self, other):
+        return self is other if not hasattr(other, "dtype") else self._situ_tensor_() == other
+
+    def __hash__(self):
+        return id(self)

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""variables.py: Variable: state of a session in graphs, a tensor that changes in eager style."""
+import _situ
+from situ._lib import shapes, sessions_default, variable_eager
+from situ._lib.api import OPS, export
+from situ._lib.array_ops import convert_to_tensor, group, identity, op
+from situ._lib.dtypes import ALL, as_dtype
+from situ._lib.graph import GraphKeys, get_default_graph
+
+
+class RefVariable(variable_eager.Operators):
+    """A variable of a graph: a VariableV2, its Assign and its read."""
+
+    def __init__(self, initial_value=None, trainable=True, collections=None, validate_shape=True,
+                 caching_device=None, name=None, variable_def=None, dtype=None,
+                 expected_shape=None, import_scope=None, constraint=None, shape=None,
+                 use_resource=None, synchronization=None, aggregation=None):
+        if initial_value is None:
+            raise ValueError("initial_value must be specified.")
+        keys = [GraphKeys.GLOBAL_VARIABLES] if collections is None else list(collections)
+        if trainable and GraphKeys.TRAINABLE_VARIABLES not in keys:
+            keys.append(GraphKeys.TRAINABLE_VARIABLES)
+        self.trainable = bool(trainable)
+        self.constraint = constraint
+        graph = self._graph = get_default_graph()
+        dtype = None if dtype is None else as_dtype(dtype).base_dtype
+        with graph.control_dependencies(None), graph.name_scope(name or "Variable") as full:
+            self._make(graph, full, initial_value, dtype)
+        graph.add_to_collections(keys, self)
+
+    def _make(self, graph, full, initial_value, dtype):
+        if callable(initial_value):
+            with graph.name_scope("Initializer"):
+                value = convert_to_tensor(initial_value(), dtype, "initial_value")
+        else:
+            value = convert_to_tensor(initial_value, dtype, "initial_value")
+        self._initial_value = value
+        self._ref = op("VariableV2", shape=value.shape, dtype=value.dtype, name=full)
+        assign = op("Assign", self._ref, value, name="Assign")
+        self._initializer = assign.op
+        with graph.colocate_with(self._ref.op):
+            self._snapshot = op("Identity", self._ref, name="read")
+
+    name = property(lambda s: s._ref.name)
+    op = property(lambda s: s._ref.op)
+    graph = property(lambda s: s._graph)
+    shape = property(lambda s: s._ref.shape)
+    device = property(lambda s: s._ref.device)
+    initializer = property(lambda s: s._initializer)
+    initial_value = property(lambda s: s._initial_value)
+    dtype = property(lambda s: ALL[s._ref.dtype.as_datatype_enum + 100])
+
+    def get_shape(self):
+        return self.shape
+
+    def value(self):
+        return self._snapshot
+
+    def read_value(self):
+        return identity(self._ref, name="read")
+
+    def initialized_value(self):
+        return self._initial_value
+
+    def _situ_tensor_(self):
+        return self._snapshot
+
+    def _as_graph_element(self):
+        return self._ref
+
+    def _ref_(self):
+        return self._ref
+
+    def assign(self, value, use_locking=False, name=None, read_value=True):
+        return op("Assign", self._ref, value, use_locking=use_locking, name=name)
+
+    def assign_add(self, delta, use_locking=False, name=None, read_value=True):
+        return op("AssignAdd", self._ref, delta, use_locking=use_locking, name=name)
+
+    def assign_sub(self, delta, use_locking=False, name=None, read_value=True):
+        return op("AssignSub", self._ref, delta, use_locking=use_locking, name=name)
+
+    def eval(self, session=None):
+        return self._snapshot.eval(session=session)
+
+    def load(self, value, session=None):
+        session = session or sessions_default.current()
+        session.run(self._initializer, {self._initializer.inputs[1]: value})
+
+    def set_shape(self, shape):
+        self._snapshot.set_shape(shape)
+
+    def __repr__(self):
+        return f"<tf.Variable '{self.name}' shape={self.shape} dtype={self.dtype.name}>"
+
+    def __eq__(self, other):
+        return self is other
+
+    def __hash__(self):
+        return id(self)
+
+
+def variable(*args, **words):
+    """The kind of variable of the place: of the graph, or with a value of its own."""
+    graph = _situ.current_graph()
+    if graph is None or graph.building_function:
+        return variable_eager.EagerVariable(*args, **words)
+    return RefVariable(*args, **words)
+
+
+class _Choice(type):
+    def __call__(cls, *args, **words):
+        return variable(*args, **words)
+
+    def __instancecheck__(cls, thing):
+        return isinstance(thing, (RefVariable, variable_eager.EagerVariable))
+
+    def __subclasscheck__(cls, other):
+        return issubclass(other, (RefVariable, variable_eager.EagerVariable))
+
+
+@export("Variable")
+class Variable(metaclass=_Choice):
+    """A variable: Variable(initial_value, trainable=True, name=None, dtype=None)."""
+
+
+def _assigning(name, method):
+    @export(v1=name)
+    def assign(ref, value, validate_shape=None, use_locking=None, name=None):
+        if hasattr(ref, method):
+            return getattr(ref, method)(value, name=name)
+        row = {"assign": "Assign", "assign_add": "AssignAdd", "assign_sub": "AssignSub"}[method]
+        return OPS[row](ref, value, name=name)
+    return assign
+
+
+for _name in ("assign", "assign_add", "assign_sub"):
+    _assigning(_name, _name)
+
+
+def _collected(key, *names):
+    @export(v1=names)
+    def get(scope=None):
+        return get_default_graph().get_collection(key, scope)
+    get.__name__ = names[0]
+    return get
+
+
+global_variables = _collected(GraphKeys.GLOBAL_VARIABLES, "global_variables", "all_variables")
+local_variables = _collected(GraphKeys.LOCAL_VARIABLES, "local_variables")
+trainable_variables = _collected(GraphKeys.TRAINABLE_VARIABLES, "trainable_variables")
+model_variables = _collected(GraphKeys.MODEL_VARIABLES, "model_variables")
+
+
+@export(v1=("variables_initializer", "initialize_variables", "initializers.variables"))
+def variables_initializer(var_list, name="init"):
+    if var_list and not _situ.executing_eagerly():
+        return group(*[v.initializer for v in var_list], name=name)
+    return group(name=name)
+
+
+@export(v1=("global_variables_initializer", "initialize_all_variables",
+            "initializers.global_variables"))
+def global_variables_initializer():
+    """An operation that gives all variables their first values."""
+    return variables_initializer(global_variables())
+
+
+@export(v1=("local_variables_initializer", "initialize_local_variables"))
+def local_variables_initializer():
+    return variables_initializer(local_variables())
+
+
+def shape_of_variable(variable_):
+    return shapes.as_shape(variable_.shape)
