@@ -147,12 +147,16 @@ bool args_parse(int argc, char **argv, const struct command *(*find)(const char 
   bool is_word = false; /* everything behind "--" is */
   for (int i = 1; i < argc; i++) {
     const char *word = !strcmp(argv[i], "-h") ? "--help" : argv[i];
-    if (!is_word && !strcmp(word, "--")) {
+    const bool ours = !is_word && !(out->command && out->command->passes_on && out->n_words);
+    if (!ours) word = argv[i];
+    if (ours && out->command && out->command->passes_on && !strcmp(word, "-m")) {
+      out->words[out->n_words++] = word;
+    } else if (ours && !strcmp(word, "--")) {
       is_word = true;
-    } else if (!is_word && !strncmp(word, "--", 2)) {
+    } else if (ours && !strncmp(word, "--", 2)) {
       argv[i] = (char *)word;
       if (!take_option(argc, argv, &i, out)) return false;
-    } else if (!is_word && word[0] == '-' && word[1]) {
+    } else if (ours && word[0] == '-' && word[1]) {
       command_misuse(out, "there is no option %s.", word);
       return false;
     } else if (!take_word(word, find, out)) {

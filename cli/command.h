@@ -25,9 +25,11 @@ struct command {
   const char *more;             /* what its own --help says besides */
   const struct option *options; /* ends in a name of NULL */
   int (*run)(const struct args *args);
+  bool passes_on; /* what follows its first word is not ours: words and options of a program */
 };
 
-extern const struct command devices_command, ops_command, explain_command, plan_command;
+extern const struct command devices_command, ops_command, explain_command, plan_command,
+    run_command;
 
 /* The words behind `situ`, sorted. */
 struct args {

@@ -29,9 +29,9 @@ static PyObject *texts(const situ_tensor *tensor) {
   PyObject *list = PyList_New(count), *shape = types_tuple(situ_tensor_shape(tensor));
   for (int64_t i = 0; list && i < count; i++)
     PyList_SET_ITEM(list, i, PyBytes_FromString(data[i] ? data[i] : ""));
-  PyObject *flat = list && shape ? PyObject_CallFunction(numpy_array, "OO", list,
-                                                         numpy_types[SITU_STRING])
-                                 : NULL;
+  PyObject *flat = list && shape
+                       ? PyObject_CallFunction(numpy_array, "OO", list, numpy_types[SITU_STRING])
+                       : NULL;
   PyObject *result = flat ? PyObject_CallMethod(flat, "reshape", "(O)", shape) : NULL;
   Py_XDECREF(list);
   Py_XDECREF(shape);

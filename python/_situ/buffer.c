@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * buffer.c: tensors out of objects with the buffer protocol: NumPy arrays and scalars, memory views. */
+ * buffer.c: tensors out of objects with the buffer protocol: NumPy arrays and scalars, memory
+ * views. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,17 +12,24 @@ static situ_type type_of(const Py_buffer *view) {
   if (*format == '<' || *format == '=' || *format == '@') format++;
   if (strlen(format) != 1) return SITU_NO_TYPE;
   switch (*format) {
-    case 'f': return SITU_FLOAT;
-    case 'd': return SITU_DOUBLE;
-    case 'e': return SITU_HALF;
-    case '?': return SITU_BOOL;
-    case 'B': return SITU_UINT8;
-    case 'b': return SITU_INT8;
+    case 'f':
+      return SITU_FLOAT;
+    case 'd':
+      return SITU_DOUBLE;
+    case 'e':
+      return SITU_HALF;
+    case '?':
+      return SITU_BOOL;
+    case 'B':
+      return SITU_UINT8;
+    case 'b':
+      return SITU_INT8;
     case 'i':
     case 'l':
     case 'q':
       return view->itemsize == 8 ? SITU_INT64 : view->itemsize == 4 ? SITU_INT32 : SITU_NO_TYPE;
-    default: return SITU_NO_TYPE;
+    default:
+      return SITU_NO_TYPE;
   }
 }
 
@@ -38,35 +46,62 @@ bool buffer_may_become(situ_type from, situ_type to) {
 
 static double read_real(const char *at, situ_type type) {
   switch (type) {
-    case SITU_FLOAT: return (double)*(const float *)at;
-    case SITU_DOUBLE: return *(const double *)at;
-    case SITU_HALF: return PyFloat_Unpack2(at, 1);
-    default: return 0;
+    case SITU_FLOAT:
+      return (double)*(const float *)at;
+    case SITU_DOUBLE:
+      return *(const double *)at;
+    case SITU_HALF:
+      return PyFloat_Unpack2(at, 1);
+    default:
+      return 0;
   }
 }
 
 static int64_t read_whole(const char *at, situ_type type) {
   switch (type) {
-    case SITU_INT32: return *(const int32_t *)at;
-    case SITU_INT64: return *(const int64_t *)at;
-    case SITU_UINT8: return *(const uint8_t *)at;
-    case SITU_INT8: return *(const int8_t *)at;
-    case SITU_BOOL: return *(const bool *)at;
-    default: return 0;
+    case SITU_INT32:
+      return *(const int32_t *)at;
+    case SITU_INT64:
+      return *(const int64_t *)at;
+    case SITU_UINT8:
+      return *(const uint8_t *)at;
+    case SITU_INT8:
+      return *(const int8_t *)at;
+    case SITU_BOOL:
+      return *(const bool *)at;
+    default:
+      return 0;
   }
 }
 
 static void write_one(char *at, situ_type type, double real, int64_t whole) {
   switch (type) {
-    case SITU_FLOAT: *(float *)at = (float)real; break;
-    case SITU_DOUBLE: *(double *)at = real; break;
-    case SITU_HALF: PyFloat_Pack2(real, at, 1); break;
-    case SITU_INT32: *(int32_t *)at = (int32_t)whole; break;
-    case SITU_INT64: *(int64_t *)at = whole; break;
-    case SITU_UINT8: *(uint8_t *)at = (uint8_t)whole; break;
-    case SITU_INT8: *(int8_t *)at = (int8_t)whole; break;
-    case SITU_BOOL: *(bool *)at = whole != 0; break;
-    default: break;
+    case SITU_FLOAT:
+      *(float *)at = (float)real;
+      break;
+    case SITU_DOUBLE:
+      *(double *)at = real;
+      break;
+    case SITU_HALF:
+      PyFloat_Pack2(real, at, 1);
+      break;
+    case SITU_INT32:
+      *(int32_t *)at = (int32_t)whole;
+      break;
+    case SITU_INT64:
+      *(int64_t *)at = whole;
+      break;
+    case SITU_UINT8:
+      *(uint8_t *)at = (uint8_t)whole;
+      break;
+    case SITU_INT8:
+      *(int8_t *)at = (int8_t)whole;
+      break;
+    case SITU_BOOL:
+      *(bool *)at = whole != 0;
+      break;
+    default:
+      break;
   }
 }
 

@@ -107,8 +107,7 @@ static void learn_types(struct call *call) {
 static int lay_inputs(struct call *call) {
   const struct row *row = &call->function->row;
   for (int p = 0; p < row->n_inputs; p++) {
-    if (!call->values[p])
-      return wrong(call, "missing required argument", row->inputs[p].key), -1;
+    if (!call->values[p]) return wrong(call, "missing required argument", row->inputs[p].key), -1;
     call->counts[p] = 1;
     if (row->inputs[p].is_list ? lay_list(call, p, call->values[p])
                                : add_flat(call, call->values[p]))
@@ -158,9 +157,15 @@ static int read_attr(struct call *call, int slot, const struct row_attr *attr, P
   situ_shape shape;
   out->name = attr->name;
   switch (attr->kind) {
-    case SITU_ATTR_INT: *out = situ_attr_int(attr->name, PyLong_AsLongLong(value)); break;
-    case SITU_ATTR_FLOAT: *out = situ_attr_float(attr->name, PyFloat_AsDouble(value)); break;
-    case SITU_ATTR_BOOL: *out = situ_attr_bool(attr->name, PyObject_IsTrue(value) == 1); break;
+    case SITU_ATTR_INT:
+      *out = situ_attr_int(attr->name, PyLong_AsLongLong(value));
+      break;
+    case SITU_ATTR_FLOAT:
+      *out = situ_attr_float(attr->name, PyFloat_AsDouble(value));
+      break;
+    case SITU_ATTR_BOOL:
+      *out = situ_attr_bool(attr->name, PyObject_IsTrue(value) == 1);
+      break;
     case SITU_ATTR_TYPE:
       if (!types_number(value, &type)) *out = situ_attr_type(attr->name, type);
       break;
@@ -168,16 +173,18 @@ static int read_attr(struct call *call, int slot, const struct row_attr *attr, P
       if (!types_shape(value, &shape)) *out = situ_attr_shape(attr->name, shape);
       break;
     case SITU_ATTR_STRING:
-      *out = situ_attr_string(attr->name, PyBytes_Check(value) ? PyBytes_AS_STRING(value)
-                                                               : PyUnicode_AsUTF8(value));
+      *out = situ_attr_string(
+          attr->name, PyBytes_Check(value) ? PyBytes_AS_STRING(value) : PyUnicode_AsUTF8(value));
       break;
     case SITU_ATTR_TENSOR:
       call->tensors[slot] = IS_TENSOR(value) ? situ_tensor_retain(TENSOR_OF(value))
                                              : convert_value(value, SITU_NO_TYPE);
       *out = situ_attr_tensor(attr->name, call->tensors[slot]);
       break;
-    case SITU_ATTR_INTS: return read_integers(call, slot, value, out);
-    default: break;
+    case SITU_ATTR_INTS:
+      return read_integers(call, slot, value, out);
+    default:
+      break;
   }
   return PyErr_Occurred() ? -1 : 0;
 }

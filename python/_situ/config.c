@@ -45,8 +45,7 @@ static void read_lists(PyObject *dict, situ_device_config *out, struct config_st
     long long bytes = 0;
     int gpu = 0;
     if (!PyArg_ParseTuple(PyList_GET_ITEM(pieces, i), "iL", &gpu, &bytes)) return;
-    store->virtual_devices[out->n_virtual_devices++] =
-        (situ_virtual_device){gpu, (uint64_t)bytes};
+    store->virtual_devices[out->n_virtual_devices++] = (situ_virtual_device){gpu, (uint64_t)bytes};
   }
 }
 

@@ -6,7 +6,7 @@
 
 struct hooks hooks;
 
-static _Thread_local PyObject *thread_graph;   /* owned; NULL: none entered */
+static _Thread_local PyObject *thread_graph; /* owned; NULL: none entered */
 static _Thread_local char thread_device[256];
 static PyObject *process_graph; /* the default graph of graph style; made by the package */
 static int is_eager = 1;

@@ -51,8 +51,8 @@ static void look(PyObject *value, int depth, struct found *found) {
 }
 
 static situ_type natural(enum kind kind) {
-  static const situ_type types[] = {SITU_FLOAT, SITU_BOOL,  SITU_INT32, SITU_INT64,
-                                    SITU_FLOAT, SITU_STRING};
+  static const situ_type types[] = {SITU_FLOAT, SITU_BOOL,  SITU_INT32,
+                                    SITU_INT64, SITU_FLOAT, SITU_STRING};
   return types[kind];
 }
 
@@ -87,15 +87,32 @@ static void store(PyObject *value, situ_type type, char **at) {
   const double real = is_real(type) ? PyFloat_AsDouble(value) : 0;
   const long long whole = is_real(type) ? 0 : PyLong_AsLongLong(value);
   switch (type) {
-    case SITU_FLOAT: *(float *)*at = (float)real; break;
-    case SITU_DOUBLE: *(double *)*at = real; break;
-    case SITU_HALF: PyFloat_Pack2(real, *at, 1); break;
-    case SITU_INT32: *(int32_t *)*at = (int32_t)whole; break;
-    case SITU_INT64: *(int64_t *)*at = whole; break;
-    case SITU_UINT8: *(uint8_t *)*at = (uint8_t)whole; break;
-    case SITU_INT8: *(int8_t *)*at = (int8_t)whole; break;
-    case SITU_BOOL: *(bool *)*at = value == Py_True; break;
-    default: break;
+    case SITU_FLOAT:
+      *(float *)*at = (float)real;
+      break;
+    case SITU_DOUBLE:
+      *(double *)*at = real;
+      break;
+    case SITU_HALF:
+      PyFloat_Pack2(real, *at, 1);
+      break;
+    case SITU_INT32:
+      *(int32_t *)*at = (int32_t)whole;
+      break;
+    case SITU_INT64:
+      *(int64_t *)*at = whole;
+      break;
+    case SITU_UINT8:
+      *(uint8_t *)*at = (uint8_t)whole;
+      break;
+    case SITU_INT8:
+      *(int8_t *)*at = (int8_t)whole;
+      break;
+    case SITU_BOOL:
+      *(bool *)*at = value == Py_True;
+      break;
+    default:
+      break;
   }
   *at += situ_type_size(type);
 }
@@ -141,8 +158,11 @@ static situ_tensor *through_numpy(PyObject *value, situ_type type) {
     Py_XDECREF(list);
   } else {
     const bool is_double = letter && *letter == 'f' && !is_array;
-    result = buffer_value(array, type ? type : is_double ? SITU_FLOAT : SITU_NO_TYPE, false,
-                          &unfit);
+    result = buffer_value(array,
+                          type        ? type
+                          : is_double ? SITU_FLOAT
+                                      : SITU_NO_TYPE,
+                          false, &unfit);
     if (unfit) PyErr_Format(PyExc_TypeError, "Cannot convert %R to a tensor.", value);
   }
   Py_XDECREF(word);
@@ -186,14 +206,12 @@ situ_tensor *convert_value(PyObject *value, situ_type type) {
   look(value, 0, &found);
   if (found.kind == KIND_OTHER) return through_numpy(value, type);
   if (found.ragged) {
-    PyErr_SetString(PyExc_ValueError,
-                    "Can't convert non-rectangular Python sequence to Tensor.");
+    PyErr_SetString(PyExc_ValueError, "Can't convert non-rectangular Python sequence to Tensor.");
     return NULL;
   }
   for (int i = 0; i < found.shape.rank; i++)
     if (found.shape.dim[i] < 0) found.shape.dim[i] = 0;
-  if (type != SITU_NO_TYPE && !fits(found.kind, type))
-    return (situ_tensor *)misfit(&found, type);
+  if (type != SITU_NO_TYPE && !fits(found.kind, type)) return (situ_tensor *)misfit(&found, type);
   return build(value, &found, type == SITU_NO_TYPE ? natural(found.kind) : type);
 }
 

@@ -13,8 +13,7 @@ static int check_graph(const struct call *call, int at, struct graph_object *gra
   if (first)
     PyErr_Format(PyExc_ValueError, "%S must be from the same graph as %S.", call->flat[at], first);
   else
-    PyErr_Format(PyExc_ValueError, "%S is not from the graph that is being built.",
-                 call->flat[at]);
+    PyErr_Format(PyExc_ValueError, "%S is not from the graph that is being built.", call->flat[at]);
   return -1;
 }
 
@@ -31,10 +30,9 @@ static PyObject *mismatch(const struct call *call, int p, int at, situ_type want
                  "Tensors in list passed to '%s' of '%s' Op have types that don't all match.",
                  row->inputs[p].name, row->name);
   else if (have_name && need_name && row->inputs[p].type_attr >= 0)
-    PyErr_Format(
-        PyExc_TypeError,
-        "Input '%s' of '%s' Op has type %U that does not match type %U of argument '%s'.",
-        row->inputs[p].name, row->name, have_name, need_name, row->inputs[other].name);
+    PyErr_Format(PyExc_TypeError,
+                 "Input '%s' of '%s' Op has type %U that does not match type %U of argument '%s'.",
+                 row->inputs[p].name, row->name, have_name, need_name, row->inputs[other].name);
   else if (have_name && need_name)
     PyErr_Format(PyExc_TypeError,
                  "Input '%s' of '%s' Op has type %U that does not match expected type of %U.",
@@ -113,9 +111,8 @@ static PyObject *add(struct call *call, struct graph_object *graph, PyObject *na
     inputs[p] = (situ_values){flat + at, call->counts[p]};
   PyObject *result = NULL;
   if (!graph_enter_device(graph, row->name, name, tuple)) {
-    const situ_value value =
-        situ_emit_lists(graph->graph, row->name, PyUnicode_AsUTF8(name), inputs, row->n_inputs,
-                        call->attrs, call->n_attrs);
+    const situ_value value = situ_emit_lists(graph->graph, row->name, PyUnicode_AsUTF8(name),
+                                             inputs, row->n_inputs, call->attrs, call->n_attrs);
     graph_leave_device(graph);
     if (value.node < 0) {
       graph_fail(graph);

@@ -7,9 +7,9 @@ PyObject *errors_raise(situ_status status, struct graph_object *graph) {
     PyErr_SetString(PyExc_RuntimeError, situ_status_message(status));
   } else {
     const char *node = situ_status_node(status);
-    PyObject *error = PyObject_CallFunction(
-        hooks.error, "iszO", (int)situ_status_code(status), situ_status_message(status), node,
-        graph ? (PyObject *)graph : Py_None);
+    PyObject *error = PyObject_CallFunction(hooks.error, "iszO", (int)situ_status_code(status),
+                                            situ_status_message(status), node,
+                                            graph ? (PyObject *)graph : Py_None);
     if (error) {
       PyErr_SetObject((PyObject *)Py_TYPE(error), error);
       Py_DECREF(error);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * graph.c: Graph: the native graph, its names and its operations. The package adds scopes and collections. */
+ * graph.c: Graph: the native graph, its names and its operations. The package adds scopes and
+ * collections. */
 #include <ctype.h>
 #include <string.h>
 
@@ -154,8 +155,7 @@ PyObject *graph_constant(struct graph_object *graph, situ_tensor *tensor, const 
 }
 
 static PyObject *check_type(PyObject *value, situ_type type) {
-  if (type == SITU_NO_TYPE || ((struct value_object *)value)->type == type)
-    return Py_NewRef(value);
+  if (type == SITU_NO_TYPE || ((struct value_object *)value)->type == type) return Py_NewRef(value);
   PyObject *dtype = types_dtype(type), *want = PyObject_GetAttrString(dtype, "name");
   PyObject *mine = PyObject_GetAttrString(value, "dtype");
   PyObject *have = mine ? PyObject_GetAttrString(mine, "name") : NULL;
@@ -209,8 +209,7 @@ static PyObject *constant(PyObject *self, PyObject *args) {
   situ_type type;
   if (!PyArg_ParseTuple(args, "OOs", &value, &dtype, &name)) return NULL;
   if (types_number(dtype, &type)) return NULL;
-  if (IS_TENSOR(value))
-    return graph_constant((struct graph_object *)self, TENSOR_OF(value), name);
+  if (IS_TENSOR(value)) return graph_constant((struct graph_object *)self, TENSOR_OF(value), name);
   return graph_tensor((struct graph_object *)self, value, type, name);
 }
 
@@ -282,11 +281,11 @@ static PyObject *save(PyObject *self, PyObject *as_json) {
   size_t length = 0;
   FILE *stream = open_memstream(&text, &length);
   if (!stream) return PyErr_NoMemory();
-  const situ_status status = situ_graph_save(((struct graph_object *)self)->graph,
-                                             PyObject_IsTrue(as_json), stream);
+  const situ_status status =
+      situ_graph_save(((struct graph_object *)self)->graph, PyObject_IsTrue(as_json), stream);
   fclose(stream);
-  PyObject *result = status ? errors_raise(status, NULL)
-                            : PyUnicode_FromStringAndSize(text, (Py_ssize_t)length);
+  PyObject *result =
+      status ? errors_raise(status, NULL) : PyUnicode_FromStringAndSize(text, (Py_ssize_t)length);
   free(text);
   return result;
 }

@@ -60,19 +60,16 @@ static PyMethodDef module_methods[] = {
     {"set_dtype", set_dtype, METH_VARARGS, "Hands over the object of an element type."},
     {NULL, NULL, 0, NULL}};
 
-static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT,
-                                        .m_name = "_situ",
-                                        .m_doc = "The engine of situ.",
-                                        .m_size = -1,
+static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, .m_name = "_situ",
+                                        .m_doc = "The engine of situ.", .m_size = -1,
                                         .m_methods = module_methods};
 
 static int add_types(PyObject *module) {
   const struct {
     const char *name;
     PyTypeObject *type;
-  } types[] = {{"Tensor", &base_type},       {"EagerTensor", &tensor_type},
-               {"GraphTensor", &value_type}, {"Graph", &graph_type},
-               {"Operation", &operation_type}, {"Session", &session_type},
+  } types[] = {{"Tensor", &base_type}, {"EagerTensor", &tensor_type},  {"GraphTensor", &value_type},
+               {"Graph", &graph_type}, {"Operation", &operation_type}, {"Session", &session_type},
                {"Op", &function_type}};
   for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
     if (PyType_Ready(types[i].type)) return -1;

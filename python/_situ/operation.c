@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * operation.c: Operation: a node of a graph. Each node has one such object, made when it is added or first asked for. */
+ * operation.c: Operation: a node of a graph. Each node has one such object, made when it is added
+ * or first asked for. */
 #include "situ_python.h"
 
 situ_value operation_native(const struct operation_object *operation) {

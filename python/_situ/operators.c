@@ -5,17 +5,17 @@
 #include "situ_python.h"
 
 /* Operators: the slot, the op of the catalogue, the name that nodes get. */
-#define OPERATORS(X)            \
-  X(add, "Add", "add")          \
-  X(subtract, "Sub", "sub")     \
-  X(multiply, "Mul", "mul")     \
-  X(floor_divide, "FloorDiv", "floordiv") \
-  X(modulo, "FloorMod", "mod")         \
-  X(less, "Less", "Less")       \
-  X(less_equal, "LessEqual", "LessEqual") \
-  X(greater, "Greater", "Greater")        \
+#define OPERATORS(X)                               \
+  X(add, "Add", "add")                             \
+  X(subtract, "Sub", "sub")                        \
+  X(multiply, "Mul", "mul")                        \
+  X(floor_divide, "FloorDiv", "floordiv")          \
+  X(modulo, "FloorMod", "mod")                     \
+  X(less, "Less", "Less")                          \
+  X(less_equal, "LessEqual", "LessEqual")          \
+  X(greater, "Greater", "Greater")                 \
   X(greater_equal, "GreaterEqual", "GreaterEqual") \
-  X(negative, "Neg", "Neg")     \
+  X(negative, "Neg", "Neg")                        \
   X(absolute, "Abs", "Abs")
 
 enum {
@@ -162,8 +162,8 @@ PyNumberMethods operators_number = {.nb_add = add,
                                     .nb_matrix_multiply = matrix_multiply};
 
 PyObject *operators_compare(PyObject *a, PyObject *b, int how) {
-  static const int which[] = {[Py_LT] = OP_less, [Py_LE] = OP_less_equal, [Py_GT] = OP_greater,
-                              [Py_GE] = OP_greater_equal};
+  static const int which[] = {
+      [Py_LT] = OP_less, [Py_LE] = OP_less_equal, [Py_GT] = OP_greater, [Py_GE] = OP_greater_equal};
   if (how == Py_EQ || how == Py_NE) {
     if (!context_graph() && IS_TENSOR(a)) return composite(how == Py_EQ ? "eq" : "ne", a, b);
     if (how == Py_EQ ? a == b : a != b) Py_RETURN_TRUE;

@@ -8,8 +8,7 @@ static PyObject **functions;
 
 static struct graph_object *graph_of(const struct call *call) {
   for (int i = 0; i < call->n_flat; i++)
-    if (IS_VALUE(call->flat[i]))
-      return ((struct value_object *)call->flat[i])->operation->graph;
+    if (IS_VALUE(call->flat[i])) return ((struct value_object *)call->flat[i])->operation->graph;
   return context_graph();
 }
 
@@ -91,8 +90,9 @@ static PyObject *get_signature(PyObject *self, void *closure) {
   PyObject *list = PyList_New(0);
   for (int i = 0; list && i < row->n_params; i++) {
     const struct row_attr *attr = i < row->n_inputs ? NULL : &row->attrs[row->param_attr[i]];
-    PyObject *key = attr ? attr->alias ? attr->alias : attr->key
-                         : row->input_alias[i] ? row->input_alias[i] : row->inputs[i].key;
+    PyObject *key = attr                  ? attr->alias ? attr->alias : attr->key
+                    : row->input_alias[i] ? row->input_alias[i]
+                                          : row->inputs[i].key;
     PyObject *pair = attr && attr->has_preset ? Py_BuildValue("(Os)", key, attr->preset)
                                               : Py_BuildValue("(OO)", key, Py_None);
     if (!pair || PyList_Append(list, pair)) Py_CLEAR(list);
@@ -111,8 +111,8 @@ static PyMemberDef members[] = {
     {"number", T_INT, offsetof(struct function_object, number), READONLY, NULL},
     {NULL, 0, 0, 0, NULL}};
 
-static PyMethodDef methods[] = {
-    {"rename", rename_params, METH_O, "Gives parameters other names."}, {NULL, NULL, 0, NULL}};
+static PyMethodDef methods[] = {{"rename", rename_params, METH_O, "Gives parameters other names."},
+                                {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef attributes[] = {
     {"parameters", get_signature, NULL, "Pairs of name and default (as written, or None).", NULL},
@@ -139,9 +139,9 @@ static PyObject *list_ops(PyObject *self, PyObject *none) {
     situ_op op;
     const situ_status status = situ_ops_get(i, &op);
     PyObject *function = status ? errors_raise(status, NULL) : ops_function(i);
-    PyObject *row = function ? Py_BuildValue("(Oszzz)", function, op.name, op.python, op.inputs,
-                                             op.outputs)
-                             : NULL;
+    PyObject *row =
+        function ? Py_BuildValue("(Oszzz)", function, op.name, op.python, op.inputs, op.outputs)
+                 : NULL;
     if (!row || PyList_Append(list, row)) Py_CLEAR(list);
     Py_XDECREF(row);
   }

@@ -7,9 +7,9 @@
 
 struct row_input {
   char name[32];
-  PyObject *key;   /* interned name */
-  situ_type type;  /* fixed, or SITU_NO_TYPE */
-  int type_attr;   /* -1: none */
+  PyObject *key;  /* interned name */
+  situ_type type; /* fixed, or SITU_NO_TYPE */
+  int type_attr;  /* -1: none */
   bool is_list;
 };
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * session.c: Session: runs a graph. Fetches of any structure, feeds without a copy, without the interpreter's lock. */
+ * session.c: Session: runs a graph. Fetches of any structure, feeds without a copy, without the
+ * interpreter's lock. */
 #include <string.h>
 
 #include "situ_python.h"
@@ -94,8 +95,7 @@ static int collect(struct session_object *self, PyObject *fetch, struct fetches 
 
 /* Names, variables and what else the graph knows. */
 static int collect_other(struct session_object *self, PyObject *fetch, struct fetches *out) {
-  PyObject *element =
-      PyObject_CallMethod((PyObject *)self->graph, "_fetched", "O", fetch);
+  PyObject *element = PyObject_CallMethod((PyObject *)self->graph, "_fetched", "O", fetch);
   const int failed = element ? collect(self, element, out) : -1;
   Py_XDECREF(element);
   return failed;
@@ -185,8 +185,7 @@ static situ_tensor *feed_tensor(struct session_object *self, PyObject *key, PyOb
 static int check_shape(PyObject *key, const situ_tensor *tensor) {
   const situ_shape want = ((struct value_object *)key)->shape, have = situ_tensor_shape(tensor);
   bool fits = want.rank < 0 || want.rank == have.rank;
-  for (int i = 0; fits && i < want.rank; i++)
-    fits = want.dim[i] < 0 || want.dim[i] == have.dim[i];
+  for (int i = 0; fits && i < want.rank; i++) fits = want.dim[i] < 0 || want.dim[i] == have.dim[i];
   if (fits) return 0;
   PyObject *shape = types_tuple(have), *name = PyObject_GetAttrString(key, "name");
   PyObject *wanted = types_tensor_shape(want);
@@ -204,9 +203,9 @@ static int read_feeds(struct session_object *self, PyObject *dict, situ_feed *fe
   PyObject *key, *value;
   Py_ssize_t at = 0;
   while (dict && dict != Py_None && PyDict_Next(dict, &at, &key, &value)) {
-    PyObject *element =
-        IS_VALUE(key) ? Py_NewRef(key)
-                      : PyObject_CallMethod((PyObject *)self->graph, "_fed", "O", key);
+    PyObject *element = IS_VALUE(key)
+                            ? Py_NewRef(key)
+                            : PyObject_CallMethod((PyObject *)self->graph, "_fed", "O", key);
     if (!element) return -1;
     situ_tensor *tensor = feed_tensor(self, element, value);
     if (tensor) {
@@ -260,9 +259,9 @@ static PyObject *run_collected(struct session_object *self, PyObject *fetch, PyO
     } else if (raw) {
       result = PyList_New(fetches->count);
       for (int i = 0; result && i < fetches->count; i++)
-        PyList_SET_ITEM(result, i,
-                        results[i] ? tensor_wrap(situ_tensor_retain(results[i]))
-                                   : Py_NewRef(Py_None));
+        PyList_SET_ITEM(
+            result, i,
+            results[i] ? tensor_wrap(situ_tensor_retain(results[i])) : Py_NewRef(Py_None));
     } else {
       result = rebuild(fetch, results, &at);
     }

@@ -88,7 +88,8 @@ extern PyTypeObject base_type, tensor_type, graph_type, operation_type, value_ty
 #define IS_VALUE(o) (Py_TYPE(o) == &value_type)
 #define TENSOR_OF(o) (((struct tensor_object *)(o))->tensor)
 
-/* errors.c: sets the Python exception of a status and frees it; returns NULL. `graph` may be NULL. */
+/* errors.c: sets the Python exception of a status and frees it; returns NULL. `graph` may be NULL.
+ */
 PyObject *errors_raise(situ_status status, struct graph_object *graph);
 
 /* Sets ValueError or TypeError for an error while a graph is built; frees the status. */
@@ -134,7 +135,8 @@ PyObject *array_of(situ_tensor *tensor);
 /* tensor.c: a new eager tensor; takes over the reference. */
 PyObject *tensor_wrap(situ_tensor *tensor);
 
-/* The tensor that an object stands for (a variable), or NULL: without an exception if it is none. */
+/* The tensor that an object stands for (a variable), or NULL: without an exception if it is none.
+ */
 PyObject *tensor_behind(PyObject *value);
 
 /* The eager tensor of any value: converted, put on the device of the scope. New reference. */

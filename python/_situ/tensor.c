@@ -78,8 +78,8 @@ static PyObject *place(situ_tensor *tensor) {
   Py_XDECREF(options);
   if (is_soft) return tensor_wrap(tensor);
   situ_tensor_release(tensor);
-  return PyErr_Format(PyExc_RuntimeError,
-                      "Error copying tensor to device: %s. %s unknown device.", device, device);
+  return PyErr_Format(PyExc_RuntimeError, "Error copying tensor to device: %s. %s unknown device.",
+                      device, device);
 }
 
 static PyObject *wrong_type(PyObject *tensor, situ_type type) {

@@ -111,11 +111,11 @@ PyObject *types_tensor_shape(situ_shape shape) {
 static PyObject *list_types(PyObject *self, PyObject *none) {
   (void)self, (void)none;
   PyObject *list = PyList_New(0);
-#define TYPE_ROW(name, number, bytes, word, numpy)                                        \
-  if (list) {                                                                             \
+#define TYPE_ROW(name, number, bytes, word, numpy)                                             \
+  if (list) {                                                                                  \
     PyObject *row = Py_BuildValue("(siiss)", #name, (int)(number), (int)(bytes), word, numpy); \
-    if (!row || PyList_Append(list, row)) Py_CLEAR(list);                                 \
-    Py_XDECREF(row);                                                                      \
+    if (!row || PyList_Append(list, row)) Py_CLEAR(list);                                      \
+    Py_XDECREF(row);                                                                           \
   }
   SITU_TYPES(TYPE_ROW)
 #undef TYPE_ROW

@@ -114,5 +114,5 @@ def fill(module, table, prefix):
 
 def build(module, which, prefix):
     """Fills a root module with the names of a style."""
-    rows = read_rows()
-    fill(module, {**rows, **BOTH, **which}, prefix)
+    table = {**read_rows(), **BOTH, **which}
+    fill(module, {k: v for k, v in table.items() if not k.startswith("compat.")}, prefix)

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * run.c: situ run: an unmodified TensorFlow program, in a Python where `import tensorflow` gets
+ * situ. */
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "command.h"
+
+static const struct option options[] = {
+    {"api", "STYLE", "v1: graphs and sessions; v2: eager; else told from the program"},
+    {"log-placement", NULL, "say where operations run"},
+    {"check", NULL, "list the names the program uses that situ lacks; do not run it"},
+    {0}};
+
+/* The .venv beside the folder of this program; false if there is none. */
+static bool find_venv(char *out, size_t size) {
+  char self[PATH_MAX];
+  const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+  if (length <= 0) return false;
+  self[length] = '\0';
+  for (int up = 0; up < 2; up++) {
+    char *slash = strrchr(self, '/');
+    if (slash) *slash = '\0';
+  }
+  const int n = snprintf(out, size, "%s/.venv/bin/python", self);
+  return n > 0 && (size_t)n < size && access(out, X_OK) == 0;
+}
+
+static const char *find_python(char *room, size_t size) {
+  const char *named = getenv("SITU_PYTHON");
+  if (named && *named) return named;
+  return find_venv(room, size) ? room : "python3";
+}
+
+static int run(const struct args *args) {
+  char room[PATH_MAX];
+  const char *python = find_python(room, sizeof room), *api = args_value(args, "api");
+  if (api && strcmp(api, "v1") && strcmp(api, "v2"))
+    return command_misuse(args, "--api is v1 or v2, not '%s'.", api);
+  if (args_value(args, "gpus")) setenv("SITU_SIM_GPUS", args_value(args, "gpus"), 1);
+  char **argv = calloc((size_t)args->n_words + 10, sizeof *argv);
+  if (!argv) return command_fail(args, situ_status_create(SITU_RESOURCE_EXHAUSTED, "no memory"));
+  int n = 0;
+  argv[n++] = (char *)python;
+  argv[n++] = (char *)"-m";
+  argv[n++] = (char *)"situ.run";
+  if (api) argv[n++] = (char *)(strcmp(api, "v1") ? "--api=v2" : "--api=v1");
+  if (args_has(args, "log-placement")) argv[n++] = (char *)"--log-placement";
+  if (args_has(args, "check")) argv[n++] = (char *)"--check";
+  argv[n++] = (char *)"--";
+  for (int i = 0; i < args->n_words; i++) argv[n++] = (char *)args->words[i];
+  fflush(NULL);
+  execvp(python, argv);
+  const int code = errno;
+  free(argv);
+  return command_fail(
+      args, situ_status_create(SITU_NOT_FOUND, "cannot start %s: %s", python, strerror(code)));
+}
+
+const struct command run_command = {
+    .name = "run",
+    .words = "SCRIPT",
+    .least = 1,
+    .most = INT_MAX,
+    .help = "run an unmodified TensorFlow program",
+    .more =
+        "What follows the script is the script's own. Also: situ run -m MODULE.\n"
+        "Python: $SITU_PYTHON, else the .venv beside the build, else python3.\n",
+    .options = options,
+    .run = run,
+    .passes_on = true};

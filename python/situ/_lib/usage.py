@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""usage.py: which names of tf a program uses, told from its text: its style, and what situ lacks."""
+import ast
+import os
+
+GRAPH_NAMES = {"Session", "InteractiveSession", "placeholder", "ConfigProto", "GPUOptions", "app",
+               "get_variable", "global_variables_initializer", "contrib", "layers",
+               "MonitoredTrainingSession"}
+
+
+def parse(source, path):
+    try:
+        return ast.parse(source, path)
+    except (SyntaxError, ValueError):
+        return ast.Module([], [])  # running it will say what is wrong
+
+
+def local_modules(tree, path, seen):
+    """Paths of modules beside the script that it imports."""
+    folder = os.path.dirname(os.path.abspath(path))
+    for node in ast.walk(tree):
+        names = []
+        if isinstance(node, ast.Import):
+            names = [a.name for a in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            names = [base] + [f"{base}.{a.name}".lstrip(".") for a in node.names]
+        for name in filter(None, names):
+            stem = os.path.join(folder, *name.split("."))
+            for file in (stem + ".py", os.path.join(stem, "__init__.py")):
+                if os.path.isfile(file) and file not in seen:
+                    yield file
+
+
+def aliases(tree):
+    """name in the program -> dotted name below tensorflow."""
+    found = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for a in node.names:
+                if a.name.split(".")[0] == "tensorflow":
+                    below = a.name.partition(".")[2]
+                    found[a.asname or "tensorflow"] = below if a.asname else ""
+        elif isinstance(node, ast.ImportFrom) and not node.level and \
+                (node.module or "").split(".")[0] == "tensorflow":
+            below = node.module.partition(".")[2]
+            for a in node.names:
+                found[a.asname or a.name] = f"{below}.{a.name}".lstrip(".")
+    return found
+
+
+def dotted(node):
+    parts = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    return (node.id, parts[::-1]) if isinstance(node, ast.Name) else (None, [])
+
+
+def used(tree):
+    """(dotted name below tensorflow, line) of every use."""
+    known = aliases(tree)
+    inner = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and node not in inner:
+            at = node.value
+            while isinstance(at, ast.Attribute):
+                inner.add(at)
+                at = at.value
+            name, parts = dotted(node)
+            if name in known:
+                yield ".".join(filter(None, [known[name], *parts])), node.lineno
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "tensorflow":
+            for a in node.names:
+                yield known[a.asname or a.name], node.lineno
+
+
+def all_uses(path, source):
+    """(path, name, line) over the script and the local modules it imports."""
+    waiting, seen = [(path, source)], {os.path.abspath(path)}
+    while waiting:
+        path, source = waiting.pop()
+        tree = parse(source, path)
+        for name, line in used(tree):
+            yield path, name, line
+        for file in local_modules(tree, path, seen):
+            seen.add(file)
+            with open(file, "rb") as f:
+                waiting.append((file, f.read()))
+
+
+def style_of(path, source):
+    """'v1' if the program uses a name of graph style, else 'v2'."""
+    for _, name, _ in all_uses(path, source):
+        parts = name.split(".")
+        if parts[:2] == ["compat", "v1"]:
+            parts = parts[2:]
+            if parts[:1] in (["disable_v2_behavior"], ["disable_eager_execution"]):
+                return "v1"
+            continue
+        if parts[0] in GRAPH_NAMES:
+            return "v1"
+    return "v2"
+
+
+def lacking(root, name):
+    """The shortest part of a dotted name that situ does not have, or None."""
+    at, parts = root, name.split(".")
+    for i, part in enumerate(parts):
+        if part == "compat":
+            return None
+        if isinstance(at, type) or not hasattr(at, "__dict__") or not \
+                type(at).__name__ in ("module", "Names"):
+            return None  # an attribute of a class or a value
+        if part not in at.__dict__:
+            return ".".join(parts[:i + 1])
+        at = at.__dict__[part]
+    return None
+
+
+def report(path, source, api):
+    """Lists what situ lacks; returns the exit code."""
+    import difflib
+    import importlib
+    root = importlib.import_module("situ.compat.v1" if api == "v1" else "situ")
+    missing = {}
+    for file, name, line in all_uses(path, source):
+        lacks = lacking(root, name)
+        if lacks:
+            missing.setdefault(lacks, []).append(f"{os.path.relpath(file)}:{line}")
+    from situ._lib import api as names
+    everything = [*names.BOTH, *(names.V1 if api == "v1" else names.V2), *names.read_rows()]
+    for name in sorted(missing):
+        near = difflib.get_close_matches(name, everything, 1)
+        print(f"tf.{name}  {', '.join(missing[name])}" + (f"  nearest: tf.{near[0]}" if near else ""))
+    print(f"{len(missing)} names are missing ({'graph' if api == 'v1' else 'eager'} style)")
+    return 1 if missing else 0

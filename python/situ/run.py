@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""run.py: `situ run`: a script or module as the main program, with situ for tensorflow.
+
+    python -m situ.run [--api=v1|v2] [--log-placement] [--check] -- SCRIPT [WORD]... | -m MODULE [WORD]...
+"""
+import os
+import sys
+import traceback
+
+from situ._lib import importer, style, usage
+
+_OWN = os.path.dirname(os.path.abspath(__file__))
+
+
+def parse(words):
+    """(options, the program's own words)"""
+    cut = words.index("--")
+    options = {w.lstrip("-").partition("=")[0]: w.partition("=")[2] or True for w in words[:cut]}
+    return options, words[cut + 1:]
+
+
+def find(program):
+    """(path, name of the module or None, its arguments)"""
+    if program[0] != "-m":
+        return program[0], None, program[1:]
+    if len(program) < 2:
+        fail("-m needs the name of a module")
+    import importlib.util
+    name = program[1]
+    sys.path.insert(0, os.getcwd())
+    try:
+        spec = importlib.util.find_spec(name)
+        if spec is not None and spec.submodule_search_locations is not None:
+            name += ".__main__"
+            spec = importlib.util.find_spec(name)
+    except ImportError as e:
+        fail(str(e))
+    if spec is None or not spec.origin:
+        fail(f"there is no module {program[1]}")
+    return spec.origin, name, program[2:]
+
+
+def fail(text):
+    print(f"situ run: {text}", file=sys.stderr)
+    sys.exit(1)
+
+
+def read(path):
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except OSError as e:
+        fail(f"cannot read {path}: {e.strerror}")
+
+
+def show(error):
+    """The traceback, without the lines of situ and of this file."""
+    def mine(frame):
+        return frame.filename.startswith(_OWN) or frame.filename.startswith("<frozen ")
+    shown = traceback.TracebackException.from_exception(error)
+    seen = shown
+    while seen is not None:
+        seen.stack = traceback.StackSummary.from_list([f for f in seen.stack if not mine(f)])
+        seen = seen.__cause__ or (None if seen.__suppress_context__ else seen.__context__)
+    print("".join(shown.format()), end="", file=sys.stderr)
+
+
+def execute(path, name, source):
+    """Runs the program as __main__; returns the exit code."""
+    import types
+    main = types.ModuleType("__main__")
+    main.__file__, main.__builtins__ = path, __builtins__
+    if name:
+        main.__package__ = name.rpartition(".")[0]
+    else:
+        sys.path.insert(0, os.path.dirname(os.path.abspath(path)))
+    sys.modules["__main__"] = main
+    try:
+        exec(compile(source, path, "exec"), main.__dict__)
+    except SystemExit:
+        raise
+    except BaseException as error:
+        sys.stdout.flush()
+        show(error)
+        return 130 if isinstance(error, KeyboardInterrupt) else 1
+    return 0
+
+
+def main():
+    options, program = parse(sys.argv[1:])
+    path, name, words = find(program)
+    source = read(path)
+    api = options.get("api") or usage.style_of(path, source)
+    if "check" in options:
+        sys.exit(usage.report(path, source, api))
+    if sys.path and sys.path[0] == "" or os.path.abspath(sys.path[0]) == os.getcwd():
+        if not name:
+            del sys.path[0]  # python -m put it there, a script would not have it
+    sys.argv = [path, *words]
+    style.set_root("tensorflow")
+    root = importer.install(api)
+    if "log-placement" in options:
+        importer.log_placement(root)
+    code = execute(path, name, source)
+    sys.stdout.flush()
+    if code:
+        sys.exit(code)
+
+
+if __name__ == "__main__":
+    main()
