@@ -76,10 +76,10 @@ MICRO(4, 2)
 MICRO(5, 2)
 MICRO(6, 2)
 
-    /* By [packed][two vectors][rows - 1]. */
-    static void (*const NAMED(micros)[2][2][ROWS])(const struct tile *) = {
-        {MICRO_NAMES(direct, 1), MICRO_NAMES(direct, 2)},
-        {MICRO_NAMES(packed, 1), MICRO_NAMES(packed, 2)}};
+/* By [packed][two vectors][rows - 1]. */
+static void (*const NAMED(micros)[2][2][ROWS])(const struct tile *) = {
+    {MICRO_NAMES(direct, 1), MICRO_NAMES(direct, 2)},
+    {MICRO_NAMES(packed, 1), MICRO_NAMES(packed, 2)}};
 
 /* A tile at the right border of the result is made aside: `cols` of its columns are real. */
 ISA static void NAMED(border)(bool packed, int rows, int cols, const struct tile *t) {

@@ -57,12 +57,13 @@ static inline __attribute__((always_inline)) float math_exp(float x) {
   return x != x ? x : scaled;
 }
 
-/* exp(x) for x <= 0, where nothing overflows; below -87 it is exp(-87), which is 0 in a sum. */
+/* exp(x) for x <= 0, where nothing overflows; below -87 it is 0. */
 static inline __attribute__((always_inline)) float math_exp_below(float x) {
   float n;
   int32_t whole;
   const float r = math_reduce(x < -87.0f ? -87.0f : x, &n, &whole);
-  return (math_exp_series(r) * (r * r) + r + 1.0f) * math_power_of_two(whole);
+  const float y = (math_exp_series(r) * (r * r) + r + 1.0f) * math_power_of_two(whole);
+  return x < -87.0f ? 0.0f : y;
 }
 
 static inline __attribute__((always_inline)) float math_expm1(float x) {

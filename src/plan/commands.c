@@ -238,9 +238,8 @@ static situ_status add_calls(struct builder *builder, const struct node *node, i
   TRY(make_output_slots(builder, node, device, recording, slots));
   TRY(add_scratch(builder, node, device, recording, slots));
   int32_t last = -1;
-  TRY(recording->recorder.n_launches
-          ? add_launches(builder, node, device, recording, slots, &last)
-          : add_point(builder, node, &last));
+  TRY(recording->recorder.n_launches ? add_launches(builder, node, device, recording, slots, &last)
+                                     : add_point(builder, node, &last));
   builder->node_command[node->id] = last;
   for (int32_t i = 0; i < node->n_outputs; i++) {
     struct value *value = builder_value(builder, (struct edge){node->id, i});

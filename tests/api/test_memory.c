@@ -161,8 +161,8 @@ static void an_injected_failure_is_reported(void **state) {
   situ_session *session = NULL;
   situ_tensor *fed = floats(SITU_SCALAR, &(float){1}), *result = NULL;
   OK(situ_session_create(graph, &(situ_config){.devices.memory.growth = true}, &session));
-  FAILS(situ_session_run(session, &(situ_feed){x, fed}, 1, &y, 1, &result),
-        SITU_RESOURCE_EXHAUSTED, "fail_alloc=1 was injected");
+  FAILS(situ_session_run(session, &(situ_feed){x, fed}, 1, &y, 1, &result), SITU_RESOURCE_EXHAUSTED,
+        "fail_alloc=1 was injected");
   OK(situ_session_run(session, &(situ_feed){x, fed}, 1, &y, 1, &result));
   expect_floats(result, &(float){-1}, 1);
   situ_tensor_release(result);

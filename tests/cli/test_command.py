@@ -39,7 +39,8 @@ class Usage(unittest.TestCase):
     def test_help_names_every_command_and_option(self):
         done = run("--help")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
-        for word in ("devices", "ops", "explain", "plan", "run", "--gpus", "--version", "Exit codes"):
+        for word in ("devices", "ops", "explain", "plan", "run", "--gpus", "--version",
+                     "Exit codes"):
             self.assertIn(word, done.stdout)
         for word in ("selftest",):
             self.assertNotIn(f"\n  {word} ", done.stdout)

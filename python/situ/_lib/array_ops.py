@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""array_ops.py: constants, shapes, slices, joining: what is more than one op, or has Python's form."""
+"""array_ops.py: constants, shapes, slices, joining: more than one op, or in Python's form."""
 import builtins
 
 import _situ

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""usage.py: which names of tf a program uses, told from its text: its style, and what situ lacks."""
+"""usage.py: which names of tf a program uses, from its text: its style, and what situ lacks."""
 import ast
 import os
 
@@ -133,6 +133,7 @@ def report(path, source, api):
     everything = [*names.BOTH, *(names.V1 if api == "v1" else names.V2), *names.read_rows()]
     for name in sorted(missing):
         near = difflib.get_close_matches(name, everything, 1)
-        print(f"tf.{name}  {', '.join(missing[name])}" + (f"  nearest: tf.{near[0]}" if near else ""))
+        hint = f"  nearest: tf.{near[0]}" if near else ""
+        print(f"tf.{name}  {', '.join(missing[name])}{hint}")
     print(f"{len(missing)} names are missing ({'graph' if api == 'v1' else 'eager'} style)")
     return 1 if missing else 0
