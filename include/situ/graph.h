@@ -78,8 +78,8 @@ SITU_API void situ_graph_release(situ_graph *graph);
 /* A copy of the first error, or NULL. */
 SITU_API situ_status situ_graph_status(const situ_graph *graph) SITU_MUST_USE;
 
-/* Takes the first error out of the graph, which goes on without the node that failed; NULL if there
- * is none. */
+/* Takes the first error out of the graph, which goes on without the node that failed; NULL if
+ * there is none. */
 SITU_API situ_status situ_graph_take_error(situ_graph *graph) SITU_MUST_USE;
 
 /* Nodes added between push and pop ask for this device. Scopes nest: what the inner one leaves open

@@ -46,8 +46,8 @@ SITU_API void situ_session_release(situ_session *session);
 SITU_API situ_status situ_session_close(situ_session *session) SITU_MUST_USE;
 
 /* Computes values. `results` has n_fetches elements; each gets a tensor in host memory that the
- * caller releases. On failure all of them are NULL. A fetch of a node without outputs runs the node
- * and gives NULL. */
+ * caller releases. On failure all of them are NULL. A fetch of a node without outputs, or
+ * of output SITU_ANY of any node, runs the node and gives NULL. */
 SITU_API situ_status situ_session_run(situ_session *session, const situ_feed *feeds, int n_feeds,
                                       const situ_value *fetches, int n_fetches,
                                       situ_tensor **results) SITU_MUST_USE;

@@ -61,10 +61,10 @@ static PyObject *raise(const struct call *call, situ_status status) {
 }
 
 static PyObject *results(const struct row *row, situ_tensor **outputs, int count) {
-  if (row->n_outputs == 1 && !row->list_output) return tensor_wrap(outputs[0]);
+  if (row->n_outputs == 1 && !row->list_output) return tensor_wrap_here(outputs[0]);
   if (count == 0 && !row->list_output) Py_RETURN_NONE;
   PyObject *list = PyList_New(count);
-  for (int i = 0; list && i < count; i++) PyList_SET_ITEM(list, i, tensor_wrap(outputs[i]));
+  for (int i = 0; list && i < count; i++) PyList_SET_ITEM(list, i, tensor_wrap_here(outputs[i]));
   return list;
 }
 

@@ -166,7 +166,19 @@ static PyObject *constant(PyObject *self, PyObject *args) {
   return graph_tensor(graph, value, type, text);
 }
 
+/* host(value, dtype): an eager tensor in host memory; starts nothing. */
+static PyObject *host(PyObject *self, PyObject *args) {
+  (void)self;
+  PyObject *value, *dtype = Py_None;
+  situ_type type;
+  if (!PyArg_ParseTuple(args, "O|O", &value, &dtype) || types_number(dtype, &type)) return NULL;
+  if (IS_TENSOR(value)) return Py_NewRef(value);
+  situ_tensor *tensor = convert_value(value, type);
+  return tensor ? tensor_wrap(tensor) : NULL;
+}
+
 PyMethodDef ops_methods[] = {
+    {"host", host, METH_VARARGS, "A tensor in host memory of anything but a tensor."},
     {"ops", list_ops, METH_NOARGS, "Every op: function, name, names under tf, inputs, outputs."},
     {"constant", constant, METH_VARARGS, "A constant of anything."},
     {NULL, NULL, 0, NULL}};

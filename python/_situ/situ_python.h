@@ -51,6 +51,7 @@ struct tensor_object {
   PyObject_HEAD situ_tensor *tensor;
   PyObject *shape; /* TensorShape, once it was asked for */
   PyObject *weak;
+  int cpu; /* of a tensor in host memory: which CPU device made it */
 };
 
 struct graph_object {
@@ -134,6 +135,9 @@ PyObject *array_of(situ_tensor *tensor);
 
 /* tensor.c: a new eager tensor; takes over the reference. */
 PyObject *tensor_wrap(situ_tensor *tensor);
+
+/* The same, of a tensor that was made on the device of the scope. */
+PyObject *tensor_wrap_here(situ_tensor *tensor);
 
 /* The tensor that an object stands for (a variable), or NULL: without an exception if it is none.
  */

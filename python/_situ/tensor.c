@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * tensor.c: Tensor, the base of all tensors, and EagerTensor, which has a value. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "situ_python.h"
@@ -23,7 +24,21 @@ PyObject *tensor_wrap(situ_tensor *tensor) {
   self->tensor = tensor;
   self->shape = NULL;
   self->weak = NULL;
+  self->cpu = 0;
   return (PyObject *)self;
+}
+
+/* All CPU devices share the host's memory: which one a tensor belongs to is ours to remember. */
+PyObject *tensor_wrap_here(situ_tensor *tensor) {
+  const char *cpu = strstr(context_device(), "/device:CPU:");
+  PyObject *self = tensor_wrap(tensor);
+  if (self && cpu && situ_tensor_data(tensor)) {
+    int number = 0;
+    const situ_status status = situ_devices_find(context_device(), &number);
+    situ_status_release(status);
+    if (!status) ((struct tensor_object *)self)->cpu = atoi(cpu + strlen("/device:CPU:"));
+  }
+  return self;
 }
 
 static void dealloc(PyObject *object) {
@@ -64,7 +79,7 @@ static PyObject *place(situ_tensor *tensor) {
   const situ_status status = situ_eager_copy(eager, tensor, device, &moved);
   if (!status) {
     situ_tensor_release(tensor);
-    return tensor_wrap(moved);
+    return tensor_wrap_here(moved);
   }
   if (situ_status_code(status) != SITU_NOT_FOUND &&
       situ_status_code(status) != SITU_INVALID_ARGUMENT) {
@@ -154,7 +169,14 @@ static PyObject *get_dtype(PyObject *self, void *closure) {
 
 static PyObject *get_device(PyObject *self, void *closure) {
   (void)closure;
-  return PyUnicode_FromString(situ_tensor_device(TENSOR_OF(self)));
+  const int cpu = ((struct tensor_object *)self)->cpu;
+  const char *name = situ_tensor_device(TENSOR_OF(self));
+  const char *colon = strrchr(name, ':');
+  if (!cpu || !colon) return PyUnicode_FromString(name);
+  PyObject *prefix = PyUnicode_FromStringAndSize(name, colon - name);
+  PyObject *whole = prefix ? PyUnicode_FromFormat("%U:%d", prefix, cpu) : NULL;
+  Py_XDECREF(prefix);
+  return whole;
 }
 
 static PyObject *get_ndim(PyObject *self, void *closure) {

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """run.py: `situ run`: a script or module as the main program, with situ for tensorflow.
 
-    python -m situ.run [--api=v1|v2] [--log-placement] [--check] --
-        SCRIPT [WORD]... | -m MODULE [WORD]...
+    python -m situ.run [--api=v1|v2] [--log-placement] [--check] -- SCRIPT|-m MODULE [WORD]...
 """
 import os
 import sys

@@ -137,7 +137,7 @@ situ_status session_check_value(const struct situ_session *session, situ_value v
   if (value.node < 0 || value.node >= session->graph->n_nodes)
     return INVALID("%s %d is no value of the graph: it has no node %d.", what, index, value.node);
   const struct node *node = session->graph->nodes[value.node];
-  const bool runs_only = value.output <= 0 && !node->n_outputs;
+  const bool runs_only = value.output == SITU_ANY || (!value.output && !node->n_outputs);
   if (!runs_only && (value.output < 0 || value.output >= node->n_outputs))
     return INVALID("%s %d: node '%s' (%s) has no output %d.", what, index, node->name,
                    node->schema->op->name, value.output);
@@ -148,7 +148,7 @@ situ_status session_check_feed(const struct situ_session *session, const situ_fe
                                bool may_lack) {
   TRY(session_check_value(session, feed->value, "Feed", index));
   const struct node *node = session->graph->nodes[feed->value.node];
-  if (!node->n_outputs)
+  if (!node->n_outputs || feed->value.output < 0)
     return INVALID("Feed %d: node '%s' has no output to feed.", index, node->name);
   const struct output *output = &node->outputs[feed->value.output];
   char want[256], have[256];

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""array_ops.py: constants, shapes, slices, joining: more than one op, or in Python's form."""
+"""array_ops.py: constants, shapes, joining: what is more than one op, or has Python's form."""
 import builtins
 
 import _situ
@@ -31,7 +31,7 @@ def convert_to_tensor(value, dtype=None, name=None, preferred_dtype=None, dtype_
 def _shaped(value, dtype, shape):
     import numpy
     shape = shapes.as_shape(shape).as_list()
-    array = numpy.asarray(_situ.EagerTensor and _plain(value, dtype))
+    array = numpy.asarray(_situ.host(value, dtype).numpy())
     count = 1
     for size in shape:
         count *= size
@@ -49,22 +49,6 @@ def _shaped(value, dtype, shape):
                          f"{array.size}")
     flat = numpy.concatenate([array.ravel(), numpy.full(count - array.size, array.ravel()[-1])])
     return flat.astype(array.dtype).reshape(shape)
-
-
-def _plain(value, dtype):
-    """The array of a value with the type that a tensor of it would have."""
-    before = _situ.swap_graph(None)
-    device = _situ.swap_device("")
-    eager = _situ.executing_eagerly()
-    try:
-        if not eager:
-            _situ.set_eager(True)
-        return _situ.constant(value, dtype, "Const").numpy()
-    finally:
-        if not eager:
-            _situ.set_eager(False)
-        _situ.swap_device(device)
-        _situ.swap_graph(before)
 
 
 @export("constant")

@@ -7,7 +7,7 @@ _NATIVE = re.compile(r"(?:/(?:job:[A-Za-z]\w*|replica:\d+|task:\d+|(?:cpu|gpu|CP
 
 
 class DeviceSpec:
-    """A device, or a part of its name: job, replica, task, type and index, each optional."""
+    """A device, or a part of its name: job, replica, task, type and index, all of them optional."""
 
     def __init__(self, job=None, replica=None, task=None, device_type=None, device_index=None):
         self.job, self.replica, self.task = job, replica, task

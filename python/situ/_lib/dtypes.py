@@ -17,7 +17,7 @@ class DType:
     def as_numpy_dtype(self):
         import numpy
         if self.name in ("string", "resource", "variant"):
-            return numpy.object_
+            return object
         return getattr(numpy, {"bool": "bool_"}.get(self.base_dtype.name, self.base_dtype.name))
 
     @property

@@ -172,8 +172,7 @@ class Function:
             args = list(args) + [words[n] for n in names[len(args):] if n in words]
             if len(args) != len(self.input_signature):
                 raise ValueError(f"{self._name} takes {len(self.input_signature)} arguments, as "
-                                 "its "
-                                 f"input_signature says; {len(args)} were given.")
+                                 f"its input_signature says; {len(args)} were given.")
             return tuple(self._fit(a, s) for a, s in zip(args, self.input_signature)), {}
         turn = lambda v: convert_to_tensor(v) if hasattr(v, "__array_interface__") else v
         return _map(tuple(args), turn), _map(words, turn)

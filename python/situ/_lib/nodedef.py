@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""nodedef.py: nodes as text (NodeDef, GraphDef) and attributes, from what the engine writes."""
+"""nodedef.py: nodes as text (NodeDef, GraphDef) and their attributes, as the engine writes them."""
 import json
 
 import _situ

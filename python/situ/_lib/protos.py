@@ -96,8 +96,9 @@ class Message:
 
     @staticmethod
     def _part(name, value, depth):
-        pad = "  " * depth
-        yield f"{pad}{name} {{\n" + "".join(value._lines(depth + 1)) + f"{pad}}}\n"
+        pad, inside = "  " * depth, "".join(value._lines(depth + 1))
+        if inside:
+            yield f"{pad}{name} {{\n{inside}{pad}}}\n"
 
     @staticmethod
     def _word(value):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""style.py: graph style (TensorFlow 1) or eager style (2): what the process began with."""
+"""style.py: graph style (TensorFlow 1) or eager style (TensorFlow 2) of the process."""
 import _situ
 
 VERSIONS = {"v1": "1.15.5", "v2": "2.15.0"}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""usage.py: which names of tf a program uses, from its text: its style, and what situ lacks."""
+"""usage.py: the names of tf a program uses, told from its text: its style, what situ lacks."""
 import ast
 import os
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""__init__.py: situ.compat: v1 is graph style; as an attribute of eager programs it is inert."""
+"""__init__.py: situ.compat: v1 is graph style; only importing it makes graphs the default."""
 import sys as _sys
 
 import situ as _situ_package

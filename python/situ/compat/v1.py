@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""v1.py: situ in graph style: `import situ.compat.v1 as tf`. It makes graphs the default."""
+"""v1.py: situ in graph style: `import situ.compat.v1 as tf`; graphs become the default."""
 import sys as _sys
 
 from situ._lib import api as _api
