@@ -107,7 +107,7 @@ static situ_status REDUCE_PLAIN(REDUCER, T_NAME)(const union arg *args, int64_t 
     width = width < REDUCE_STRIP ? width : REDUCE_STRIP;
     REDUCE_NAME(unit)(x + (outer * length + first) * inner, rows, inner, column, width, result);
     for (i64 w = 0; w < width; w++)
-      y[at + w] = divisor < 0 ? result[w] : REDUCE_SHARE(result[w], divisor);
+      y[at + w] = (A)(divisor < 0 ? result[w] : REDUCE_SHARE(result[w], divisor));
     column += width;
     if (column == inner) column = 0, part++;
     if (part == pieces) part = 0, outer++;
