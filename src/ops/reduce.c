@@ -25,7 +25,7 @@ KERNEL_TABLE(argmin_i32, NUMBER);
 KERNEL_TABLE(argmin_i64, NUMBER);
 
 enum {
-  RUN = 8192,      /* elements of a piece where rows are short, */
+  RUN = 32768,     /* elements of a piece where rows are short, */
   SHORT_ROW = 256, /* that is up to here, */
   TALL = 128,      /* and rows of a piece where they are long */
   UNIT = 32768,    /* elements to reduce that are worth a thread */

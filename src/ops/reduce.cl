@@ -1,9 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  * reduce.cl: reductions, and the place of the largest and smallest element. */
 
-#define REDUCE_FOLD 64    /* sums that run side by side over a row */
-#define REDUCE_PERIOD 256 /* rows up to this width are treated several at a time */
+#define REDUCE_SHORT 8192 /* rows below are reduced for themselves */
+#define REDUCE_PERIOD 256 /* rows up to this width are taken together */
 #define REDUCE_STRIP 4096 /* columns at a time */
+#define REDUCE_SMALL_half 1
+#define REDUCE_SMALL_int8 1
+#define REDUCE_SMALL_uint8 1
+#define REDUCE_SMALL_truth 1
+
+/* The vector a where a mask is set, else b. */
+#define REDUCE_CHOOSE(mask, a, b) \
+  ((__typeof__(a))(((__typeof__(mask))(a) & (mask)) | ((__typeof__(mask))(b) & ~(mask))))
 
 /* A part of a sum: of nothing it is 0 / 0, which integers do not have. */
 #if T_IS_REAL
@@ -18,7 +26,10 @@
 #define A C
 #define IDENTITY ((A)0)
 #define TWO(a, b) ((a) + (b))
-#define LOAD(v) ((A)(v))
+#define VECTOR_TWO TWO
+#define LOAD(v) (v)
+#define WIDTH 32
+#define VERSIONS CLONES
 #include "ops/reduction.cl"
 
 #if T_IS_REAL
@@ -26,7 +37,10 @@
 #define A C
 #define IDENTITY ((A)0)
 #define TWO(a, b) ((a) + (b))
-#define LOAD(v) ((A)(v) * (A)(v))
+#define VECTOR_TWO TWO
+#define LOAD(v) ((v) * (v))
+#define WIDTH 32
+#define VERSIONS CLONES
 #include "ops/reduction.cl"
 #endif
 
@@ -34,7 +48,10 @@
 #define A C
 #define IDENTITY ((A)1)
 #define TWO(a, b) ((a) * (b))
-#define LOAD(v) ((A)(v))
+#define VECTOR_TWO TWO
+#define LOAD(v) (v)
+#define WIDTH 16
+#define VERSIONS
 #include "ops/reduction.cl"
 
 #if T_IS_REAL
@@ -52,15 +69,21 @@
 #define REDUCER max
 #define A T
 #define IDENTITY LOWEST
-#define TWO(a, b) ((a) > (b) || (a) != (a) ? (a) : (b))
-#define LOAD(v) ((A)(v))
+#define TWO(a, b) ((a) != (a) ? (a) : (a) > (b) ? (a) : (b))
+#define VECTOR_TWO(a, b) REDUCE_CHOOSE(((a) > (b)) | ((a) != (a)), a, b)
+#define LOAD(v) (v)
+#define WIDTH 16
+#define VERSIONS
 #include "ops/reduction.cl"
 
 #define REDUCER min
 #define A T
 #define IDENTITY HIGHEST
-#define TWO(a, b) ((a) < (b) || (a) != (a) ? (a) : (b))
-#define LOAD(v) ((A)(v))
+#define TWO(a, b) ((a) != (a) ? (a) : (a) < (b) ? (a) : (b))
+#define VECTOR_TWO(a, b) REDUCE_CHOOSE(((a) < (b)) | ((a) != (a)), a, b)
+#define LOAD(v) (v)
+#define WIDTH 16
+#define VERSIONS
 #include "ops/reduction.cl"
 
 /* The result of a wider type, in the element type. */
@@ -100,18 +123,29 @@ PLACE(argmin_i64, i64, <)
 #define A T
 #define IDENTITY ((A)1)
 #define TWO(a, b) ((A)((a) & (b)))
-#define LOAD(v) ((A)(v))
+#define VECTOR_TWO(a, b) ((a) & (b))
+#define LOAD(v) (v)
+#define WIDTH 16
+#define VERSIONS
 #include "ops/reduction.cl"
 
 #define REDUCER any
 #define A T
 #define IDENTITY ((A)0)
 #define TWO(a, b) ((A)((a) | (b)))
-#define LOAD(v) ((A)(v))
+#define VECTOR_TWO(a, b) ((a) | (b))
+#define LOAD(v) (v)
+#define WIDTH 16
+#define VERSIONS
 #include "ops/reduction.cl"
 #endif
 
+#undef REDUCE_CHOOSE
 #undef REDUCE_SHARE
-#undef REDUCE_FOLD
+#undef REDUCE_SHORT
 #undef REDUCE_PERIOD
 #undef REDUCE_STRIP
+#undef REDUCE_SMALL_half
+#undef REDUCE_SMALL_int8
+#undef REDUCE_SMALL_uint8
+#undef REDUCE_SMALL_truth

@@ -38,7 +38,7 @@ typedef T VECTOR __attribute__((vector_size(16), aligned(sizeof(T)), may_alias))
 #endif
 
 /* Reads a square of LANES x LANES elements by rows and writes it by columns. */
-INLINE void JOIN(turn_square, T_NAME)(const T *x, i64 x_pitch, T *y, i64 y_pitch, bool stream) {
+INLINE void JOIN(turn_square, T_NAME)(const T *x, i64 x_pitch, T *y, i64 y_pitch) {
   VECTOR rows[LANES], turned[LANES];
   for (int i = 0; i < LANES; i++) rows[i] = *(const VECTOR *)(x + i * x_pitch);
   for (int round = LANES; round > 1; round /= 2) {
@@ -48,11 +48,29 @@ INLINE void JOIN(turn_square, T_NAME)(const T *x, i64 x_pitch, T *y, i64 y_pitch
     }
     for (int i = 0; i < LANES; i++) rows[i] = turned[i];
   }
-  for (int i = 0; i < LANES; i++) {
+  for (int i = 0; i < LANES; i++) *(VECTOR *)(y + i * y_pitch) = rows[i];
+}
+
+/* A tile of LINE x LINE elements: lines of the cache are read and written whole and at once,
+ * because those of other rows may push them out. In between it is turned in a place of its own. */
+INLINE void JOIN(turn_tile, T_NAME)(const T *x, i64 x_pitch, T *y, i64 y_pitch, bool stream) {
+  _Alignas(64) T in[LINE * LINE];
+  _Alignas(64) T out[LINE * LINE];
+  /* What comes next is on its way meanwhile. */
+  for (int i = 0; i < LINE && !stream; i++) __builtin_prefetch(y + (i + LINE) * y_pitch, 1);
+  for (int i = 0; i < LINE; i++) {
+    memcpy(in + i * LINE, x + i * x_pitch, 64);
+    __builtin_prefetch(x + i * x_pitch + 2 * LINE);
+  }
+  for (int i = 0; i < LINE; i += LANES)
+    for (int j = 0; j < LINE; j += LANES)
+      JOIN(turn_square, T_NAME)(in + i * LINE + j, LINE, out + j * LINE + i, LINE);
+  for (int j = 0; j < LINE; j++) {
     if (stream)
-      STREAM(y + i * y_pitch, rows[i]);
+      for (int k = 0; k < LINE; k += LANES)
+        STREAM(y + j * y_pitch + k, *(const VECTOR *)(out + j * LINE + k));
     else
-      *(VECTOR *)(y + i * y_pitch) = rows[i];
+      memcpy(y + j * y_pitch, out + j * LINE, 64);
   }
 }
 
@@ -62,24 +80,39 @@ INLINE void JOIN(turn_rest, T_NAME)(const T *x, i64 x_pitch, T *y, i64 y_pitch, 
     for (i64 i = 0; i < rows; i++) y[j * y_pitch + i] = x[i * x_pitch + j];
 }
 
-/* Writes `high` rows of a block by columns. */
-INLINE void JOIN(turn_rows, T_NAME)(const T *x, i64 x_pitch, T *y, i64 y_pitch, const int high,
-                                    i64 cols, bool stream) {
+/* Writes LANES rows of a block by columns, square by square. */
+INLINE void JOIN(turn_rows, T_NAME)(const T *x, i64 x_pitch, T *y, i64 y_pitch, i64 cols) {
   i64 j = 0;
   for (; j + LANES <= cols; j += LANES)
-    for (int k = 0; k < high; k += LANES)
-      JOIN(turn_square, T_NAME)(x + k * x_pitch + j, x_pitch, y + j * y_pitch + k, y_pitch, stream);
-  JOIN(turn_rest, T_NAME)(x + j, x_pitch, y + j * y_pitch, y_pitch, high, cols - j);
+    JOIN(turn_square, T_NAME)(x + j, x_pitch, y + j * y_pitch, y_pitch);
+  JOIN(turn_rest, T_NAME)(x + j, x_pitch, y + j * y_pitch, y_pitch, LANES, cols - j);
 }
 
-/* Writes a block by columns; whole cache lines of y where there are so many rows. */
-static void JOIN(turn_block, T_NAME)(const T *x, i64 x_pitch, T *y, i64 y_pitch, i64 rows, i64 cols,
+/* Whole tiles of a block, along the rows of x; or, past the cache, along those of y. */
+INLINE void JOIN(turn_tiles, T_NAME)(const T *x, i64 x_pitch, T *y, i64 y_pitch, i64 rows, i64 cols,
                                      bool stream) {
-  i64 i = 0;
-  for (; i + LINE <= rows; i += LINE)
-    JOIN(turn_rows, T_NAME)(x + i * x_pitch, x_pitch, y + i, y_pitch, LINE, cols, stream);
+  if (stream) {
+    for (i64 j = 0; j < cols; j += LINE)
+      for (i64 i = 0; i < rows; i += LINE)
+        JOIN(turn_tile, T_NAME)(x + i * x_pitch + j, x_pitch, y + j * y_pitch + i, y_pitch, true);
+  } else {
+    for (i64 i = 0; i < rows; i += LINE)
+      for (i64 j = 0; j < cols; j += LINE)
+        JOIN(turn_tile, T_NAME)(x + i * x_pitch + j, x_pitch, y + j * y_pitch + i, y_pitch, false);
+  }
+}
+
+/* Writes a block by columns. */
+CLONES static void JOIN(turn_block, T_NAME)(const T *x, i64 x_pitch, T *y, i64 y_pitch, i64 rows,
+                                            i64 cols, bool stream) {
+  const i64 high = rows / LINE * LINE, wide = cols / LINE * LINE;
+  JOIN(turn_tiles, T_NAME)(x, x_pitch, y, y_pitch, high, wide, stream);
+  for (i64 i = 0; i < high; i += LANES)
+    JOIN(turn_rows, T_NAME)(x + i * x_pitch + wide, x_pitch, y + wide * y_pitch + i, y_pitch,
+                            cols - wide);
+  i64 i = high;
   for (; i + LANES <= rows; i += LANES)
-    JOIN(turn_rows, T_NAME)(x + i * x_pitch, x_pitch, y + i, y_pitch, LANES, cols, false);
+    JOIN(turn_rows, T_NAME)(x + i * x_pitch, x_pitch, y + i, y_pitch, cols);
   JOIN(turn_rest, T_NAME)(x + i * x_pitch, x_pitch, y + i, y_pitch, rows - i, cols);
 }
 
