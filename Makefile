@@ -48,16 +48,16 @@ fuzz: setup-fuzz
 	@$(call build,build-fuzz,-DCMAKE_C_COMPILER=clang-16 -DSITU_FUZZ=ON,fuzz)
 	@FUZZ_SECONDS=$(FUZZ_SECONDS) tools/fuzz.sh build-fuzz
 
-## bench: measure; prints a table and writes build/bench.json
+## bench: measure; prints a table and writes build/bench.json (BENCH='--quick --only run')
 bench: setup
 	@$(call build,build,)
 	@$(call build,build,,bench)
-	@if [ -f bench/run.py ]; then python3 bench/run.py; else echo "bench: no benchmarks yet"; fi
+	@python3 bench/run.py $(BENCH)
 
 ## bench-peers: install the systems that make bench compares with, in a folder of their own
 bench-peers: setup-peers
 	@python3 -m venv .venv-bench
-	@if [ -f bench/peers.txt ]; then .venv-bench/bin/pip install -q -r bench/peers.txt; fi
+	@.venv-bench/bin/pip install -q -r bench/peers.txt
 
 ## docs: the manual of the C API and of the ops in build/docs
 docs: all

@@ -14,6 +14,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -26,7 +27,8 @@ FIELDS = ("name", "what", "value", "unit", "against", "yardstick", "ratio", "tar
 def programs(build):
     """(name, command) of everything that prints rows, in the order of the table."""
     found = {path.name: [str(path)] for path in (build / "bench").iterdir() if path.is_file()}
-    found["startup"] = [*found.get("startup", []), str(build / "libsitu.so")]
+    if "startup" in found:
+        found["startup"].append(str(build / "libsitu.so"))
     known = [name for name in ORDER if name in found]
     for name in known + sorted(set(found) - set(known)):
         yield name, found[name]
@@ -44,21 +46,24 @@ def environment():
 
 def rows_of(name, command, options):
     """Runs a program; yields its rows, and one more if it fails."""
+    is_peer = command[0] == str(PEER_PYTHON)
+    if is_peer and not PEER_PYTHON.exists():
+        if not options.only or "peer" in options.only:
+            yield {"name": name.replace("_", "."), "what": "", "skipped": "run make bench-peers"}
+        return
     extra = ["--quick"] if options.quick else []
     extra += ["--only", options.only] if options.only else []
-    if command[0] == str(PEER_PYTHON) and not PEER_PYTHON.exists():
-        yield {"name": name.replace("_", "."), "what": "", "skipped": "run make bench-peers first"}
-        return
-    at = 2 if command[0] == str(PEER_PYTHON) else 1
-    process = subprocess.Popen([*command[:at], *extra, *command[at:]], text=True, cwd=ROOT,
-                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment())
-    for line in process.stdout:
-        if line.startswith("{"):
-            yield json.loads(line)
-    error = process.stderr.read().strip()
-    if process.wait():
-        last = error.splitlines()[-1] if error else f"exit code {process.returncode}"
-        yield {"name": name, "what": "", "failed": last}
+    at = 2 if is_peer else 1
+    with tempfile.TemporaryFile("w+", encoding="utf-8") as errors:
+        process = subprocess.Popen([*command[:at], *extra, *command[at:]], text=True, cwd=ROOT,
+                                   stdout=subprocess.PIPE, stderr=errors, env=environment())
+        for line in process.stdout:
+            if line.startswith("{"):
+                yield json.loads(line)
+        if process.wait():
+            errors.seek(0)
+            last = errors.read().strip().splitlines()[-1:] or [f"exit code {process.returncode}"]
+            yield {"name": name, "what": "", "failed": last[0]}
 
 
 def number(value):
