@@ -3,9 +3,6 @@
  * of memcpy from a loop, which is another thing to measure. */
 #include "loops.h"
 
-#include <math.h>
-
-#include "bench.h"
 #include "team.h"
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
@@ -115,19 +112,12 @@ static void peak_part(void *context, int rank, int64_t begin, int64_t end) {
   if (!rank) *(int *)context = width;
 }
 
-struct peak {
-  int64_t items;
-  int width;
-};
-
-static void run_peak(void *context) {
-  struct peak *peak = context;
+void loops_peak(void *context) {
+  struct loops_peak *peak = context;
+  peak->items = 1024 * team_size();
   team_run(peak_part, &peak->width, peak->items);
 }
 
-double loops_peak(void) {
-  struct peak peak = {.items = 1024 * team_size()};
-  struct bench_side side = {.run = run_peak, .context = &peak};
-  bench_alternate(&side, 1);
-  return (double)peak.items * TURNS_PER_ITEM * CHAINS * peak.width * 2 / side.best;
+double loops_peak_operations(const struct loops_peak *peak) {
+  return (double)peak->items * TURNS_PER_ITEM * CHAINS * peak->width * 2;
 }

@@ -20,7 +20,16 @@ void loops_relu(void *context);
 void loops_copy(void *context);
 void loops_sum(void *context);
 
-/* The most float operations per second of all threads in registers: a * b + c counts as two. */
-double loops_peak(void);
+/* Float operations of all threads in registers: a * b + c counts as two. */
+struct loops_peak {
+  int64_t items;
+  int width;
+};
+
+/* Computes for a while; the context is a struct loops_peak that begins as zero. */
+void loops_peak(void *context);
+
+/* The operations of one call. */
+double loops_peak_operations(const struct loops_peak *peak);
 
 #endif
