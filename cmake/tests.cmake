@@ -56,6 +56,20 @@ if(TARGET situ_command)
   set_tests_properties(cli/test_command PROPERTIES LABELS cli TIMEOUT 300)
 endif()
 
+# The Python package: pytest, in the environment where `import situ` works.
+if(TARGET situ_python)
+  file(GLOB modules CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/python/test_*.py)
+  foreach(file IN LISTS modules)
+    get_filename_component(name ${file} NAME_WE)
+    add_test(NAME python/${name}
+             COMMAND ${CMAKE_SOURCE_DIR}/.venv/bin/python -B -m pytest -q -p no:cacheprovider
+                     ${file}
+             WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+    set_tests_properties(python/${name} PROPERTIES
+                         LABELS python TIMEOUT 600 ENVIRONMENT "SITU_BUILD=${CMAKE_BINARY_DIR}")
+  endforeach()
+endif()
+
 # What follows says nothing more in an instrumented build.
 if(SITU_SANITIZE OR SITU_FUZZ)
   return()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """test.py: runs CTest in the given build folders and closes on one line with the sum of all tests.
 
-A program written with cmocka or unittest counts with each of its tests, any other as one.
+A program written with cmocka, unittest or pytest counts with each of its tests, any other as one.
 """
 import os
 import re
@@ -10,6 +10,7 @@ import sys
 import xml.etree.ElementTree as xml
 
 PASSED = re.compile(r"^\[  PASSED  \] (\d+) test\(s\)", re.M)
+PYTEST = re.compile(r"^=*\s*(?:(\d+) failed)?(?:, )?(?:(\d+) passed)?.* in [\d.]+s", re.M)
 RAN = re.compile(r"^Ran (\d+) tests? in", re.M)
 FAILED = re.compile(r"^\[  FAILED  \] (?:\w+: )?(\d+) test\(s\)", re.M)
 
@@ -32,6 +33,8 @@ def count(case):
     text = case.findtext("system-out") or ""
     passed = sum(map(int, PASSED.findall(text)))
     failed = sum(map(int, FAILED.findall(text)))
+    for bad, good in PYTEST.findall(text):
+        passed, failed = passed + int(good or 0), failed + int(bad or 0)
     skipped = case.find("skipped")
     missing = skipped is not None and "SKIP" not in skipped.get("message", "")
     if (case.get("status") == "fail" or missing) and not failed:

@@ -13,12 +13,19 @@ if [ ! -x "$venv/bin/python" ]; then
 fi
 site=$("$venv/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
 printf '%s\n' "$@" >"$site/situ.pth"
-"$venv/bin/python" -c 'import numpy' 2>/dev/null && exit 0
-"$venv/bin/pip" install -q --disable-pip-version-check numpy 2>/dev/null && exit 0
-# Offline: take the NumPy of the system, if there is one.
-system=$("$python" -c 'import numpy, os; print(os.path.dirname(os.path.dirname(numpy.__file__)))' 2>/dev/null)
-if [ -n "$system" ]; then
-  printf '%s\n' "$@" "$system" >"$site/situ.pth"
-else
-  echo "venv.sh: NumPy is missing in $venv" >&2
-fi
+lacks() {
+  for module in numpy pytest; do
+    "$venv/bin/python" -c "import $module" 2>/dev/null || printf '%s ' $module
+  done
+}
+missing=$(lacks)
+[ -z "$missing" ] && exit 0
+# shellcheck disable=SC2086
+"$venv/bin/pip" install -q --disable-pip-version-check $missing 2>/dev/null && exit 0
+# Offline: take those of the system, if there are any.
+for module in $missing; do
+  "$python" -c "import $module, os; print(os.path.dirname(os.path.dirname($module.__file__)))" \
+    2>/dev/null >>"$site/situ.pth"
+done
+missing=$(lacks)
+[ -z "$missing" ] || echo "venv.sh: missing in $venv: $missing" >&2

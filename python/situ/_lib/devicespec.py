@@ -2,6 +2,8 @@
 """devicespec.py: DeviceSpec, and the names of devices that tf.device takes."""
 import re
 
+from situ._lib import style
+
 _NATIVE = re.compile(r"(?:/(?:job:[A-Za-z]\w*|replica:\d+|task:\d+|(?:cpu|gpu|CPU|GPU):\d+"
                      r"|device:(?!cpu:|gpu:)[A-Za-z]\w*:(?:\d+|\*)))+")
 
@@ -39,18 +41,24 @@ class DeviceSpec:
         for part in (p.split(":") for p in spec.split("/")):
             key, n = part[0], len(part)
             if n == 2 and key in wildcard:
-                if part[1] != "*":
+                if part[1] != "*" or key == "job":
                     setattr(self, key, wildcard[key](part[1]))
             elif key and (key.upper() in ("CPU", "GPU") and n in (1, 2) or
                           key == "device" and n == 3):
                 if self.device_type is not None:
-                    raise ValueError(f"Cannot specify multiple device types: {spec}")
+                    raise ValueError(
+                        f"Cannot specify multiple device types: {spec}" if style.is_graph() else
+                        "Multiple device types are not allowed while parsing the device spec: "
+                        f"{spec}.")
                 kind, index = (part[1], part[2]) if key == "device" else \
                     (key.upper(), part[1] if n == 2 else "*")
                 self.device_type = kind if kind != "*" else None
                 self.device_index = None if index == "*" else int(index)
             elif key or n > 1:
-                raise ValueError(f"Unknown attribute: '{key}' in '{spec}'")
+                raise ValueError(
+                    f"Unknown attribute: '{key}' in '{spec}'" if style.is_graph() else
+                    f"Unknown attribute '{key}' is encountered while parsing the device spec: "
+                    f"'{spec}'.")
         return self
 
     @classmethod

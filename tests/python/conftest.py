@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""conftest.py: programs as a user runs them, for the tests of the Python package."""
+import os
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BUILD = os.environ.get("SITU_BUILD", os.path.join(ROOT, "build"))
+
+
+def environment(**more):
+    """The caller's, without what would change the devices."""
+    env = {k: v for k, v in os.environ.items()
+           if not k.startswith("SITU_") and k != "CUDA_VISIBLE_DEVICES"}
+    env.update(more)
+    return env
+
+
+class Result:
+    """What a program printed and how it ended."""
+
+    def __init__(self, done):
+        self.code, self.out, self.err = done.returncode, done.stdout, done.stderr
+
+
+@pytest.fixture
+def python():
+    """Runs a program in a new process: python(text, gpus=4) -> Result."""
+    def run(text, gpus="0", words=(), **env):
+        done = subprocess.run([sys.executable, "-c", textwrap.dedent(text), *words],
+                              env=environment(SITU_SIM_GPUS=str(gpus), **env), check=False,
+                              capture_output=True, text=True, timeout=120)
+        return Result(done)
+    return run
+
+
+@pytest.fixture
+def situ(tmp_path):
+    """Runs the command: situ('run', 'a.py', files={'a.py': text}) -> Result."""
+    def run(*words, files=None, **env):
+        for name, text in (files or {}).items():
+            path = tmp_path / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(textwrap.dedent(text))
+        done = subprocess.run([os.path.join(BUILD, "situ"), *words], cwd=tmp_path,
+                              env=environment(**env), check=False, capture_output=True, text=True,
+                              timeout=120)
+        return Result(done)
+    return run
+
+
+@pytest.fixture
+def shared():
+    """The folder with the reference's cases; a test that needs it is skipped where it is absent."""
+    folder = os.path.join(os.path.dirname(ROOT), "shared")
+    if not os.path.isdir(folder):
+        pytest.skip("no ../shared")
+    return folder
