@@ -10,7 +10,8 @@
   X(array)             \
   X(elementwise)       \
   X(cast)              \
-  X(pointwise) X(slice) X(join) X(arrange) X(random) X(linalg) X(state) X(reduce) X(nn) X(transpose)
+  X(pointwise)         \
+  X(slice) X(join) X(arrange) X(random) X(linalg) X(state) X(reduce) X(nn) X(transpose) X(train)
 
 #define OP_FAMILY_EXTERN(name) extern const struct op_family name##_family;
 OP_FAMILIES(OP_FAMILY_EXTERN)

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * train.c: the updates of optimizers: each reads and writes a variable and its slots in one
+ * kernel. */
+#include <string.h>
+
+#include "ops/ops.h"
+#include "schema/schema.h"
+#include "tensor/shape.h"
+
+#define KERNELS "ops/train.cl"
+#include "kernel/types.h"
+
+enum { MOST_ARGS = 16 };
+
+/* Every update once: X(op, kernel, flag of the op or "", flops of an element, inputs, attributes,
+ * what it does). Inputs begin with what is written: S(name). */
+#define UPDATES(X, S)                                                                             \
+  X(GradientDescent, apply_gradient_descent, "", 2, S("var") "alpha:T delta:T", "",               \
+    "var -= alpha * delta.")                                                                      \
+  X(Momentum, apply_momentum, "use_nesterov", 4, S("var") S("accum") "lr:T grad:T momentum:T",    \
+    " use_nesterov:bool=false",                                                                   \
+    "accum = momentum * accum + grad; var -= lr * accum. With use_nesterov the step looks one "   \
+    "step ahead: var -= lr * (grad + momentum * accum).")                                         \
+  X(KerasMomentum, apply_keras_momentum, "use_nesterov", 4,                                       \
+    S("var") S("accum") "lr:T grad:T momentum:T", " use_nesterov:bool=false",                     \
+    "accum = momentum * accum - lr * grad; var += accum. With use_nesterov: var += momentum * "   \
+    "accum - lr * grad.")                                                                         \
+  X(Adagrad, apply_adagrad, "update_slots", 8, S("var") S("accum") "lr:T grad:T",                 \
+    " update_slots:bool=true", "accum += grad^2; var -= lr * grad / sqrt(accum).")                \
+  X(AdagradV2, apply_adagrad_v2, "update_slots", 8, S("var") S("accum") "lr:T epsilon:T grad:T",  \
+    " update_slots:bool=true", "accum += grad^2; var -= lr * grad / (sqrt(accum) + epsilon).")    \
+  X(Adadelta, apply_adadelta, "", 16,                                                             \
+    S("var") S("accum") S("accum_update") "lr:T rho:T epsilon:T grad:T", "",                      \
+    "accum and accum_update are the averages of the squares of gradients and of steps; a step "   \
+    "is grad * sqrt(accum_update + epsilon) / sqrt(accum + epsilon), times lr.")                  \
+  X(RMSProp, apply_rms_prop, "", 16,                                                              \
+    S("var") S("ms") S("mom") "lr:T rho:T momentum:T epsilon:T grad:T", "",                       \
+    "ms is the average of grad^2; mom = momentum * mom + lr * grad / sqrt(ms + epsilon); "        \
+    "var -= mom.")                                                                                \
+  X(CenteredRMSProp, apply_centered_rms_prop, "", 20,                                             \
+    S("var") S("mg") S("ms") S("mom") "lr:T rho:T momentum:T epsilon:T grad:T", "",               \
+    "As RMSProp, with the variance of gradients (ms - mg^2) in place of the mean of squares.")    \
+  X(Adam, apply_adam, "use_nesterov", 20,                                                         \
+    S("var") S("m") S("v") "beta1_power:T beta2_power:T lr:T beta1:T beta2:T epsilon:T grad:T",   \
+    " use_nesterov:bool=false",                                                                   \
+    "m and v are the averages of gradients and of their squares; var -= lr * sqrt(1 - "           \
+    "beta2_power) / (1 - beta1_power) * m / (sqrt(v) + epsilon).")                                \
+  X(AdaMax, apply_ada_max, "", 12,                                                                \
+    S("var") S("m") S("v") "beta1_power:T lr:T beta1:T beta2:T epsilon:T grad:T", "",             \
+    "m is the average of gradients, v = max(beta2 * v, |grad|); var -= lr / (1 - beta1_power) "   \
+    "* m / (v + epsilon).")                                                                       \
+  X(Ftrl, apply_ftrl, "", 30, S("var") S("accum") S("linear") "grad:T lr:T l1:T l2:T lr_power:T", \
+    " multiply_linear_by_lr:bool=false",                                                          \
+    "Follow the regularised leader: l1 sets small elements to 0, l2 makes all smaller.")          \
+  X(FtrlV2, apply_ftrl_v2, "", 32,                                                                \
+    S("var") S("accum") S("linear") "grad:T lr:T l1:T l2:T l2_shrinkage:T lr_power:T",            \
+    " multiply_linear_by_lr:bool=false",                                                          \
+    "As Ftrl, with l2_shrinkage, which makes elements smaller as a penalty on the loss does.")    \
+  X(ProximalGradientDescent, apply_proximal_gradient_descent, "", 8,                              \
+    S("var") "alpha:T l1:T l2:T delta:T", "",                                                     \
+    "A step of gradient descent, then elements go towards 0 by alpha * l1 and shrink by l2.")     \
+  X(ProximalAdagrad, apply_proximal_adagrad, "", 16, S("var") S("accum") "lr:T l1:T l2:T grad:T", \
+    "", "A step of Adagrad, then elements go towards 0 by l1 and shrink by l2.")
+
+#define NO_STATE(name)
+#define KERNEL_OF(op, kernel, ...) KERNEL_TABLE(kernel, REAL);
+UPDATES(KERNEL_OF, NO_STATE)
+#undef KERNEL_OF
+
+static bool is_gradient(const struct port *port) {
+  return !strcmp(port->name, "grad") || !strcmp(port->name, "delta");
+}
+
+/* Slots and gradient have the variable's shape; all else is one number. */
+static situ_status update_shape(struct call *call) {
+  const struct schema *schema = call->schema;
+  situ_shape shape = call->in[0].shape;
+  char a[256], b[256];
+  for (int i = 1; i < call->n_in; i++) {
+    const struct port *port = &schema->inputs[i];
+    const situ_shape *in = &call->in[i].shape;
+    if (!port->is_ref && !is_gradient(port)) {
+      if (in->rank != SITU_ANY && in->rank)
+        return INVALID("%s is not a scalar: %s", port->name, shape_print(in, a));
+      continue;
+    }
+    if (!shape_compatible(&shape, in))
+      return INVALID("var and %s do not have the same shape%s %s", port->name,
+                     shape_print(&call->in[0].shape, a), shape_print(in, b));
+    shape = shape_merge(&shape, in);
+  }
+  call->out[0].shape = shape;
+  return NULL;
+}
+
+static situ_status record_update(struct call *call, const struct kernel *kernel, const char *flag,
+                                 double flops) {
+  struct launch_arg args[MOST_ARGS];
+  const int64_t n = situ_shape_count(call->in[0].shape);
+  int32_t count = 0;
+  for (int i = 0; i < call->n_in; i++) args[count++] = ARG_IN(call, i);
+  args[count++] = ARG_INT(*flag ? call_bool(call, flag) : 0);
+  args[count++] = ARG_INT(n);
+  const struct launch launch = {.kernel = kernel,
+                                .type = call->in[0].type,
+                                .items = n,
+                                .grain = max_i64(1, (int64_t)(GRAIN / (flops / 2))),
+                                .flops = flops * (double)n,
+                                .args = args,
+                                .n_args = count};
+  return call_launch(call, &launch);
+}
+
+#define RECORD_OF(op, kernel, flag, flops, ...)                \
+  static situ_status record_##op(struct call *call) {          \
+    return record_update(call, &kernel##_kernel, flag, flops); \
+  }
+UPDATES(RECORD_OF, NO_STATE)
+#undef RECORD_OF
+
+#define REF(name) name ":&T "
+#define ROW_OF(op, kernel, flag, flops, in, more, text)       \
+  {.name = "Apply" #op,                                       \
+   .inputs = in,                                              \
+   .outputs = "out:&T",                                       \
+   .attrs = "T:{" WORDS_REAL "} use_locking:bool=false" more, \
+   .python = "",                                              \
+   .doc = text,                                               \
+   .devices = EVERYWHERE,                                     \
+   .flags = OP_STATEFUL | OP_UPDATES,                         \
+   .shape = update_shape,                                     \
+   .record = record_##op},
+
+static const struct op rows[] = {UPDATES(ROW_OF, REF)};
+
+OP_FAMILY(train, rows);
