@@ -63,13 +63,18 @@ bench-peers: setup-peers
 docs: all
 	@python3 tools/docs.py build/docs
 
+## wheel: the Python package as one file in build/wheel, to be installed by pip
+wheel: setup
+	@$(call build,build,,situ_venv)
+	@tools/wheel.sh .venv/bin/python build/wheel
+
 ## install: headers, libraries and the command below PREFIX (/usr/local)
 install: all
 	@cmake --install build --prefix $(PREFIX)
 
 ## clean: remove every build folder
 clean:
-	rm -rf build build-asan build-tsan build-fuzz
+	rm -rf build build-asan build-tsan build-fuzz build-wheel
 
 ## help: this list
 help:
@@ -81,4 +86,4 @@ setup:
 setup-%:
 	@tools/setup.sh build $*
 
-.PHONY: all demo test asan tsan check format fuzz bench bench-peers docs install clean help setup
+.PHONY: all demo test asan tsan check format fuzz bench bench-peers docs wheel install clean help setup

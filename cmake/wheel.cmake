@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0
+# wheel.cmake: what goes into the wheel besides the package: the extension, the command, the stubs,
+# the plug-in for pytest. `make wheel` builds it by pyproject.toml.
+if(NOT TARGET situ_python)
+  return()
+endif()
+add_custom_target(situ_wheel DEPENDS situ_python situ_command)
+install(TARGETS situ_python LIBRARY DESTINATION . COMPONENT wheel EXCLUDE_FROM_ALL)
+install(TARGETS situ_command RUNTIME DESTINATION situ/_bin COMPONENT wheel EXCLUDE_FROM_ALL)
+install(FILES ${CMAKE_SOURCE_DIR}/python/pytest_situ.py DESTINATION . COMPONENT wheel
+        EXCLUDE_FROM_ALL)
