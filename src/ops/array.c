@@ -31,6 +31,11 @@ static situ_status placeholder_shape(struct call *call) {
 
 /* Shapes as values */
 
+struct axes {
+  int64_t axis[SITU_MAX_RANK];
+  int count;
+};
+
 static situ_status shape_shape(struct call *call) {
   const int rank = call->in[0].shape.rank;
   call->out[0].shape = (situ_shape){1, {rank == SITU_ANY ? SITU_ANY : rank}};
@@ -52,6 +57,48 @@ static situ_status record_size(struct call *call) {
 
 static situ_status record_rank(struct call *call) {
   return put_integers(call, (int64_t[SITU_MAX_RANK]){call->in[0].shape.rank}, 1);
+}
+
+/* What broadcasting repeated */
+
+/* The axes of the sum's shape along which each of two shapes was repeated; false where the shapes
+ * are not known yet. */
+static situ_status repeated_axes(const struct call *call, struct axes axes[2], bool *known) {
+  situ_shape shape[2], sum;
+  TRY(op_host_shape(call, 0, false, &shape[0]));
+  TRY(op_host_shape(call, 1, false, &shape[1]));
+  *known = call->in[0].value && call->in[1].value;
+  if (!*known) return NULL;
+  char a[SHAPE_TEXT], b[SHAPE_TEXT];
+  if (!shape_broadcast(&shape[0], &shape[1], &sum))
+    return INVALID("Incompatible shapes: %s vs. %s", shape_print(&shape[0], a),
+                   shape_print(&shape[1], b));
+  for (int i = 0; i < 2; i++) {
+    axes[i].count = 0;
+    for (int d = 0; d < sum.rank; d++) {
+      const int own = d - (sum.rank - shape[i].rank);
+      if (own < 0 || shape[i].dim[own] == 1) axes[i].axis[axes[i].count++] = d;
+    }
+  }
+  return NULL;
+}
+
+static situ_status broadcast_args_shape(struct call *call) {
+  struct axes axes[2] = {{.count = SITU_ANY}, {.count = SITU_ANY}};
+  bool known;
+  TRY(repeated_axes(call, axes, &known));
+  for (int i = 0; i < 2; i++) call->out[i].shape = (situ_shape){1, {axes[i].count}};
+  return NULL;
+}
+
+static situ_status record_broadcast_args(struct call *call) {
+  struct axes axes[2] = {{.count = 0}};
+  bool known;
+  TRY(repeated_axes(call, axes, &known));
+  for (int i = 0; i < 2; i++)
+    TRY(LAUNCH(call, &put_integers_kernel, call->out[i].type, axes[i].count, 0, 0, ARG_OUT(call, i),
+               ARG_INTS(axes[i].axis), ARG_INT(axes[i].count)));
+  return NULL;
 }
 
 /* Other shapes of the same elements */
@@ -294,6 +341,17 @@ static const struct op rows[] = {
      .devices = EVERYWHERE,
      .shape = broadcast_to_shape,
      .record = record_broadcast_to},
+    {.name = "BroadcastGradientArgs",
+     .inputs = "s0:T s1:T",
+     .outputs = "r0:T r1:T",
+     .attrs = "T:{int32 int64}=int32",
+     .doc = "The axes along which values of shapes s0 and s1 are repeated when they are broadcast "
+            "together: those to sum over in their gradients.",
+     .samples = "[2]=2,3 [1]=3; [2]=2,1 [2]=2,5; [0]= [2]=4,4; [3]=1,1,3 [3]=2,1,3",
+     .host = "s0 s1",
+     .devices = EVERYWHERE,
+     .shape = broadcast_args_shape,
+     .record = record_broadcast_args},
 };
 
 OP_FAMILY(array, rows);

@@ -2,6 +2,8 @@
  * elementwise.c: the rows of elementwise.def. */
 #include "ops/broadcast.h"
 #include "ops/ops.h"
+#include "schema/derivative.h"
+#include "tensor/shape.h"
 
 #define KERNELS "ops/elementwise.cl"
 #include "kernel/types.h"
@@ -34,12 +36,14 @@ static situ_status record_binary(struct call *call, const struct kernel *flat,
   static situ_status name##_record(struct call *call) {                    \
     return record_binary(call, &name##_kernel, &name##_wide_kernel, cost); \
   }
+#define GRADIENT BINARY
 #define COMPARE BINARY
 #include "ops/elementwise.def"
 #undef UNARY
 #undef ACTIVATION
 #undef PREDICATE
 #undef BINARY
+#undef GRADIENT
 #undef COMPARE
 
 const struct kernel *const elementwise_add[2] = {&Add_kernel, &Add_wide_kernel};
@@ -47,26 +51,58 @@ const struct kernel *const elementwise_subtract[2] = {&Sub_kernel, &Sub_wide_ker
 const struct kernel *const elementwise_least[2] = {&Minimum_kernel, &Minimum_wide_kernel};
 const struct kernel *const elementwise_greatest[2] = {&Maximum_kernel, &Maximum_wide_kernel};
 
-/* Rows. */
-#define UNARY_ROW(name_, class, in_, out_, domain, python_, doc_) \
-  {.name = #name_,                                                \
-   .inputs = in_ ":T",                                            \
-   .outputs = out_,                                               \
-   .attrs = "T:{" WORDS_##class "}",                              \
-   .python = python_,                                             \
-   .doc = doc_,                                                   \
-   .samples = "[3,5]" domain "; []" domain "; [2,0]" domain,      \
-   .devices = EVERYWHERE,                                         \
-   .flags = OP_INPLACE,                                           \
-   .shape = op_same_shape,                                        \
-   .record = name_##_record},
-#define UNARY(name, class, cost, f, domain, python, doc) \
-  UNARY_ROW(name, class, "x", "y:T", domain, python, doc)
-#define ACTIVATION(name, class, cost, f, domain, python, doc) \
-  UNARY_ROW(name, class, "features", "activations:T", domain, python, doc)
+/* Gradients: derivatives of reals only. */
+#define UNARY(name, class, cost, f, dx, ...) \
+  static void name##_grad(struct gradient *g) { derivative_unary(g, dx); }
+#define ACTIVATION UNARY
+#define PREDICATE(...)
+#define BINARY(name, class, cost, f, guard, dx, dy, ...) \
+  static void name##_grad(struct gradient *g) { derivative_binary(g, dx, dy); }
+#define GRADIENT(name, class, cost, f, dx, dy, ...) \
+  static void name##_grad(struct gradient *g) { derivative_binary(g, dx, dy); }
+#define COMPARE(...)
+#include "ops/elementwise.def"
+#undef UNARY
+#undef ACTIVATION
+#undef PREDICATE
+#undef BINARY
+#undef GRADIENT
+#undef COMPARE
+
+/* Two inputs of one shape. */
+static situ_status pair_shape(struct call *call) {
+  const situ_shape *x = &call->in[0].shape, *y = &call->in[1].shape;
+  char a[SHAPE_TEXT], b[SHAPE_TEXT];
+  if (!shape_compatible(x, y))
+    return INVALID("The inputs must have the same shape: %s vs. %s", shape_print(x, a),
+                   shape_print(y, b));
+  call->out[0].shape = shape_merge(x, y);
+  return NULL;
+}
+
+/* Rows. An empty text stands for no derivative. */
+#define GRAD_FLAG(text) (sizeof(text) == 1 ? OP_NO_GRADIENT : 0)
+#define UNARY_ROW(name_, class, in_, out_, flags_, grad_, domain, python_, doc_) \
+  {.name = #name_,                                                               \
+   .inputs = in_ ":T",                                                           \
+   .outputs = out_,                                                              \
+   .attrs = "T:{" WORDS_##class "}",                                             \
+   .python = python_,                                                            \
+   .doc = doc_,                                                                  \
+   .samples = "[3,5]" domain "; []" domain "; [2,0]" domain,                     \
+   .devices = EVERYWHERE,                                                        \
+   .flags = OP_INPLACE | (flags_),                                               \
+   .shape = op_same_shape,                                                       \
+   .record = name_##_record,                                                     \
+   .grad = grad_},
+#define UNARY(name, class, cost, f, dx, domain, python, doc) \
+  UNARY_ROW(name, class, "x", "y:T", GRAD_FLAG(dx), name##_grad, domain, python, doc)
+#define ACTIVATION(name, class, cost, f, dx, domain, python, doc)                                 \
+  UNARY_ROW(name, class, "features", "activations:T", GRAD_FLAG(dx), name##_grad, domain, python, \
+            doc)
 #define PREDICATE(name, class, cost, f, domain, python, doc) \
-  UNARY_ROW(name, class, "x", "y:bool", domain, python, doc)
-#define BINARY_ROW(name_, class, out_, flags_, dx, dy, python_, doc_)                            \
+  UNARY_ROW(name, class, "x", "y:bool", 0, NULL, domain, python, doc)
+#define BINARY_ROW(name_, class, out_, flags_, grad_, dx, dy, python_, doc_)                     \
   {.name = #name_,                                                                               \
    .inputs = "x:T y:T",                                                                          \
    .outputs = out_,                                                                              \
@@ -79,12 +115,25 @@ const struct kernel *const elementwise_greatest[2] = {&Maximum_kernel, &Maximum_
    .devices = EVERYWHERE,                                                                        \
    .flags = flags_,                                                                              \
    .shape = broadcast_shape,                                                                     \
-   .record = name_##_record},
-#define BINARY(name, class, cost, f, guard, dx, dy, python, doc) \
-  BINARY_ROW(name, class, "z:T", OP_INPLACE, dx, dy, python, doc)
+   .record = name_##_record,                                                                     \
+   .grad = grad_},
+#define BINARY(name, class, cost, f, guard, gx, gy, dx, dy, python, doc) \
+  BINARY_ROW(name, class, "z:T", OP_INPLACE | GRAD_FLAG(gx), name##_grad, dx, dy, python, doc)
+#define GRADIENT(name_, class, cost, f, gx, gy, dx, ports, doc_)   \
+  {.name = #name_,                                                 \
+   .inputs = ports,                                                \
+   .outputs = "z:T",                                               \
+   .attrs = "T:{" WORDS_##class "}",                               \
+   .doc = doc_,                                                    \
+   .samples = "[3,5]" dx " [3,5]; []" dx " []; [2,0]" dx " [2,0]", \
+   .devices = EVERYWHERE,                                          \
+   .flags = OP_INPLACE,                                            \
+   .shape = pair_shape,                                            \
+   .record = name_##_record,                                       \
+   .grad = name_##_grad},
 /* Elements of another size than the inputs': never in place, a short input might be as large. */
 #define COMPARE(name, class, cost, f, python, doc) \
-  BINARY_ROW(name, class, "z:bool", 0, "", "", python, doc)
+  BINARY_ROW(name, class, "z:bool", 0, NULL, "", "", python, doc)
 
 static const struct op rows[] = {
 #include "ops/elementwise.def"

@@ -131,12 +131,14 @@ INLINE C JOIN(int_power, T_NAME)(C x, C y) {
 #define PREDICATE(name, class, cost, f, ...) IF_##class(UNARY_KERNEL(name, uchar, f))
 #define BINARY(name, class, cost, f, guard, ...) \
   IF_##class(BINARY_KERNELS(name, T, f, GUARD_##guard(y)))
+#define GRADIENT(name, class, cost, f, ...) IF_##class(BINARY_KERNELS(name, T, f, ))
 #define COMPARE(name, class, cost, f, ...) IF_##class(BINARY_KERNELS(name, uchar, f, ))
 #include "ops/elementwise.def"
 #undef UNARY
 #undef ACTIVATION
 #undef PREDICATE
 #undef BINARY
+#undef GRADIENT
 #undef COMPARE
 
 #undef BINARY_KERNELS

@@ -99,3 +99,18 @@ situ_status attr_parse(situ_attr_kind kind, const char *text, size_t length, str
   if (arena->failed) return NO_MEMORY();
   return INVALID("'%s' is no value of kind %s", copy, attr_kind_name(kind));
 }
+
+situ_attr attr_public(const char *name, const struct attr_value *value) {
+  situ_attr attr = {.name = name, .kind = value->kind};
+  if (value->kind == SITU_ATTR_FLOAT) attr.real = value->real;
+  if (value->kind == SITU_ATTR_INT || value->kind == SITU_ATTR_BOOL) attr.integer = value->integer;
+  if (value->kind == SITU_ATTR_TYPE) attr.integer = value->type;
+  if (value->kind == SITU_ATTR_SHAPE) attr.shape = *value->shape;
+  if (value->kind == SITU_ATTR_STRING) attr.text = value->text;
+  if (value->kind == SITU_ATTR_TENSOR) attr.tensor = value->tensor;
+  if (value->kind == SITU_ATTR_INTS) {
+    attr.integer = value->list.count;
+    attr.integers = value->list.items;
+  }
+  return attr;
+}

@@ -31,6 +31,9 @@ struct attr_value {
 situ_status attr_parse(situ_attr_kind kind, const char *text, size_t length, struct arena *arena,
                        struct attr_value *out) SITU_MUST_USE;
 
+/* The value as users give it; what it points to is shared. */
+situ_attr attr_public(const char *name, const struct attr_value *value);
+
 /* The word of a kind: "list(int)". */
 const char *attr_kind_name(situ_attr_kind kind);
 

@@ -8,6 +8,8 @@
 #include "schema/attr.h"
 #include "schema/call.h"
 
+struct gradient;
+
 enum op_flags {
   OP_STATEFUL = 1,   /* two calls with equal inputs may differ: never folded or merged */
   OP_INPLACE = 2,    /* output 0 may take the memory of an input of as many bytes that dies here */
@@ -19,6 +21,8 @@ enum op_flags {
   OP_INPLACE_FIRST = 128, /* as OP_INPLACE, but only the memory of input 0 */
   OP_UPDATES = 256,       /* input 0 is a reference, output 0 the same: the kernels write to it */
   OP_SETS = 512,          /* as OP_UPDATES, and all of it is new: what was there does not count */
+  OP_NO_GRADIENT = 1024,  /* not differentiable: gradients end here (a row with real outputs has
+                             this or `grad`) */
 };
 
 struct op {
@@ -38,6 +42,8 @@ struct op {
       struct call *call); /* sets out[i].shape; while building, may meet unknowns */
   situ_status (*record)(struct call *call); /* says which kernels run, all shapes
                                                are known; NULL: none */
+  void (*grad)(struct gradient *gradient);  /* says which ops give the gradients of the inputs:
+                                               schema/gradient.h; or see OP_NO_GRADIENT */
 };
 
 /* A family of ops, as a file of ops/ defines it. */

@@ -12,6 +12,7 @@ import sys
 
 import numpy as np
 
+from ops_gradient import GRADIENT
 from ops_random import RANDOM
 
 
@@ -225,6 +226,8 @@ def results(case):
         made = BINARY[op](*inputs)
     elif op in RANDOM:
         made = RANDOM[op](case["attrs"], *inputs)
+    elif op in GRADIENT:
+        made = GRADIENT[op](case["attrs"], *inputs)
     elif op in OTHERS:
         made = OTHERS[op](case["attrs"], *inputs)
     else:

@@ -142,20 +142,6 @@ static situ_status make_tensor(situ_type type, struct word word, uint32_t seed, 
 
 /* Making a sample */
 
-static situ_attr public_attr(const char *name, const struct attr_value *value) {
-  situ_attr attr = {.name = name, .kind = value->kind};
-  if (value->kind == SITU_ATTR_FLOAT) attr.real = value->real;
-  if (value->kind == SITU_ATTR_INT || value->kind == SITU_ATTR_BOOL) attr.integer = value->integer;
-  if (value->kind == SITU_ATTR_TYPE) attr.integer = value->type;
-  if (value->kind == SITU_ATTR_SHAPE) attr.shape = *value->shape;
-  if (value->kind == SITU_ATTR_STRING) attr.text = value->text;
-  if (value->kind == SITU_ATTR_INTS) {
-    attr.integer = value->list.count;
-    attr.integers = value->list.items;
-  }
-  return attr;
-}
-
 static situ_status read_attrs(struct sample *out, struct word text, situ_type type,
                               struct arena *arena, struct attr_value *values) {
   const struct schema *schema = out->schema;
@@ -171,7 +157,7 @@ static situ_status read_attrs(struct sample *out, struct word text, situ_type ty
   }
   for (int i = 0; i < schema->n_attrs; i++) {
     if (values[i].kind != SITU_ATTR_NONE)
-      out->attrs[out->n_attrs++] = public_attr(schema->attrs[i].name, &values[i]);
+      out->attrs[out->n_attrs++] = attr_public(schema->attrs[i].name, &values[i]);
     else
       values[i] = schema->attrs[i].preset;
   }

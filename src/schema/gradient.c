@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * gradient.c: see gradient.h. */
+#include "schema/gradient.h"
+
+#include "tensor/number.h"
+#include "tensor/shape.h"
+
+void gradient_fail(struct gradient *g, situ_status status) {
+  g->error = status_first(g->error, status);
+}
+
+struct term gradient_emit(struct gradient *g, const char *op, const struct term *in, int n_in,
+                          const situ_attr *attrs, int n_attrs) {
+  struct term out = NO_TERM;
+  for (int i = 0; i < n_in && !g->error; i++)
+    if (!term_exists(in[i]))
+      gradient_fail(
+          g, INTERNAL("The gradient of %s leaves out input %d of %s.", g->schema->op->name, i, op));
+  if (g->error) return NO_TERM;
+  gradient_fail(g, g->target->emit(g->to, op, in, n_in, attrs, n_attrs, &out));
+  return g->error ? NO_TERM : out;
+}
+
+/* What is known */
+
+situ_type gradient_type(const struct gradient *g, struct term term) {
+  return term_exists(term) ? g->target->type(g->to, term) : SITU_NO_TYPE;
+}
+
+situ_shape gradient_shape(const struct gradient *g, struct term term) {
+  return term_exists(term) ? g->target->shape(g->to, term) : SITU_ANY_SHAPE;
+}
+
+const situ_tensor *gradient_value(const struct gradient *g, struct term term) {
+  return term_exists(term) ? g->target->value(g->to, term) : NULL;
+}
+
+bool gradient_is_real(situ_type type) {
+  return type == SITU_FLOAT || type == SITU_DOUBLE || type == SITU_HALF;
+}
+
+/* Attributes */
+
+static struct call call_of(const struct gradient *g) {
+  return (struct call){.schema = g->schema, .attrs = g->attrs, .node = g->node};
+}
+
+bool gradient_bool(const struct gradient *g, const char *name) {
+  const struct call call = call_of(g);
+  return call_bool(&call, name);
+}
+
+int64_t gradient_integer(const struct gradient *g, const char *name) {
+  const struct call call = call_of(g);
+  return call_integer(&call, name);
+}
+
+double gradient_real(const struct gradient *g, const char *name) {
+  const struct call call = call_of(g);
+  return call_real(&call, name);
+}
+
+const char *gradient_text(const struct gradient *g, const char *name) {
+  const struct call call = call_of(g);
+  return call_text(&call, name);
+}
+
+const struct attr_value *gradient_attr(const struct gradient *g, const char *name) {
+  const struct call call = call_of(g);
+  return call_attr(&call, name);
+}
+
+situ_attr gradient_keep_as(struct gradient *g, const char *name, const char *as) {
+  const struct attr_value *value = gradient_attr(g, name);
+  if (value) return attr_public(as, value);
+  gradient_fail(g, INTERNAL("%s has no attribute '%s'.", g->schema->op->name, name));
+  return (situ_attr){.name = as};
+}
+
+situ_attr gradient_keep(struct gradient *g, const char *name) {
+  return gradient_keep_as(g, name, name);
+}
+
+/* Constants */
+
+static struct term put_constant(struct gradient *g, situ_type type, situ_shape shape,
+                                const void *data) {
+  situ_tensor *tensor = NULL;
+  gradient_fail(g, situ_tensor_create(type, shape, data, &tensor));
+  if (!tensor) return NO_TERM;
+  const struct term term = gradient_emit(
+      g, "Const", NULL, 0, ATTRS(situ_attr_tensor("value", tensor), situ_attr_type("dtype", type)));
+  situ_tensor_release(tensor);
+  return term;
+}
+
+struct term gradient_number(struct gradient *g, situ_type type, double value) {
+  const float single = (float)value;
+  const uint16_t half = number_to_half(value);
+  const int32_t whole = (int32_t)value;
+  const int64_t wide = (int64_t)value;
+  const int8_t small = (int8_t)whole; /* the same bits as uint8 and bool */
+  const void *data = type == SITU_FLOAT    ? (const void *)&single
+                     : type == SITU_DOUBLE ? (const void *)&value
+                     : type == SITU_HALF   ? (const void *)&half
+                     : type == SITU_INT32  ? (const void *)&whole
+                     : type == SITU_INT64  ? (const void *)&wide
+                                           : (const void *)&small;
+  return g->error ? NO_TERM : put_constant(g, type, SITU_SCALAR, data);
+}
+
+struct term gradient_int(struct gradient *g, int64_t value) {
+  return gradient_number(g, SITU_INT32, (double)value);
+}
+
+struct term gradient_ints(struct gradient *g, const int64_t *values, int count) {
+  int32_t few[64];
+  if (count > (int)COUNT_OF(few)) gradient_fail(g, INTERNAL("%d numbers in a constant.", count));
+  for (int i = 0; !g->error && i < count; i++) few[i] = (int32_t)values[i];
+  return g->error ? NO_TERM : put_constant(g, SITU_INT32, SITU_SHAPE(count), few);
+}
+
+/* Shapes */
+
+struct term gradient_shape_of(struct gradient *g, struct term term) {
+  const situ_shape shape = gradient_shape(g, term);
+  return shape_is_known(&shape) ? gradient_ints(g, shape.dim, shape.rank) : OP(g, "Shape", term);
+}
+
+struct term gradient_rank_of(struct gradient *g, struct term term) {
+  const situ_shape shape = gradient_shape(g, term);
+  return shape.rank >= 0 ? gradient_int(g, shape.rank) : OP(g, "Rank", term);
+}
+
+struct term gradient_zeros(struct gradient *g, struct term like) {
+  return OP(g, "ZerosLike", like);
+}
+
+struct term gradient_or_zeros(struct gradient *g, struct term term, struct term like) {
+  return term_exists(term) ? term : gradient_zeros(g, like);
+}
+
+struct term gradient_reshape_as(struct gradient *g, struct term term, struct term like) {
+  const situ_shape have = gradient_shape(g, term), want = gradient_shape(g, like);
+  if (shape_is_known(&have) && shape_equal(&have, &want)) return term;
+  return OP(g, "Reshape", term, gradient_shape_of(g, like));
+}
+
+/* Broadcasting */
+
+/* Sums over the axes along which x, of known shape, was repeated. */
+static struct term sum_known(struct gradient *g, struct term term, const situ_shape *sum,
+                             struct term x) {
+  const situ_shape to = gradient_shape(g, x);
+  int64_t axes[SITU_MAX_RANK];
+  int count = 0;
+  for (int d = 0; d < sum->rank; d++) {
+    const int own = d - (sum->rank - to.rank);
+    if (own < 0 || (to.dim[own] == 1 && sum->dim[d] != 1)) axes[count++] = d;
+  }
+  if (!count) return term;
+  return gradient_reshape_as(g, OP(g, "Sum", term, gradient_ints(g, axes, count)), x);
+}
+
+struct term gradient_sum_to(struct gradient *g, struct term term, struct term x, struct term y) {
+  const situ_shape a = gradient_shape(g, x), b = gradient_shape(g, y);
+  situ_shape sum;
+  if (!term_exists(term) || g->error) return NO_TERM;
+  if (shape_is_known(&a) && shape_is_known(&b) && shape_broadcast(&a, &b, &sum))
+    return sum_known(g, term, &sum, x);
+  const struct term shape = gradient_shape_of(g, x);
+  const struct term axes = OP(g, "BroadcastGradientArgs", shape, gradient_shape_of(g, y));
+  return OP(g, "Reshape", OP(g, "Sum", term, axes), shape);
+}
+
+void gradient_broadcast(struct gradient *g, struct term dx, struct term dy) {
+  g->dx[0] = gradient_sum_to(g, dx, g->in[0], g->in[1]);
+  g->dx[1] = gradient_sum_to(g, dy, g->in[1], g->in[0]);
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * gradient.h: what the `grad` function of a row is written with.
+ *
+ * It is given the call (inputs, outputs, attributes) and the gradient that arrives at each output,
+ * and says which ops give the gradient of each input:
+ *
+ *   static void square_grad(struct gradient *g) {
+ *     const struct term two = gradient_number(g, gradient_type(g, g->in[0]), 2);
+ *     g->dx[0] = OP(g, "Mul", g->dy[0], OP(g, "Mul", two, g->in[0]));
+ *   }
+ *
+ * The ops may go into a graph or elsewhere: the row cannot tell. Shapes may be unknown; the helpers
+ * below then emit ops that find them out. The first failure is kept, everything after it gives
+ * nothing, so a row asks for no statuses. An element-wise derivative is a text: derivative.h. */
+#ifndef SITU_SCHEMA_GRADIENT_H
+#define SITU_SCHEMA_GRADIENT_H
+
+#include "schema/schema.h"
+
+/* A value: an output of something that was emitted. A negative node: none. */
+struct term {
+  int32_t node, output;
+};
+
+#define NO_TERM ((struct term){-1, -1})
+
+static inline bool term_exists(struct term term) { return term.node >= 0; }
+
+/* Where emitted ops go. */
+struct gradient_target {
+  situ_status (*emit)(void *to, const char *op, const struct term *in, int n_in,
+                      const situ_attr *attrs, int n_attrs, struct term *out);
+  situ_type (*type)(const void *to, struct term term);
+  situ_shape (*shape)(const void *to, struct term term);
+  const situ_tensor *(*value)(const void *to, struct term term);
+};
+
+struct gradient {
+  const struct gradient_target *target;
+  void *to;
+  const char *node; /* the name of the call */
+  const struct schema *schema;
+  const struct attr_value *attrs;
+  int n_in, n_out;
+  const struct term *in, *out;
+  const struct term *dy; /* by output: what arrives there; none where nothing does */
+  struct term *dx;       /* by input: to be set; none where nothing is to be passed on */
+  const bool *unwanted;  /* by input: nobody asks for dx (setting it is no error); or NULL */
+  situ_status error;     /* the first one */
+};
+
+/* Keeps the first failure. */
+void gradient_fail(struct gradient *g, situ_status status);
+
+/* Emits an op and gives its first output; inputs are flat (lists laid out), a missing one is a
+ * failure. */
+struct term gradient_emit(struct gradient *g, const char *op, const struct term *in, int n_in,
+                          const situ_attr *attrs, int n_attrs);
+
+#define TERMS(...) \
+  (const struct term[]){__VA_ARGS__}, (int)COUNT_OF(((const struct term[]){__VA_ARGS__}))
+#define ATTRS(...) \
+  (const situ_attr[]){__VA_ARGS__}, (int)COUNT_OF(((const situ_attr[]){__VA_ARGS__}))
+#define NO_ATTRS NULL, 0
+
+/* OP(g, "Mul", x, y): an op without attributes to set. With some:
+ * gradient_emit(g, "MatMul", TERMS(dy, b), ATTRS(situ_attr_bool("transpose_b", true))) */
+#define OP(g, op, ...) gradient_emit((g), (op), TERMS(__VA_ARGS__), NO_ATTRS)
+
+/* Another output of what a term is an output of. */
+static inline struct term gradient_output(struct term term, int output) {
+  return term_exists(term) ? (struct term){term.node, output} : NO_TERM;
+}
+
+/* Whether the gradient of an input is asked for. */
+static inline bool gradient_wanted(const struct gradient *g, int input) {
+  return !g->unwanted || !g->unwanted[input];
+}
+
+/* What is known of a term: element type; shape as far as known; value in host memory, if it is a
+ * constant, else NULL. */
+situ_type gradient_type(const struct gradient *g, struct term term);
+situ_shape gradient_shape(const struct gradient *g, struct term term);
+const situ_tensor *gradient_value(const struct gradient *g, struct term term);
+
+/* Whether gradients go through values of the type. */
+bool gradient_is_real(situ_type type);
+
+/* Attributes of the call, as call_bool and others give them. */
+bool gradient_bool(const struct gradient *g, const char *name);
+int64_t gradient_integer(const struct gradient *g, const char *name);
+double gradient_real(const struct gradient *g, const char *name);
+const char *gradient_text(const struct gradient *g, const char *name);
+const struct attr_value *gradient_attr(const struct gradient *g, const char *name);
+
+/* An attribute of the call, to hand on; under another name. */
+situ_attr gradient_keep(struct gradient *g, const char *name);
+situ_attr gradient_keep_as(struct gradient *g, const char *name, const char *as);
+
+/* Constants: a number of a type; int32: one, several. */
+struct term gradient_number(struct gradient *g, situ_type type, double value);
+struct term gradient_int(struct gradient *g, int64_t value);
+struct term gradient_ints(struct gradient *g, const int64_t *values, int count);
+
+/* The shape of a term as an int32 vector: a constant where it is known, else a Shape. */
+struct term gradient_shape_of(struct gradient *g, struct term term);
+
+/* The rank of a term as int32. */
+struct term gradient_rank_of(struct gradient *g, struct term term);
+
+/* Zeros of the shape and type of a term; the term itself if it exists, else zeros like another. */
+struct term gradient_zeros(struct gradient *g, struct term like);
+struct term gradient_or_zeros(struct gradient *g, struct term term, struct term like);
+
+/* The elements of a term in the shape of another. */
+struct term gradient_reshape_as(struct gradient *g, struct term term, struct term like);
+
+/* Undoes broadcasting: sums what has the shape of x and y broadcast together down to x. */
+struct term gradient_sum_to(struct gradient *g, struct term term, struct term x, struct term y);
+
+/* Sets dx[0] and dx[1] of a call that broadcasts its inputs 0 and 1: sums each to its input. */
+void gradient_broadcast(struct gradient *g, struct term dx, struct term dy);
+
+#endif
