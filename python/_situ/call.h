@@ -41,6 +41,11 @@ situ_type call_type(const struct call *call, int p);
 /* Frees what binding made. */
 void call_clear(struct call *call);
 
+/* Runs a call of tensors alone, without attributes, where nothing else is to be heeded. False, and
+ * nothing has happened, where call_eager has to look closer. */
+bool call_quick(const struct function_object *function, const char *name, PyObject *const *args,
+                Py_ssize_t n, PyObject **out);
+
 /* Runs it, or adds it to a graph. */
 PyObject *call_eager(struct call *call);
 PyObject *call_emit(struct call *call, struct graph_object *graph);

@@ -6,19 +6,21 @@
 
 struct hooks hooks;
 
-static _Thread_local PyObject *thread_graph; /* owned; NULL: none entered */
-static _Thread_local char thread_device[256];
+static _Thread_local struct {
+  PyObject *graph; /* owned; NULL: none entered */
+  char device[256];
+} here;
 static PyObject *process_graph; /* the default graph of graph style; made by the package */
 static int is_eager = 1;
 static situ_eager *eager;
 static int is_logging;
 
 struct graph_object *context_graph(void) {
-  if (thread_graph) return (struct graph_object *)thread_graph;
+  if (here.graph) return (struct graph_object *)here.graph;
   return is_eager ? NULL : (struct graph_object *)process_graph;
 }
 
-const char *context_device(void) { return thread_device; }
+const char *context_device(void) { return here.device; }
 
 void context_flush(void) {
   if (!is_logging) return;
@@ -44,6 +46,10 @@ situ_eager *context_eager(void) {
   return eager;
 }
 
+situ_eager *context_quick(void) {
+  return here.graph || *here.device || !is_eager || is_logging ? NULL : eager;
+}
+
 static PyObject *current_graph(PyObject *self, PyObject *none) {
   (void)self, (void)none;
   struct graph_object *graph = context_graph();
@@ -53,8 +59,8 @@ static PyObject *current_graph(PyObject *self, PyObject *none) {
 /* Enters a graph (None: leaves all); returns what was there before, for the way out. */
 static PyObject *swap_graph(PyObject *self, PyObject *graph) {
   (void)self;
-  PyObject *before = thread_graph;
-  thread_graph = graph == Py_None ? NULL : Py_NewRef(graph);
+  PyObject *before = here.graph;
+  here.graph = graph == Py_None ? NULL : Py_NewRef(graph);
   return before ? before : Py_NewRef(Py_None);
 }
 
@@ -62,10 +68,10 @@ static PyObject *swap_device(PyObject *self, PyObject *device) {
   (void)self;
   const char *text = PyUnicode_AsUTF8(device);
   if (!text) return NULL;
-  if (strlen(text) >= sizeof thread_device)
+  if (strlen(text) >= sizeof here.device)
     return PyErr_Format(PyExc_ValueError, "The name of a device is too long: %R", device);
-  PyObject *before = PyUnicode_FromString(thread_device);
-  memcpy(thread_device, text, strlen(text) + 1);
+  PyObject *before = PyUnicode_FromString(here.device);
+  memcpy(here.device, text, strlen(text) + 1);
   return before;
 }
 
@@ -77,7 +83,7 @@ static PyObject *set_default_graph(PyObject *self, PyObject *graph) {
 
 static PyObject *get_default_graph(PyObject *self, PyObject *none) {
   (void)self, (void)none;
-  if (thread_graph) return Py_NewRef(thread_graph);
+  if (here.graph) return Py_NewRef(here.graph);
   return Py_NewRef(process_graph ? process_graph : Py_None);
 }
 

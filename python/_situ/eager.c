@@ -4,6 +4,9 @@
 
 #include "call.h"
 
+/* Calls with no more bytes keep the interpreter's lock: to let go of it would take longer. */
+enum { SMALL_CALL = 1 << 15 };
+
 static PyObject *mismatch(const struct call *call, int at, situ_type want) {
   return errors_raise(
       situ_status_create(SITU_INVALID_ARGUMENT,
@@ -49,13 +52,13 @@ static int make_tensors(struct call *call) {
 }
 
 /* TensorFlow adds the op to the text of the kernel. */
-static PyObject *raise(const struct call *call, situ_status status) {
+static PyObject *raise(const struct row *row, const char *name, situ_status status) {
   const char *text = situ_status_message(status), *end = strchr(text, '\n');
   const int first = end ? (int)(end - text) : (int)strlen(text);
-  const bool named = call->name && *call->name;
-  const situ_status told = situ_status_create(
-      situ_status_code(status), "%.*s [Op:%s]%s%s%s%s", first, text, call->function->row.name,
-      named ? " name: " : "", named ? call->name : "", named ? "/" : "", end ? end : "");
+  const bool named = name && *name;
+  const situ_status told = situ_status_create(situ_status_code(status), "%.*s [Op:%s]%s%s%s%s",
+                                              first, text, row->name, named ? " name: " : "",
+                                              named ? name : "", named ? "/" : "", end ? end : "");
   situ_status_release(status);
   return errors_raise(told, NULL);
 }
@@ -66,6 +69,35 @@ static PyObject *results(const struct row *row, situ_tensor **outputs, int count
   PyObject *list = PyList_New(count);
   for (int i = 0; list && i < count; i++) PyList_SET_ITEM(list, i, tensor_wrap_here(outputs[i]));
   return list;
+}
+
+/* The tensors of arguments that are nothing else, of types that agree. */
+static bool take_tensors(const struct row *row, PyObject *const *args, situ_tensor **out) {
+  size_t bytes = 0;
+  for (int i = 0; i < row->n_inputs; i++) {
+    if (!IS_TENSOR(args[i])) return false;
+    out[i] = TENSOR_OF(args[i]);
+    const struct row_input *input = &row->inputs[i];
+    const situ_type want =
+        input->type_attr < 0 ? input->type : situ_tensor_type(out[input->same_as]);
+    if (want != SITU_NO_TYPE && situ_tensor_type(out[i]) != want) return false;
+    bytes += situ_tensor_bytes(out[i]);
+  }
+  return bytes <= SMALL_CALL;
+}
+
+bool call_quick(const struct function_object *function, const char *name, PyObject *const *args,
+                Py_ssize_t n, PyObject **out) {
+  const struct row *row = &function->row;
+  situ_eager *eager = context_quick();
+  situ_tensor *inputs[MAX_INPUTS], *output = NULL;
+  if (!eager || !row->simple || n != row->n_inputs || !take_tensors(row, args, inputs))
+    return false;
+  int count = 0;
+  const situ_call native = {.op = function->number, .inputs = inputs, .n_inputs = (int)n};
+  const situ_status status = situ_eager_run(eager, &native, &output, 1, &count);
+  *out = status ? raise(row, name, status) : tensor_wrap(output);
+  return true;
 }
 
 PyObject *call_eager(struct call *call) {
@@ -90,14 +122,15 @@ PyObject *call_eager(struct call *call) {
   int count = 0;
   situ_status status;
   context_flush();
-  if (bytes > 1 << 15) {
+  if (bytes > SMALL_CALL) {
     Py_BEGIN_ALLOW_THREADS;
     status = situ_eager_run(eager, &native, outputs, room, &count);
     Py_END_ALLOW_THREADS;
   } else {
     status = situ_eager_run(eager, &native, outputs, room, &count);
   }
-  PyObject *result = status ? raise(call, status) : results(&call->function->row, outputs, count);
+  PyObject *result = status ? raise(&call->function->row, call->name, status)
+                            : results(&call->function->row, outputs, count);
   if (inputs != few) PyMem_Free(inputs);
   if (outputs != one) PyMem_Free(outputs);
   return result;

@@ -15,6 +15,9 @@ static struct graph_object *graph_of(const struct call *call) {
 static PyObject *run(PyObject *self, PyObject *const *args, size_t n, PyObject *names) {
   struct call call;
   PyObject *result = NULL;
+  if (!names &&
+      call_quick((struct function_object *)self, NULL, args, PyVectorcall_NARGS(n), &result))
+    return result;
   if (!call_bind(&call, (struct function_object *)self, args, PyVectorcall_NARGS(n), names)) {
     struct graph_object *graph = graph_of(&call);
     result = graph ? call_emit(&call, graph) : call_eager(&call);
@@ -57,6 +60,7 @@ PyObject *ops_call2(int number, const char *name, PyObject *x, PyObject *y) {
   struct call call;
   PyObject *const args[2] = {x, y};
   PyObject *result = NULL;
+  if (call_quick((struct function_object *)function, name, args, y ? 2 : 1, &result)) return result;
   if (!call_bind(&call, (struct function_object *)function, args, y ? 2 : 1, NULL)) {
     struct graph_object *graph = graph_of(&call);
     call.name = name;

@@ -76,6 +76,22 @@ static bool parse_input(struct row *row, char *word, struct row_input *out) {
   return true;
 }
 
+static void find_same(struct row *row) {
+  for (int i = 0; i < row->n_inputs; i++) {
+    int first = 0;
+    while (first < i && row->inputs[first].type_attr != row->inputs[i].type_attr) first++;
+    row->inputs[i].same_as = row->inputs[i].type_attr < 0 ? i : first;
+  }
+}
+
+static bool is_simple(const struct row *row) {
+  bool simple = row->n_inputs > 0 && row->n_outputs == 1 && !row->list_output;
+  for (int i = 0; i < row->n_inputs; i++) simple = simple && !row->inputs[i].is_list;
+  for (int i = row->n_inputs; i < row->n_params; i++)
+    simple = simple && row->attrs[row->param_attr[i]].has_preset;
+  return simple;
+}
+
 bool row_parse(const situ_op *op, struct row *out) {
   char word[256];
   *out = (struct row){.name = op->name};
@@ -93,5 +109,7 @@ bool row_parse(const situ_op *op, struct row *out) {
   out->n_params = out->n_inputs;
   for (int i = 0; i < out->n_attrs; i++)
     if (!out->attrs[i].inferred) out->param_attr[out->n_params++] = i;
+  find_same(out);
+  out->simple = is_simple(out);
   return !PyErr_Occurred();
 }

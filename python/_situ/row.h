@@ -10,6 +10,7 @@ struct row_input {
   PyObject *key;  /* interned name */
   situ_type type; /* fixed, or SITU_NO_TYPE */
   int type_attr;  /* -1: none */
+  int same_as;    /* the first input of the same type attribute; itself where there is none */
   bool is_list;
 };
 
@@ -32,6 +33,7 @@ struct row {
   int n_params;
   int param_attr[MAX_PARAMS]; /* of a parameter behind the inputs: the number of its attribute */
   bool list_output;
+  bool simple; /* tensors in, one tensor out; attributes may be left out */
 };
 
 /* Parses the texts of a row; false with an exception. */

@@ -105,6 +105,10 @@ const char *context_device(void);
 /* The process's eager context, made on first use; NULL with an exception. */
 situ_eager *context_eager(void);
 
+/* The same if an op may run at once without further ado: no graph, no device scope, no log; else
+ * NULL without an exception. */
+situ_eager *context_quick(void);
+
 /* Whether eager ops or sessions log on standard output: Python's buffer goes out first. */
 void context_flush(void);
 extern PyMethodDef context_methods[];

@@ -18,6 +18,7 @@ struct situ_eager {
   const struct device_list *devices;
   bool log, soft;
   struct recipe *buckets[N_BUCKETS];
+  struct recipe **recent; /* per op: the last one that was run */
   int n_recipes;
   struct recipe_log *said; /* what was logged */
 };
@@ -28,10 +29,14 @@ situ_status situ_eager_create(const situ_config *config, situ_eager **out) {
   situ_eager *eager = calloc(1, sizeof *eager);
   if (!eager) return NO_MEMORY();
   pthread_mutex_init(&eager->lock, NULL);
-  const situ_status status =
-      list_acquire(config ? &config->devices : NULL, config && config->strict, &eager->devices);
+  eager->recent = calloc((size_t)schema_count(), sizeof(struct recipe *));
+  const situ_status status = !eager->recent
+                                 ? NO_MEMORY()
+                                 : list_acquire(config ? &config->devices : NULL,
+                                                config && config->strict, &eager->devices);
   if (status) {
     pthread_mutex_destroy(&eager->lock);
+    free(eager->recent);
     free(eager);
     return status;
   }
@@ -43,6 +48,7 @@ situ_status situ_eager_create(const situ_config *config, situ_eager **out) {
 
 /* Forgets compiled calls that nobody runs. */
 static void forget(situ_eager *eager) {
+  memset(eager->recent, 0, sizeof *eager->recent * (size_t)schema_count());
   for (int i = 0; i < N_BUCKETS; i++) {
     struct recipe **link = &eager->buckets[i];
     while (*link) {
@@ -64,6 +70,7 @@ void situ_eager_release(situ_eager *eager) {
   recipe_log_free(eager->said);
   list_release();
   pthread_mutex_destroy(&eager->lock);
+  free(eager->recent);
   free(eager);
 }
 
@@ -90,27 +97,43 @@ static situ_status check(const situ_eager *eager, const situ_call *call, situ_te
   return NULL;
 }
 
-/* The compiled form of a call, entered; made if there is none. Called with the lock. */
+/* The compiled form of a call that differs from the last one of its op; made if there is none. */
+static situ_status search(situ_eager *eager, const situ_call *call, const struct recipe_key *key,
+                          struct recipe **out) {
+  struct recipe **bucket = &eager->buckets[recipe_hash(key) % N_BUCKETS];
+  struct recipe *recipe = *bucket;
+  while (recipe && !recipe_matches(recipe, key)) recipe = recipe->next;
+  if (!recipe) {
+    if (eager->n_recipes >= MAX_RECIPES) forget(eager);
+    TRY(recipe_create(call, key, eager->devices, eager->soft, &recipe));
+    recipe->next = *bucket;
+    *bucket = recipe;
+    eager->n_recipes++;
+  }
+  *out = eager->recent[call->op] = recipe;
+  return NULL;
+}
+
+/* The compiled form of a call. Called with the lock. */
 static situ_status find(situ_eager *eager, const situ_call *call, struct recipe **out) {
   struct recipe_key key;
   TRY(recipe_key(call, &key));
-  struct recipe **bucket = &eager->buckets[key.hash % N_BUCKETS];
-  struct recipe *recipe = *bucket;
-  while (recipe && !recipe_matches(recipe, &key)) recipe = recipe->next;
   situ_status status = NULL;
-  if (!recipe) {
-    if (eager->n_recipes >= MAX_RECIPES) forget(eager);
-    status = recipe_create(call, &key, eager->devices, eager->soft, &recipe);
-    if (!status) {
-      recipe->next = *bucket;
-      *bucket = recipe;
-      eager->n_recipes++;
-    }
-  }
-  if (!status && eager->log) status = recipe_log(recipe, &eager->said);
-  if (!status) recipe->active++;
+  *out = eager->recent[call->op];
+  if (!*out || !recipe_matches(*out, &key)) status = search(eager, call, &key, out);
   recipe_key_free(&key);
-  *out = recipe;
+  return !status && eager->log ? recipe_log(*out, &eager->said) : status;
+}
+
+/* Runs a compiled call. Called with the lock, which a call that takes its time lets go meanwhile.
+ */
+static situ_status run(situ_eager *eager, struct recipe *recipe, situ_tensor *const *inputs,
+                       situ_tensor **outputs) {
+  struct frame *frame = recipe_take(recipe);
+  if (!recipe->tiny) pthread_mutex_unlock(&eager->lock);
+  const situ_status status = recipe_run(recipe, &frame, inputs, outputs);
+  if (!recipe->tiny) pthread_mutex_lock(&eager->lock);
+  recipe_give(recipe, frame);
   return status;
 }
 
@@ -120,20 +143,14 @@ situ_status situ_eager_run(situ_eager *eager, const situ_call *call, situ_tensor
   struct recipe *recipe = NULL;
   pthread_mutex_lock(&eager->lock);
   situ_status status = find(eager, call, &recipe);
-  struct frame *frame = status ? NULL : recipe_take(recipe);
-  pthread_mutex_unlock(&eager->lock);
-  if (status) return status;
-  const int n = recipe->program->n_fetches;
-  if (n > capacity) {
+  if (!status && recipe->program->n_fetches > capacity)
     status = INVALID("%s has %d outputs, but there is room for %d.", schema_get(call->op)->op->name,
-                     n, capacity);
-  } else {
-    memset(outputs, 0, sizeof *outputs * (size_t)n);
-    *count = n;
-    status = recipe_run(recipe, &frame, call->inputs, outputs);
+                     recipe->program->n_fetches, capacity);
+  if (!status) {
+    *count = recipe->program->n_fetches;
+    for (int i = 0; i < *count; i++) outputs[i] = NULL;
+    status = run(eager, recipe, call->inputs, outputs);
   }
-  pthread_mutex_lock(&eager->lock);
-  recipe_give(recipe, frame);
   pthread_mutex_unlock(&eager->lock);
   return status;
 }

@@ -9,30 +9,36 @@
 #include "schema/schema.h"
 #include "tensor/tensor.h"
 
-/* Appends to a key; grows past `few` only for long calls. */
-static situ_status put(struct recipe_key *key, const void *data, size_t bytes) {
-  if (key->length + bytes > key->capacity) {
-    const size_t capacity = 2 * (key->length + bytes);
-    unsigned char *more = malloc(capacity);
-    if (!more) return NO_MEMORY();
-    memcpy(more, key->bytes, key->length);
-    if (key->bytes != key->few) free(key->bytes);
-    key->bytes = more;
-    key->capacity = capacity;
-  }
+/* Room for more bytes than `few` has: only for long calls. */
+static situ_status grow(struct recipe_key *key, size_t bytes) {
+  const size_t capacity = 2 * (key->length + bytes);
+  unsigned char *more = malloc(capacity);
+  if (!more) return NO_MEMORY();
+  memcpy(more, key->bytes, key->length);
+  if (key->bytes != key->few) free(key->bytes);
+  key->bytes = more;
+  key->capacity = capacity;
+  return NULL;
+}
+
+/* Appends to a key; inline, for most pieces are a few bytes. */
+static inline situ_status put(struct recipe_key *key, const void *data, size_t bytes) {
+  if (key->length + bytes > key->capacity) TRY(grow(key, bytes));
   memcpy(key->bytes + key->length, data, bytes);
   key->length += bytes;
   return NULL;
 }
 
 static situ_status put_text(struct recipe_key *key, const char *text) {
-  return text ? put(key, text, strlen(text) + 1) : put(key, "", 1);
+  return text && *text ? put(key, text, strlen(text) + 1) : put(key, "", 1);
 }
 
-static situ_status put_tensor(struct recipe_key *key, const situ_tensor *tensor) {
+static inline situ_status put_tensor(struct recipe_key *key, const situ_tensor *tensor) {
   const int32_t head[2] = {tensor->type, tensor->shape.rank};
   TRY(put(key, head, sizeof head));
-  return put(key, tensor->shape.dim, sizeof(int64_t) * (size_t)tensor->shape.rank);
+  for (int i = 0; i < tensor->shape.rank; i++)
+    TRY(put(key, &tensor->shape.dim[i], sizeof tensor->shape.dim[i]));
+  return NULL;
 }
 
 static situ_status put_value(struct recipe_key *key, const situ_tensor *tensor) {
@@ -97,20 +103,18 @@ situ_status recipe_key(const situ_call *call, struct recipe_key *out) {
   out->length = 0;
   out->capacity = sizeof out->few;
   const situ_status status = collect(call, out);
-  if (status)
-    recipe_key_free(out);
-  else
-    out->hash = hash_bytes(out->bytes, out->length);
+  if (status) recipe_key_free(out);
   return status;
 }
+
+uint64_t recipe_hash(const struct recipe_key *key) { return hash_bytes(key->bytes, key->length); }
 
 void recipe_key_free(struct recipe_key *key) {
   if (key->bytes != key->few) free(key->bytes);
 }
 
 bool recipe_matches(const struct recipe *recipe, const struct recipe_key *key) {
-  return recipe->hash == key->hash && recipe->length == key->length &&
-         !memcmp(recipe->key, key->bytes, key->length);
+  return recipe->length == key->length && !memcmp(recipe->key, key->bytes, key->length);
 }
 
 /* A graph of the op alone, with a placeholder for each input: its nodes come first. */
@@ -178,12 +182,20 @@ static situ_status compile(struct recipe *recipe, const situ_call *call,
   return status;
 }
 
+enum { LIGHT = 64 * 1024, TINY = 4 * 1024 };
+
+/* Whether a call is done in less time than two threads need to agree on who makes it. */
+static bool is_tiny(const struct program *program) {
+  size_t bytes = 0;
+  for (int32_t i = 0; i < program->n_slots; i++) bytes += program->slots[i].bytes;
+  return program->host_only && bytes <= TINY;
+}
+
 situ_status recipe_create(const situ_call *call, const struct recipe_key *key,
                           const struct device_list *devices, bool soft, struct recipe **out) {
   struct recipe *recipe = calloc(1, sizeof *recipe);
   if (!recipe) return NO_MEMORY();
   pthread_mutex_init(&recipe->state.lock, NULL);
-  recipe->hash = key->hash;
   recipe->length = key->length;
   recipe->key = malloc(key->length ? key->length : 1);
   recipe->type = call->n_inputs ? call->inputs[0]->type : SITU_NO_TYPE;
@@ -193,6 +205,7 @@ situ_status recipe_create(const situ_call *call, const struct recipe_key *key,
     return status;
   }
   memcpy(recipe->key, key->bytes, key->length);
+  recipe->tiny = is_tiny(recipe->program);
   *out = recipe;
   return NULL;
 }
@@ -246,6 +259,7 @@ void recipe_log_free(struct recipe_log *said) {
 struct frame *recipe_take(struct recipe *recipe) {
   struct frame *frame = recipe->idle;
   if (frame) recipe->idle = frame->next;
+  recipe->active++;
   return frame;
 }
 
@@ -255,8 +269,6 @@ void recipe_give(struct recipe *recipe, struct frame *frame) {
   frame->next = recipe->idle;
   recipe->idle = frame;
 }
-
-enum { LIGHT = 64 * 1024 };
 
 /* There may be thousands of compiled calls: what they keep between calls must be little. */
 static bool is_light(const struct frame *frame) {
@@ -272,7 +284,7 @@ situ_status recipe_run(struct recipe *recipe, struct frame **frame, situ_tensor 
                        situ_tensor **outputs) {
   if (!*frame) TRY(frame_create(recipe->program, &recipe->state, inputs, frame));
   const situ_status status = frame_run(*frame, inputs, outputs);
-  if (!is_light(*frame)) {
+  if (!recipe->tiny && !is_light(*frame)) {
     frame_destroy(*frame);
     *frame = NULL;
   }

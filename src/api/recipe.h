@@ -11,7 +11,6 @@
 /* What makes a call what it is: op, device, types, shapes, places, attributes, and the values of
  * inputs that shapes depend on. */
 struct recipe_key {
-  uint64_t hash;
   size_t length, capacity;
   unsigned char *bytes; /* `few` or malloc'ed */
   unsigned char few[512];
@@ -19,7 +18,6 @@ struct recipe_key {
 
 struct recipe {
   struct recipe *next; /* in its bucket */
-  uint64_t hash;
   size_t length;
   unsigned char *key;
   situ_graph *graph;
@@ -28,6 +26,7 @@ struct recipe {
   struct state state;
   int active; /* runs under way */
   bool logged;
+  bool tiny; /* runs with the owner's lock: to let go of it would cost more */
   const struct device *device;
   situ_type type; /* of input 0, for the log */
 };
@@ -38,6 +37,9 @@ struct recipe_log;
 /* Collects what makes up a call. */
 situ_status recipe_key(const situ_call *call, struct recipe_key *out) SITU_MUST_USE;
 void recipe_key_free(struct recipe_key *key);
+
+/* A number that equal keys share. */
+uint64_t recipe_hash(const struct recipe_key *key);
 
 /* Whether the recipe is for such calls. */
 bool recipe_matches(const struct recipe *recipe, const struct recipe_key *key);
@@ -54,7 +56,7 @@ void recipe_destroy(struct recipe *recipe);
 situ_status recipe_log(struct recipe *recipe, struct recipe_log **said) SITU_MUST_USE;
 void recipe_log_free(struct recipe_log *said);
 
-/* An idle frame or NULL; called with the owner's lock, as recipe_give, which also ends a run. */
+/* Begins a run: an idle frame or NULL; recipe_give ends it. Called with the owner's lock. */
 struct frame *recipe_take(struct recipe *recipe);
 void recipe_give(struct recipe *recipe, struct frame *frame);
 

@@ -7,18 +7,30 @@
 
 #include "device/list.h"
 
-enum { HOST_ALIGNMENT = 64 };
+enum { HOST_ALIGNMENT = 64, SMALL = 512 };
 
-static situ_status create(size_t bytes, struct buffer **out) {
-  struct buffer *buffer = calloc(1, sizeof *buffer);
+/* A buffer with room for `extra` bytes behind it. */
+static situ_status create_with(size_t bytes, size_t extra, struct buffer **out) {
+  struct buffer *buffer = malloc(sizeof *buffer + extra);
   if (!buffer) return NO_MEMORY();
-  buffer->references = 1;
-  buffer->bytes = bytes;
+  *buffer = (struct buffer){.references = 1, .bytes = bytes};
   *out = buffer;
   return NULL;
 }
 
+static situ_status create(size_t bytes, struct buffer **out) { return create_with(bytes, 0, out); }
+
+/* Few bytes lie behind the buffer itself: one allocation, so small that malloc has it at hand. */
+static situ_status create_small(size_t bytes, struct buffer **out) {
+  TRY(create_with(bytes, HOST_ALIGNMENT + round_up(bytes, HOST_ALIGNMENT), out));
+  struct buffer *buffer = *out;
+  buffer->host = (void *)round_up((uintptr_t)(buffer + 1), HOST_ALIGNMENT);
+  buffer->span = (struct span){buffer->host, 0};
+  return NULL;
+}
+
 situ_status buffer_host(size_t bytes, struct buffer **out) {
+  if (bytes <= SMALL) return create_small(bytes, out);
   if (bytes > PTRDIFF_MAX - HOST_ALIGNMENT) return NO_MEMORY();
   struct buffer *buffer = NULL;
   TRY(create(bytes, &buffer));
