@@ -2,7 +2,7 @@
  * elementwise.c: the rows of elementwise.def. */
 #include "ops/broadcast.h"
 #include "ops/ops.h"
-#include "schema/derivative.h"
+#include "ops/derivative.h"
 #include "tensor/shape.h"
 
 #define KERNELS "ops/elementwise.cl"

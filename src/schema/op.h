@@ -43,7 +43,7 @@ struct op {
   situ_status (*record)(struct call *call); /* says which kernels run, all shapes
                                                are known; NULL: none */
   void (*grad)(struct gradient *gradient);  /* says which ops give the gradients of the inputs:
-                                               schema/gradient.h; or see OP_NO_GRADIENT */
+                                               ops/gradient.h; or see OP_NO_GRADIENT */
 };
 
 /* A family of ops, as a file of ops/ defines it. */

@@ -12,8 +12,8 @@
  * The ops may go into a graph or elsewhere: the row cannot tell. Shapes may be unknown; the helpers
  * below then emit ops that find them out. The first failure is kept, everything after it gives
  * nothing, so a row asks for no statuses. An element-wise derivative is a text: derivative.h. */
-#ifndef SITU_SCHEMA_GRADIENT_H
-#define SITU_SCHEMA_GRADIENT_H
+#ifndef SITU_OPS_GRADIENT_H
+#define SITU_OPS_GRADIENT_H
 
 #include "schema/schema.h"
 

@@ -8,10 +8,10 @@
  * comparisons < <= > >= ==, with C's precedence; a number is of the type of x. A function is the op
  * of that name, where an op's name may begin with a small letter (cos: Cos). "0" alone: no
  * gradient. */
-#ifndef SITU_SCHEMA_DERIVATIVE_H
-#define SITU_SCHEMA_DERIVATIVE_H
+#ifndef SITU_OPS_DERIVATIVE_H
+#define SITU_OPS_DERIVATIVE_H
 
-#include "schema/gradient.h"
+#include "ops/gradient.h"
 
 /* The value of a text. */
 struct term derivative_eval(struct gradient *g, const char *text);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * derivative.c: see derivative.h: a parser that emits what it reads. */
-#include "schema/derivative.h"
+#include "ops/derivative.h"
 
 #include <ctype.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * gradient.c: see gradient.h. */
-#include "schema/gradient.h"
+#include "ops/gradient.h"
 
 #include "tensor/number.h"
 #include "tensor/shape.h"
