@@ -111,6 +111,12 @@ SITU_API situ_status situ_device_trim(int number, uint64_t *bytes) SITU_MUST_USE
 /* Regions, pieces with their holders, and recent events of a device, as JSON. */
 SITU_API situ_status situ_device_memory_report(int number, FILE *stream) SITU_MUST_USE;
 
+/* Closes every session and moves what tensors hold on devices to host memory, so that
+ * situ_devices_reset can follow: for tests, each of which wants devices of its own.
+ * FailedPrecondition while something runs. Elements that went with their device are not numbers
+ * afterwards (all bits set). */
+SITU_API situ_status situ_devices_evacuate(void) SITU_MUST_USE;
+
 /* Closes all devices, gives all their memory back and forgets the configuration, so that the next
  * use finds devices anew. FailedPrecondition while a session or a tensor on a device is alive. */
 SITU_API situ_status situ_devices_reset(void) SITU_MUST_USE;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * devices.c: the public view of the devices. */
+#include "api/session.h"
 #include "device/list.h"
 #include "situ/device.h"
 
@@ -157,6 +158,11 @@ static situ_status report(struct device *device, void *out) {
 situ_status situ_device_memory_report(int number, FILE *stream) {
   if (!stream) return INVALID("situ_device_memory_report: the stream is NULL.");
   return with_device(number, report, stream);
+}
+
+situ_status situ_devices_evacuate(void) {
+  TRY(session_close_all());
+  return list_evacuate();
 }
 
 situ_status situ_devices_reset(void) { return list_reset(); }

@@ -174,9 +174,11 @@ situ_status situ_plan_create(situ_session *session, const situ_feed *feeds, int 
   situ_plan *plan = calloc(1, sizeof *plan);
   if (!plan) return NO_MEMORY();
   struct arena scratch = {0};
-  struct plan_request request = {.graph = session->graph, .devices = session->devices};
+  struct plan_request request = {.graph = session->graph};
   pthread_mutex_lock(&session->lock);
-  situ_status status = session_place(session);
+  situ_status status = session_check_open(session);
+  if (!status) status = session_place(session);
+  request.devices = session->devices;
   request.placement = session->placement.device;
   if (!status) status = find_feeds(session, feeds, n_feeds, &scratch, &request);
   if (!status) status = find_fetches(session, fetches, n_fetches, &scratch, &request);

@@ -13,6 +13,31 @@
 #include "tensor/shape.h"
 #include "tensor/tensor.h"
 
+static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct situ_session *all; /* guarded by all_lock */
+
+static void in_child(void) { pthread_mutex_init(&all_lock, NULL); }
+
+static void watch_forks(void) { pthread_atfork(NULL, NULL, in_child); }
+
+static void enlist(struct situ_session *session) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, watch_forks);
+  pthread_mutex_lock(&all_lock);
+  session->next = all;
+  session->link = &all;
+  if (all) all->link = &session->next;
+  all = session;
+  pthread_mutex_unlock(&all_lock);
+}
+
+static void delist(struct situ_session *session) {
+  pthread_mutex_lock(&all_lock);
+  *session->link = session->next;
+  if (session->next) session->next->link = session->link;
+  pthread_mutex_unlock(&all_lock);
+}
+
 static bool environment_strict(void) {
   const char *strict = getenv("SITU_STRICT");
   return strict && *strict && strcmp(strict, "0") != 0;
@@ -41,6 +66,7 @@ situ_status situ_session_create(situ_graph *graph, const situ_config *config, si
   session->soft = config && config->allow_soft_placement;
   pthread_mutex_init(&session->lock, NULL);
   pthread_mutex_init(&session->state.lock, NULL);
+  enlist(session);
   const situ_status status = begin(session, config);
   if (status)
     situ_session_release(session);
@@ -62,6 +88,7 @@ static void drop_programs(struct situ_session *session) {
 
 void situ_session_release(situ_session *session) {
   if (!session || __atomic_sub_fetch(&session->references, 1, __ATOMIC_ACQ_REL) > 0) return;
+  delist(session);
   drop_programs(session);
   if (session->devices) list_release();
   arena_free(&session->placement_arena);
@@ -90,9 +117,25 @@ situ_status situ_session_close(situ_session *session) {
   } else {
     session->closed = true;
     drop_programs(session);
+    if (session->devices) list_release();
+    session->devices = NULL;
   }
   pthread_mutex_unlock(&session->lock);
   return status;
+}
+
+situ_status session_close_all(void) {
+  situ_status status = NULL;
+  pthread_mutex_lock(&all_lock);
+  for (struct situ_session *session = all; session && !status; session = session->next)
+    status = situ_session_close(session);
+  pthread_mutex_unlock(&all_lock);
+  return status;
+}
+
+situ_status session_check_open(const struct situ_session *session) {
+  if (!session->closed) return NULL;
+  return situ_status_create(SITU_FAILED_PRECONDITION, "Attempted to use a closed Session.");
 }
 
 situ_status session_place(struct situ_session *session) {
@@ -222,10 +265,8 @@ static struct plan_request plan_request(const struct situ_session *session,
 
 static situ_status enter(struct situ_session *session, const struct asked *asked,
                          struct cached **cached, struct edge *need) {
-  situ_status status = NULL;
   pthread_mutex_lock(&session->lock);
-  if (session->closed)
-    status = situ_status_create(SITU_FAILED_PRECONDITION, "Attempted to use a closed Session.");
+  situ_status status = session_check_open(session);
   if (!status) status = session_place(session);
   if (!status) {
     const struct plan_request request = plan_request(session, asked);

@@ -22,9 +22,10 @@ struct cached {
 enum { MAX_PROGRAMS = 64 };
 
 struct situ_session {
-  int references; /* atomic */
+  int references;                    /* atomic */
+  struct situ_session *next, **link; /* among all sessions */
   situ_graph *graph;
-  const struct device_list *devices;
+  const struct device_list *devices; /* NULL once it is closed */
   bool log_placement, soft;
   pthread_mutex_t lock; /* of what follows */
   bool closed;
@@ -37,6 +38,12 @@ struct situ_session {
   bool *pressed; /* per device: asks us for idle memory when it runs out */
   struct state state;
 };
+
+/* FailedPrecondition of a session that is closed; called with the lock. */
+situ_status session_check_open(const struct situ_session *session) SITU_MUST_USE;
+
+/* Closes every session of the process; FailedPrecondition where one has a run under way. */
+situ_status session_close_all(void) SITU_MUST_USE;
 
 /* Places the graph if it has grown since; called with the lock. */
 situ_status session_place(struct situ_session *session) SITU_MUST_USE;

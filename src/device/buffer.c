@@ -72,7 +72,7 @@ situ_status buffer_device(struct device *device, size_t bytes, const struct memo
   }
   buffer->device = device;
   buffer->span = buffer->block.span;
-  list_hold(1);
+  list_hold(buffer);
   *out = buffer;
   return NULL;
 }
@@ -135,6 +135,28 @@ situ_status buffer_write(struct buffer *buffer, size_t offset, const void *from,
                 device->backend->write(device->handle, QUEUE_IN, at(buffer, offset), from, bytes));
 }
 
+situ_status buffer_evacuate(struct buffer *buffer) {
+  struct buffer *copy = NULL;
+  TRY(buffer_host(buffer->bytes, &copy));
+  const situ_status status = buffer_read(buffer, 0, copy->host, buffer->bytes);
+  const bool is_lost = situ_status_code(status) == SITU_UNAVAILABLE;
+  if (status && !is_lost) {
+    buffer_release(copy);
+    return status;
+  }
+  situ_status_release(status);
+  if (is_lost) memset(copy->host, 0xff, buffer->bytes); /* of floats: not a number */
+  list_drop(buffer);
+  memory_free(buffer->device->memory, &buffer->block);
+  buffer->device = NULL;
+  buffer->host = copy->host;
+  buffer->span = copy->span;
+  buffer->release = copy->release;
+  buffer->context = copy->context;
+  free(copy);
+  return NULL;
+}
+
 struct buffer *buffer_retain(struct buffer *buffer) {
   if (buffer) __atomic_add_fetch(&buffer->references, 1, __ATOMIC_RELAXED);
   return buffer;
@@ -143,8 +165,8 @@ struct buffer *buffer_retain(struct buffer *buffer) {
 void buffer_release(struct buffer *buffer) {
   if (!buffer || __atomic_sub_fetch(&buffer->references, 1, __ATOMIC_ACQ_REL) > 0) return;
   if (buffer->device) {
+    list_drop(buffer);
     memory_free(buffer->device->memory, &buffer->block);
-    list_hold(-1);
   }
   if (buffer->release) buffer->release(buffer->context);
   free(buffer);

@@ -6,9 +6,10 @@
 #include "device/device.h"
 
 struct buffer {
-  int references;        /* atomic */
-  struct device *device; /* NULL: host memory */
-  void *host;            /* its address where the host may read it, else NULL */
+  int references;              /* atomic */
+  struct device *device;       /* NULL: host memory */
+  struct buffer *next, **link; /* among those on devices; list.c links them */
+  void *host;                  /* its address where the host may read it, else NULL */
   size_t bytes;
   struct span span; /* on the device */
   struct memory_block block;
@@ -35,6 +36,10 @@ situ_status buffer_read(const struct buffer *buffer, size_t offset, void *to,
 /* The same from the host to the buffer. */
 situ_status buffer_write(struct buffer *buffer, size_t offset, const void *from,
                          size_t bytes) SITU_MUST_USE;
+
+/* Makes a buffer on a device one in host memory with the same bytes; those that went with
+ * their device become 0xff. Called by list_evacuate. */
+situ_status buffer_evacuate(struct buffer *buffer) SITU_MUST_USE;
 
 /* Takes or gives back a reference; NULL may be released. */
 struct buffer *buffer_retain(struct buffer *buffer);

@@ -2,10 +2,10 @@
  * list.c: the devices of the process: found once, shared by everybody. */
 #include "device/list.h"
 
-#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "device/buffer.h"
 #include "device/find.h"
 #include "device/request.h"
 
@@ -15,7 +15,8 @@ static struct device_list list;
 static struct text why; /* there are not more GPUs */
 static bool found;
 static int users;
-static _Atomic int held; /* guarded by itself */
+static int held;
+static struct buffer *buffers; /* those on devices */
 
 /* Another thread of the parent may have held a lock. What it was at is whole or not yet there:
  * lists and requests are made aside and put in place at the end. */
@@ -134,7 +135,36 @@ void list_release(void) {
   leave();
 }
 
-void list_hold(int by) { held += by; }
+void list_hold(struct buffer *buffer) {
+  enter();
+  buffer->next = buffers;
+  buffer->link = &buffers;
+  if (buffers) buffers->link = &buffer->next;
+  buffers = buffer;
+  held++;
+  leave();
+}
+
+void list_drop(struct buffer *buffer) {
+  enter();
+  *buffer->link = buffer->next;
+  if (buffer->next) buffer->next->link = buffer->link;
+  held--;
+  leave();
+}
+
+situ_status list_evacuate(void) {
+  situ_status status = NULL;
+  struct buffer *buffer = NULL;
+  do {
+    enter();
+    buffer = buffer_retain(buffers);
+    leave();
+    if (buffer) status = buffer_evacuate(buffer); /* takes locks of its device */
+    buffer_release(buffer);
+  } while (buffer && !status);
+  return status;
+}
 
 situ_status list_configure(const situ_device_config *config) {
   enter();
@@ -151,7 +181,7 @@ situ_status list_reset(void) {
     status = situ_status_create(SITU_FAILED_PRECONDITION,
                                 "Devices cannot be reset while %d session(s) and %d tensor(s) on "
                                 "devices are alive: release them first.",
-                                users, (int)held);
+                                users, held);
   } else {
     old = list;
     list = (struct device_list){0};

@@ -5,6 +5,8 @@
 
 #include "device/device.h"
 
+struct buffer;
+
 /* The devices; the first call finds them. `config` (may be NULL) is what the caller asks for; it
  * counts from then on, unless the call fails. Where devices were found before and the config asks
  * for something else, that is said once in a warning, or is FailedPrecondition when `strict`. Every
@@ -13,9 +15,13 @@ situ_status list_acquire(const situ_device_config *config, bool strict,
                          const struct device_list **out) SITU_MUST_USE;
 void list_release(void);
 
-/* Counts what lives on devices besides sessions (tensors), so that a reset is refused while it
- * does. */
-void list_hold(int by);
+/* Knows what lives on devices besides sessions (tensors), so that a reset is refused while it does:
+ * a buffer comes, and goes. */
+void list_hold(struct buffer *buffer);
+void list_drop(struct buffer *buffer);
+
+/* Moves all of it to host memory; nothing may be running. */
+situ_status list_evacuate(void) SITU_MUST_USE;
 
 /* What list_acquire does when nobody runs yet: keeps the config for later; see
  * situ_devices_configure. */
