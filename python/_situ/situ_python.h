@@ -28,7 +28,7 @@ static inline PyObject *Py_XNewRef(PyObject *object) {
 #include <situ/graph.h>
 #include <situ/session.h>
 
-enum { MAX_INPUTS = 8, MAX_ATTRS = 12, MAX_PARAMS = MAX_INPUTS + MAX_ATTRS + 1, N_TYPES = 32 };
+enum { MAX_INPUTS = 12, MAX_ATTRS = 12, MAX_PARAMS = MAX_INPUTS + MAX_ATTRS + 1, N_TYPES = 32 };
 
 /* Python objects that the package hands over when it is imported. */
 struct hooks {

@@ -3,11 +3,11 @@
 import _situ
 from situ._lib import (api, array_ops, config, device_lib, devicespec, dtypes, errors, function,
                        graph, indexing, initializers, math_ops, protos, random_ops, scopes, session,
-                       shapes, style, tensors, testing, variable_scope, variables)
+                       shapes, style, tensors, testing, training, variable_scope, variables)
 from situ._lib.api import BOTH, V1, V2, export
 
 PARTS = (array_ops, config, function, indexing, initializers, math_ops, random_ops, scopes,
-         testing, variable_scope, variables)
+         testing, training, variable_scope, variables)
 
 for _name, _type in dtypes.NAMES.items():
     if not _name.endswith("_ref"):

@@ -159,12 +159,14 @@ def get_variable(name, shape=None, dtype=None, initializer=None, regularizer=Non
     if scope.reuse and scope.reuse is not AUTO_REUSE:
         raise ValueError(f"Variable {whole} does not exist, or was not created with "
                          "tf.get_variable(). Did you mean to set reuse=tf.AUTO_REUSE in VarScope?")
-    dtype = as_dtype(dtype or scope.dtype).base_dtype
-    value = _first_value(whole, shape, dtype, initializer or scope.initializer)
+    explicit, dtype = dtype is not None, as_dtype(dtype or scope.dtype).base_dtype
+    value = _first_value(whole, shape, dtype,
+                         scope.initializer if initializer is None else initializer)
     before, graph._scope = graph._scope, ""
     try:
         made = variable(value, trainable=trainable, collections=collections, name=whole,
-                        dtype=dtype, constraint=constraint)
+                        dtype=dtype if callable(value) or explicit else None,
+                        constraint=constraint)
     finally:
         graph._scope = before
     graph._variable_store[whole] = made

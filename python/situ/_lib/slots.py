@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""slots.py: variables that belong to a variable: named after it, on its device."""
+from situ._lib import variables
+from situ._lib.array_ops import convert_to_tensor, zeros
+from situ._lib.graph import get_default_graph
+from situ._lib.initializers import Zeros
+from situ._lib.scopes import colocate_with
+from situ._lib.variable_eager import EagerVariable
+from situ._lib.variable_scope import get_variable_scope, variable_scope
+
+
+def base_name(variable):
+    """The name of a variable without its output."""
+    return variable.name.split(":")[0]
+
+
+def _eager_slot(variable, value, name):
+    value = value() if callable(value) else value
+    return EagerVariable(value, trainable=False, name=f"{base_name(variable)}/{name}",
+                         dtype=variable.dtype.base_dtype)
+
+
+def create(variable, value, name, dtype=None):
+    """A slot that begins as a value, or as what a function of no argument gives."""
+    if isinstance(variable, EagerVariable):
+        return _eager_slot(variable, value, name)
+    whole = base_name(variable) + "/" + name
+    outer = get_variable_scope()
+    with variable_scope(None, whole), colocate_with(variable.op):
+        scope, reuse = get_variable_scope(), outer.reuse
+        scope.reuse = False
+        made = _in_scope(scope.name, value, dtype or variable.dtype.base_dtype)
+        scope.reuse = reuse
+    return made
+
+
+def _in_scope(whole, value, dtype):
+    graph = get_default_graph()
+    before, graph._scope = graph._scope, ""
+    try:
+        made = variables.variable(value, trainable=False, name=whole + "/", dtype=dtype)
+    finally:
+        graph._scope = before
+    graph._variable_store[whole] = made
+    return made
+
+
+def zeros_slot(variable, name, dtype=None):
+    """A slot of zeros in the variable's shape."""
+    shape, dtype = variable.shape.as_list(), dtype or variable.dtype.base_dtype
+    if isinstance(variable, EagerVariable):
+        return _eager_slot(variable, zeros(shape, dtype), name)
+    return create(variable, lambda: Zeros()(shape, dtype=dtype), name, dtype)
+
+
+def filled_slot(variable, number, name):
+    """A slot of one number in the variable's shape."""
+    import numpy
+    array = numpy.full(variable.shape.as_list(), number, variable.dtype.base_dtype.as_numpy_dtype)
+    return create(variable, lambda: convert_to_tensor(array), name)
