@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * train.cl: one kernel per update of an optimizer. Arguments are the op's inputs in their order,
  * then one flag of the op (0 where it has none), then the number of elements. What is one number
- * for all elements (a learning rate) lies in memory, too: it may be computed where the update is. */
+ * for all elements (a learning rate) lies in memory, too: it may be computed on the device. */
 #if T_IS_REAL
 #define value(x) ((C)(x)[0])
 

@@ -5,7 +5,9 @@ from situ._lib import slots
 from situ._lib.api import export
 from situ._lib.array_ops import cast, convert_to_tensor, group, op
 from situ._lib.graph import GraphKeys, get_default_graph, scope
+from situ._lib.initializers import Zeros
 from situ._lib.scopes import colocate_with, init_scope
+from situ._lib.variable_scope import get_variable_scope, variable_scope
 from situ._lib.variables import Variable, global_variables, trainable_variables, variable
 
 
@@ -71,15 +73,14 @@ class ExponentialMovingAverage:
         return made
 
     def _shadow_of_tensor(self, tensor):
-        from situ._lib.initializers import Zeros
-        from situ._lib.variable_scope import variable_scope, get_variable_scope
         shape, dtype = tensor.shape.as_list(), tensor.dtype.base_dtype
         graph = get_default_graph()
         with variable_scope(None, tensor.op.name + "/" + self._name), colocate_with(tensor.op):
             whole = get_variable_scope().name
             before, graph._scope = graph._scope, ""
             try:
-                made = variable(lambda: Zeros()(shape, dtype=dtype), trainable=False, name=whole + "/")
+                made = variable(lambda: Zeros()(shape, dtype=dtype), trainable=False,
+                                name=whole + "/")
             finally:
                 graph._scope = before
         return made
