@@ -135,6 +135,8 @@ situ_status buffer_write(struct buffer *buffer, size_t offset, const void *from,
                 device->backend->write(device->handle, QUEUE_IN, at(buffer, offset), from, bytes));
 }
 
+static void release_copy(void *copy) { buffer_release(copy); }
+
 situ_status buffer_evacuate(struct buffer *buffer) {
   struct buffer *copy = NULL;
   TRY(buffer_host(buffer->bytes, &copy));
@@ -151,9 +153,8 @@ situ_status buffer_evacuate(struct buffer *buffer) {
   buffer->device = NULL;
   buffer->host = copy->host;
   buffer->span = copy->span;
-  buffer->release = copy->release;
-  buffer->context = copy->context;
-  free(copy);
+  buffer->release = release_copy; /* the bytes may lie inside of the copy */
+  buffer->context = copy;
   return NULL;
 }
 
