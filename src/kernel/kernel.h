@@ -6,9 +6,11 @@
 #include "base/base.h"
 
 /* Every fault once: name, code, text with up to three numbers. */
-#define FAULTS(X)                                                        \
-  X(DIVISION, INVALID_ARGUMENT, "Integer division by zero")              \
-  X(INDEX, INVALID_ARGUMENT, "indices[%lld] = %lld is not in [0, %lld)") \
+#define FAULTS(X)                                                                               \
+  X(DIVISION, INVALID_ARGUMENT, "Integer division by zero")                                     \
+  X(INDEX, INVALID_ARGUMENT, "indices[%lld] = %lld is not in [0, %lld)")                        \
+  X(LABEL, INVALID_ARGUMENT,                                                                    \
+    "Received a label value of %lld which is outside the valid range of [0, %lld) in row %lld") \
   X(NEGATIVE_POWER, INVALID_ARGUMENT, "Integers to negative integer powers are not allowed")
 
 enum fault_kind {

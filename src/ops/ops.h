@@ -6,12 +6,26 @@
 #include "schema/op.h"
 
 /* Every family once; X_family is defined by its file. */
+/* clang-format off */
 #define OP_FAMILIES(X) \
-  X(array)             \
-  X(elementwise)       \
-  X(cast)              \
-  X(pointwise)         \
-  X(slice) X(join) X(arrange) X(random) X(linalg) X(state) X(reduce) X(nn) X(transpose) X(train)
+  X(array) \
+  X(elementwise) \
+  X(cast) \
+  X(pointwise) \
+  X(slice) \
+  X(join) \
+  X(arrange) \
+  X(random) \
+  X(linalg) \
+  X(state) \
+  X(reduce) \
+  X(nn) \
+  X(transpose) \
+  X(train) \
+  X(loss) \
+  X(pool) \
+  X(lrn)
+/* clang-format on */
 
 #define OP_FAMILY_EXTERN(name) extern const struct op_family name##_family;
 OP_FAMILIES(OP_FAMILY_EXTERN)

@@ -156,13 +156,11 @@ static situ_status finish(struct progress *p, int64_t n) {
   return LAUNCH(p->call, &narrow_kernel, type, n, GRAIN, 0, p->at, ARG_OUT(p->call, 0), ARG_INT(n));
 }
 
-static situ_status record(struct call *call, const struct kernel *kernel, bool mean) {
-  const situ_shape *in = &call->in[0].shape;
+static situ_status record_over(struct call *call, const struct kernel *kernel, bool mean,
+                               const struct axes *axes) {
   const int64_t n = situ_shape_count(call->out[0].shape);
-  struct axes axes;
   if (!n) return NULL;
-  TRY(read_axes(call, &axes));
-  const struct runs runs = find_runs(in, &axes);
+  const struct runs runs = find_runs(&call->in[0].shape, axes);
   struct progress p = {.call = call,
                        .kernel = kernel,
                        .type = call->in[0].type,
@@ -185,6 +183,12 @@ static situ_status record(struct call *call, const struct kernel *kernel, bool m
   return finish(&p, n);
 }
 
+static situ_status record(struct call *call, const struct kernel *kernel, bool mean) {
+  struct axes axes;
+  TRY(read_axes(call, &axes));
+  return record_over(call, kernel, mean, &axes);
+}
+
 static situ_status record_sum(struct call *call) { return record(call, &sum_kernel, false); }
 static situ_status record_mean(struct call *call) { return record(call, &sum_kernel, true); }
 static situ_status record_prod(struct call *call) { return record(call, &prod_kernel, false); }
@@ -201,6 +205,28 @@ static situ_status record_l2_loss(struct call *call) {
                        .divisor = 2};
   TRY(reduce_run(&p, 1, situ_shape_count(call->in[0].shape), 1, true));
   return finish(&p, 1);
+}
+
+/* BiasAddGrad: the sum over all dimensions but that of the channels */
+
+static int channel_axis(const struct call *call) {
+  const bool first = call_text(call, "data_format")[1] == 'C';
+  return first ? 1 : call->in[0].shape.rank - 1;
+}
+
+static situ_status bias_grad_shape(struct call *call) {
+  const situ_shape *in = &call->in[0].shape;
+  call->out[0].shape = SITU_SHAPE(SITU_ANY);
+  if (in->rank == SITU_ANY) return NULL;
+  if (in->rank < 2) return INVALID("Shape must be at least rank 2 but is rank %d", in->rank);
+  call->out[0].shape.dim[0] = in->dim[channel_axis(call)];
+  return NULL;
+}
+
+static situ_status record_bias_grad(struct call *call) {
+  struct axes axes = {.known = true};
+  for (int d = 0; d < call->in[0].shape.rank; d++) axes.gone[d] = d != channel_axis(call);
+  return record_over(call, &sum_kernel, false, &axes);
 }
 
 /* ArgMax, ArgMin */
@@ -291,6 +317,15 @@ static const struct op rows[] = {
      .devices = EVERYWHERE,
      .shape = op_scalar_shape,
      .record = record_l2_loss},
+    {.name = "BiasAddGrad",
+     .inputs = "out_backprop:T",
+     .outputs = "output:T",
+     .attrs = NUMBERS "data_format:{'NHWC','NCHW'}='NHWC'",
+     .doc = "The gradient of BiasAdd for its bias: the sum over all dimensions but the channels'.",
+     .samples = "[2,3]; [2,4,5,3]; data_format='NCHW' [2,3,4,5]; data_format='NCHW' [2,3]; [0,3]",
+     .devices = EVERYWHERE,
+     .shape = bias_grad_shape,
+     .record = record_bias_grad},
     {.name = "ArgMax",
      .inputs = "input:T dimension:Tidx",
      .outputs = "output:output_type",

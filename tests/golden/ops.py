@@ -13,6 +13,7 @@ import sys
 import numpy as np
 
 from ops_gradient import GRADIENT
+from ops_nn import NN
 from ops_random import RANDOM
 
 
@@ -228,6 +229,8 @@ def results(case):
         made = RANDOM[op](case["attrs"], *inputs)
     elif op in GRADIENT:
         made = GRADIENT[op](case["attrs"], *inputs)
+    elif op in NN:
+        made = NN[op](case["attrs"], *inputs)
     elif op in OTHERS:
         made = OTHERS[op](case["attrs"], *inputs)
     else:

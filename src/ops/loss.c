@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * loss.c: cross-entropies of softmax, each with the gradient that it makes on the way. */
+#include "ops/ops.h"
+#include "tensor/shape.h"
+
+#define KERNELS "ops/loss.cl"
+#include "kernel/types.h"
+
+KERNEL_TABLE(cross_entropy, REAL);
+KERNEL_TABLE(sparse_cross_entropy_i32, REAL);
+KERNEL_TABLE(sparse_cross_entropy_i64, REAL);
+
+enum { LOSS_GRAIN = 4096, LOSS_FLOPS = 20 };
+
+static situ_status dense_shape(struct call *call) {
+  const situ_shape *logits = &call->in[0].shape, *labels = &call->in[1].shape;
+  situ_shape all;
+  char a[SHAPE_TEXT], b[SHAPE_TEXT];
+  if (!shape_broadcast(logits, labels, &all))
+    return INVALID("logits and labels must be broadcastable: logits_size=%s labels_size=%s",
+                   shape_print(logits, a), shape_print(labels, b));
+  if (all.rank != SITU_ANY && all.rank != 2)
+    return INVALID("logits must be 2-dimensional, but logits and labels are %s and %s",
+                   shape_print(logits, a), shape_print(labels, b));
+  if (all.rank == SITU_ANY) all = SITU_SHAPE(SITU_ANY, SITU_ANY);
+  call->out[0].shape = SITU_SHAPE(all.dim[0]);
+  call->out[1].shape = all;
+  return NULL;
+}
+
+/* How far apart rows and columns of an operand lie in the broadcast matrix. */
+static void steps(const situ_shape *shape, int64_t *row, int64_t *col) {
+  const int64_t width = shape->rank ? shape->dim[shape->rank - 1] : 1;
+  *col = width > 1;
+  *row = shape->rank == 2 && shape->dim[0] > 1 ? width : 0;
+}
+
+static situ_status record_dense(struct call *call) {
+  const situ_shape *all = &call->out[1].shape;
+  const int64_t rows = all->dim[0], width = all->dim[1];
+  int64_t x_row, x_col, l_row, l_col;
+  steps(&call->in[0].shape, &x_row, &x_col);
+  steps(&call->in[1].shape, &l_row, &l_col);
+  return LAUNCH(call, &cross_entropy_kernel, call->in[0].type, rows,
+                max_i64(1, LOSS_GRAIN / max_i64(1, width)), LOSS_FLOPS * (double)(rows * width),
+                ARG_IN(call, 0), ARG_IN(call, 1), ARG_OUT(call, 0), ARG_OUT(call, 1),
+                ARG_INT(width), ARG_INT(x_row), ARG_INT(x_col), ARG_INT(l_row), ARG_INT(l_col),
+                ARG_INT(rows));
+}
+
+static situ_status sparse_shape(struct call *call) {
+  const situ_shape *logits = &call->in[0].shape, *labels = &call->in[1].shape;
+  char a[SHAPE_TEXT], b[SHAPE_TEXT];
+  TRY(op_need_rank(call, 0, 2, "logits"));
+  TRY(op_need_rank(call, 1, 1, "labels"));
+  int64_t rows = logits->rank == SITU_ANY ? SITU_ANY : logits->dim[0];
+  const int64_t width = logits->rank == SITU_ANY ? SITU_ANY : logits->dim[1];
+  const int64_t count = labels->rank == SITU_ANY ? SITU_ANY : labels->dim[0];
+  if (rows != SITU_ANY && count != SITU_ANY && rows != count)
+    return INVALID(
+        "logits and labels must have the same first dimension, got logits shape %s and labels "
+        "shape %s",
+        shape_print(logits, a), shape_print(labels, b));
+  if (width == 0)
+    return INVALID("Must have at least one class, but got logits shape %s", shape_print(logits, a));
+  if (rows == SITU_ANY) rows = count;
+  call->out[0].shape = SITU_SHAPE(rows);
+  call->out[1].shape = SITU_SHAPE(rows, width);
+  return NULL;
+}
+
+static situ_status record_sparse(struct call *call) {
+  const situ_shape *all = &call->out[1].shape;
+  const int64_t rows = all->dim[0], width = all->dim[1];
+  const struct kernel *kernel = call->in[1].type == SITU_INT32 ? &sparse_cross_entropy_i32_kernel
+                                                               : &sparse_cross_entropy_i64_kernel;
+  return LAUNCH(call, kernel, call->in[0].type, rows, max_i64(1, LOSS_GRAIN / width),
+                LOSS_FLOPS * (double)(rows * width), ARG_IN(call, 0), ARG_IN(call, 1),
+                ARG_OUT(call, 0), ARG_OUT(call, 1), ARG_INT(width), ARG_INT(rows));
+}
+
+static const struct op rows[] = {
+    {.name = "SoftmaxCrossEntropyWithLogits",
+     .inputs = "features:T labels:T",
+     .outputs = "loss:T backprop:T",
+     .attrs = "T:{" WORDS_REAL "}",
+     .doc = "The cross-entropy of each row of softmax(features) with the distribution in the same "
+            "row of labels, and its gradient.",
+     .samples = "[3,4] [3,4]:pos; [5,40] [5,40]:unit; [1,4] [3,4]; [3,4] [3,1]; [0,3] [0,3]; "
+                "[2,3] [2,3]=0,1,0,0,0,1",
+     .devices = EVERYWHERE,
+     .shape = dense_shape,
+     .record = record_dense},
+    {.name = "SparseSoftmaxCrossEntropyWithLogits",
+     .inputs = "features:T labels:Tlabels",
+     .outputs = "loss:T backprop:T",
+     .attrs = "T:{" WORDS_REAL "} Tlabels:{int32 int64}=int64",
+     .doc = "The cross-entropy of each row of softmax(features) with the class that labels has for "
+            "it, and its gradient.",
+     .samples = "[3,4] [3]=0,3,1; Tlabels=int32 [2,5] [2]=4,2; [0,3] [0]=; [4,60] [4]=59,0,7,31",
+     .devices = EVERYWHERE,
+     .shape = sparse_shape,
+     .record = record_sparse},
+};
+
+OP_FAMILY(loss, rows);

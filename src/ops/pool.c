@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * pool.c: the largest element and the mean of windows on images, and their gradients. */
+#include <string.h>
+
+#include "ops/ops.h"
+#include "ops/window.h"
+#include "tensor/shape.h"
+
+#define KERNELS "ops/pool.cl"
+#include "kernel/types.h"
+
+KERNEL_TABLE(max_pool, NUMBER);
+KERNEL_TABLE(max_pool_grad, NUMBER);
+KERNEL_TABLE(avg_pool, REAL);
+KERNEL_TABLE(avg_pool_grad, REAL);
+
+enum { POOL_GRAIN = 4096 };
+
+/* What all four kernels get besides memory. */
+struct sizes {
+  int64_t dim[SITU_MAX_RANK], place[SITU_MAX_RANK], step[SITU_MAX_RANK];
+};
+
+static struct sizes sizes_of(const struct window *w) {
+  struct sizes s = {.dim = {w->oh, w->ow, w->c, w->kh, w->kw}};
+  window_place(w, s.place);
+  window_steps(w, w->h, w->w, w->c, s.step);
+  window_steps(w, w->oh, w->ow, w->c, s.step + 4);
+  return s;
+}
+
+static situ_status pool_shape(struct call *call) {
+  struct window w;
+  TRY(window_pool(call, &call->in[0].shape, &w));
+  call->out[0].shape = window_shape(&w, w.n, w.oh, w.ow, w.c);
+  return NULL;
+}
+
+static situ_status record_pool(struct call *call, const struct kernel *kernel) {
+  const int64_t n = situ_shape_count(call->out[0].shape);
+  struct window w;
+  TRY(window_pool(call, &call->in[0].shape, &w));
+  const struct sizes s = sizes_of(&w);
+  return LAUNCH(call, kernel, call->out[0].type, n, POOL_GRAIN, (double)n * (double)(w.kh * w.kw),
+                ARG_IN(call, 0), ARG_OUT(call, 0), ARG_INTS(s.dim), ARG_INTS(s.place),
+                ARG_INTS(s.step), ARG_INT(n));
+}
+
+static situ_status record_max(struct call *call) { return record_pool(call, &max_pool_kernel); }
+static situ_status record_avg(struct call *call) { return record_pool(call, &avg_pool_kernel); }
+
+static situ_status need_result(const struct window *w, const situ_shape *shape, const char *what) {
+  const situ_shape want = window_shape(w, w->n, w->oh, w->ow, w->c);
+  char a[SHAPE_TEXT], b[SHAPE_TEXT];
+  if (shape_compatible(&want, shape)) return NULL;
+  return INVALID("%s must have the shape of the result, %s, but has %s", what,
+                 shape_print(&want, a), shape_print(shape, b));
+}
+
+static situ_status max_grad_shape(struct call *call) {
+  struct window w;
+  TRY(window_pool(call, &call->in[0].shape, &w));
+  TRY(need_result(&w, &call->in[1].shape, "orig_output"));
+  TRY(need_result(&w, &call->in[2].shape, "grad"));
+  call->out[0].shape = window_shape(&w, w.n, w.h, w.w, w.c);
+  return NULL;
+}
+
+static situ_status record_max_grad(struct call *call) {
+  const int64_t n = situ_shape_count(call->out[0].shape);
+  struct window w;
+  TRY(window_pool(call, &call->in[0].shape, &w));
+  const struct sizes s = sizes_of(&w);
+  return LAUNCH(call, &max_pool_grad_kernel, call->out[0].type, n, w.h * w.w * w.c,
+                (double)situ_shape_count(call->in[1].shape) * (double)(w.kh * w.kw),
+                ARG_IN(call, 0), ARG_IN(call, 1), ARG_IN(call, 2), ARG_OUT(call, 0),
+                ARG_INTS(s.dim), ARG_INTS(s.place), ARG_INTS(s.step), ARG_INT(n));
+}
+
+/* The images' shape is a value. */
+static situ_status plan_avg_grad(const struct call *call, struct window *w) {
+  situ_shape x;
+  TRY(op_host_shape(call, 0, false, &x));
+  TRY(window_pool(call, &x, w));
+  return need_result(w, &call->in[1].shape, "grad");
+}
+
+static situ_status avg_grad_shape(struct call *call) {
+  struct window w;
+  TRY(plan_avg_grad(call, &w));
+  call->out[0].shape = window_shape(&w, w.n, w.h, w.w, w.c);
+  return NULL;
+}
+
+static situ_status record_avg_grad(struct call *call) {
+  const int64_t n = situ_shape_count(call->out[0].shape);
+  struct window w;
+  TRY(plan_avg_grad(call, &w));
+  const struct sizes s = sizes_of(&w);
+  return LAUNCH(call, &avg_pool_grad_kernel, call->out[0].type, n, POOL_GRAIN,
+                (double)n * (double)(w.kh * w.kw), ARG_IN(call, 1), ARG_OUT(call, 0),
+                ARG_INTS(s.dim), ARG_INTS(s.place), ARG_INTS(s.step), ARG_INT(n));
+}
+
+#define FORMATS "data_format:{'NHWC','NCHW'}='NHWC'"
+#define WINDOWS "ksize:list(int) strides:list(int) "
+#define POOL_SAMPLE "ksize=[1,3,3,1] strides=[1,2,2,1] padding="
+#define POOL_PLANES "data_format='NCHW' ksize=[1,1,2,3] strides=[1,1,2,1] padding="
+
+static const struct op rows[] = {
+    {.name = "MaxPool",
+     .inputs = "input:T",
+     .outputs = "output:T",
+     .attrs = "T:{" WORDS_NUMBER "}=float " WINDOWS
+              "padding:{'SAME','VALID','EXPLICIT'} explicit_paddings:list(int)=[] " FORMATS,
+     .doc = "The largest element of each window on images, channel by channel.",
+     .samples = POOL_SAMPLE "'SAME' [2,7,8,3]; " POOL_SAMPLE "'VALID' [2,7,8,3]; " POOL_PLANES
+                            "'SAME' [2,3,5,4]; " POOL_SAMPLE "'VALID' [1,9,7,40]; " POOL_SAMPLE
+                            "'EXPLICIT' explicit_paddings=[0,0,1,0,2,1,0,0] [1,5,6,2]; " POOL_SAMPLE
+                            "'SAME' [0,4,4,1]",
+     .devices = EVERYWHERE,
+     .shape = pool_shape,
+     .record = record_max},
+    {.name = "AvgPool",
+     .inputs = "value:T",
+     .outputs = "output:T",
+     .attrs = WINDOWS "padding:{'SAME','VALID'} " FORMATS " T:{" WORDS_REAL "}",
+     .doc = "The mean of each window on images, channel by channel; padding does not count.",
+     .samples = POOL_SAMPLE "'SAME' [2,7,8,3]; " POOL_SAMPLE "'VALID' [2,7,8,3]; " POOL_PLANES
+                            "'SAME' [2,3,5,4]; " POOL_SAMPLE "'SAME' [1,5,5,40]",
+     .devices = EVERYWHERE,
+     .shape = pool_shape,
+     .record = record_avg},
+    {.name = "MaxPoolGrad",
+     .inputs = "orig_input:T orig_output:T grad:T",
+     .outputs = "output:T",
+     .attrs = WINDOWS "padding:{'SAME','VALID','EXPLICIT'} explicit_paddings:list(int)=[] " FORMATS
+                      " T:{" WORDS_NUMBER "}=float",
+     .doc = "The gradient of MaxPool: each window's goes to its first largest element.",
+     .samples = "ksize=[1,2,2,1] strides=[1,1,1,1] padding='VALID' [1,3,3,1]=1,5,2,5,3,4,0,7,6 "
+                "[1,2,2,1]=5,5,7,7 [1,2,2,1]; "
+                "ksize=[1,2,2,1] strides=[1,2,2,1] padding='SAME' [1,3,3,1]=1,5,2,5,3,4,0,7,6 "
+                "[1,2,2,1]=5,4,7,6 [1,2,2,1]; "
+                "data_format='NCHW' ksize=[1,1,2,2] strides=[1,1,2,2] padding='VALID' "
+                "[1,2,2,2]=1,5,2,5,3,4,0,7 [1,2,1,1]=5,7 [1,2,1,1]",
+     .devices = EVERYWHERE,
+     .shape = max_grad_shape,
+     .record = record_max_grad},
+    {.name = "AvgPoolGrad",
+     .inputs = "orig_input_shape:int32 grad:T",
+     .outputs = "output:T",
+     .attrs = WINDOWS "padding:{'SAME','VALID'} " FORMATS " T:{" WORDS_REAL "}",
+     .doc = "The gradient of AvgPool.",
+     .samples =
+         POOL_SAMPLE "'SAME' [4]=2,7,8,3 [2,4,4,3]; " POOL_SAMPLE
+                     "'VALID' [4]=2,7,8,3 [2,3,3,3]; " POOL_PLANES "'SAME' [4]=2,3,5,4 [2,3,3,4]",
+     .host = "orig_input_shape",
+     .devices = EVERYWHERE,
+     .shape = avg_grad_shape,
+     .record = record_avg_grad},
+};
+
+OP_FAMILY(pool, rows);

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ops_nn.py: what NumPy makes of the ops for neural networks, for ops.py."""
+import itertools
+
+import numpy as np
+
+
+def log_softmax(x):
+    shifted = x - np.max(x, -1, keepdims=True)
+    return shifted - np.log(np.sum(np.exp(shifted), -1, keepdims=True))
+
+
+def cross_entropy(_, logits, labels):
+    shape = np.broadcast_shapes(logits.shape, labels.shape)
+    logits, labels = np.broadcast_to(logits, shape), np.broadcast_to(labels, shape)
+    if not logits.size:
+        return [np.zeros(shape[:1]), np.zeros(shape)]
+    return [-np.sum(labels * log_softmax(logits), -1), np.exp(log_softmax(logits)) - labels]
+
+
+def sparse_cross_entropy(_, logits, labels):
+    return cross_entropy(_, logits, np.eye(logits.shape[1])[labels])
+
+
+def bias_add_grad(attrs, dy):
+    axis = 1 if attrs["data_format"] == "NCHW" else dy.ndim - 1
+    return np.sum(dy, tuple(d for d in range(dy.ndim) if d != axis))
+
+
+class Window:
+    """Windows on NHWC images: which pixels each of them sees."""
+
+    def __init__(self, attrs, images, size):
+        axes = (2, 3) if attrs["data_format"] == "NCHW" else (1, 2)
+        self.size = size
+        self.strides = [attrs["strides"][a] for a in axes]
+        self.apart = [attrs.get("dilations", [1] * 4)[a] for a in axes]
+        self.count, self.before = [], []
+        for d, axis in enumerate(axes):
+            length, stride = images[d], self.strides[d]
+            reach = (size[d] - 1) * self.apart[d] + 1
+            if attrs["padding"] == "SAME":
+                count = -(-length // stride)
+                before = max(0, (count - 1) * stride + reach - length) // 2
+            else:
+                given = attrs.get("explicit_paddings") or [0] * 8
+                before = given[2 * axis]
+                count = (length + before + given[2 * axis + 1] - reach) // stride + 1
+            self.count.append(count)
+            self.before.append(before)
+        self.images = images
+
+    def pixels(self):
+        """Pairs of a result's pixel and the pixels of its window, with their places in it."""
+        for result in itertools.product(*map(range, self.count)):
+            inside = []
+            for place in itertools.product(*map(range, self.size)):
+                at = tuple(r * s - b + p * a for r, s, b, p, a in
+                           zip(result, self.strides, self.before, place, self.apart))
+                if all(0 <= i < n for i, n in zip(at, self.images)):
+                    inside.append((place, at))
+            yield result, inside
+
+
+def last(attrs, x):
+    """Images with the channels last."""
+    return np.moveaxis(x, 1, -1) if attrs["data_format"] == "NCHW" else x
+
+
+def back(attrs, x):
+    return np.moveaxis(x, -1, 1) if attrs["data_format"] == "NCHW" else x
+
+
+def pool_window(attrs, shape):
+    size = attrs["ksize"][2:] if attrs["data_format"] == "NCHW" else attrs["ksize"][1:3]
+    return Window(attrs, shape[1:3], size)
+
+
+def pool(function):
+    def run(attrs, x):
+        x = last(attrs, x)
+        window = pool_window(attrs, x.shape)
+        y = np.zeros((x.shape[0], *window.count, x.shape[3]), x.dtype)
+        for result, inside in window.pixels():
+            y[(slice(None), *result)] = function([x[(slice(None), *at)] for _, at in inside], 0)
+        return back(attrs, y)
+    return run
+
+
+def max_pool_grad(attrs, x, y, dy):
+    x, y, dy = (last(attrs, a) for a in (x, y, dy))
+    dx = np.zeros_like(x)
+    for result, inside in pool_window(attrs, x.shape).pixels():
+        for n, c in np.ndindex(x.shape[0], x.shape[3]):
+            best = max(inside, key=lambda entry: x[(n, *entry[1], c)])[1]
+            dx[(n, *best, c)] += dy[(n, *result, c)]
+    return back(attrs, dx)
+
+
+def avg_pool_grad(attrs, shape, dy):
+    dx = last(attrs, np.zeros(tuple(shape)))
+    for result, inside in pool_window(attrs, dx.shape).pixels():
+        for _, at in inside:
+            dx[(slice(None), *at)] += last(attrs, dy)[(slice(None), *result)] / len(inside)
+    return back(attrs, dx)
+
+
+def neighbours(attrs, x):
+    """Sums over the channels around each one."""
+    radius, channels = attrs["depth_radius"], x.shape[-1]
+    around = [x[..., max(0, c - radius):c + radius + 1].sum(-1) for c in range(channels)]
+    return np.stack(around, -1)
+
+
+def lrn(attrs, x):
+    return x * (attrs["bias"] + attrs["alpha"] * neighbours(attrs, x * x)) ** -attrs["beta"]
+
+
+def lrn_grad(attrs, dy, x, y):
+    scale = attrs["bias"] + attrs["alpha"] * neighbours(attrs, x * x)
+    factor = -2 * attrs["alpha"] * attrs["beta"]
+    return dy * scale ** -attrs["beta"] + factor * x * neighbours(attrs, dy * y / scale)
+
+
+NN = {
+    "SoftmaxCrossEntropyWithLogits": cross_entropy,
+    "SparseSoftmaxCrossEntropyWithLogits": sparse_cross_entropy, "BiasAddGrad": bias_add_grad,
+    "MaxPool": pool(np.max), "AvgPool": pool(np.mean), "MaxPoolGrad": max_pool_grad,
+    "AvgPoolGrad": avg_pool_grad, "LRN": lrn, "LRNGrad": lrn_grad,
+}
