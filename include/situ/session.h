@@ -29,7 +29,7 @@ typedef struct situ_config {
 /* A value given to a run. */
 typedef struct situ_feed {
   situ_value value;
-  situ_tensor *tensor; /* borrowed */
+  situ_tensor *tensor; /* borrowed; on any device */
 } situ_feed;
 
 /* Makes a session for a graph, which may go on growing between runs. `config` may be NULL. */
@@ -51,6 +51,11 @@ SITU_API situ_status situ_session_close(situ_session *session) SITU_MUST_USE;
 SITU_API situ_status situ_session_run(situ_session *session, const situ_feed *feeds, int n_feeds,
                                       const situ_value *fetches, int n_fetches,
                                       situ_tensor **results) SITU_MUST_USE;
+
+/* The same, but results stay on the devices that compute them. */
+SITU_API situ_status situ_session_run_there(situ_session *session, const situ_feed *feeds,
+                                            int n_feeds, const situ_value *fetches, int n_fetches,
+                                            situ_tensor **results) SITU_MUST_USE;
 
 /* The common case: one value, nothing fed. */
 SITU_API situ_status situ_session_eval(situ_session *session, situ_value value,

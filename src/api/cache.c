@@ -13,6 +13,7 @@ static bool same_edge(struct edge a, struct edge b) {
 
 static bool same_feed(const struct feed *have, const struct plan_feed *want) {
   if (!same_edge(have->edge, want->edge) || have->type != want->type) return false;
+  if (have->device != want->device) return false;
   if (!shape_equal(&have->shape, &want->shape)) return false;
   if (!have->value) return true;
   const void *data = want->tensor ? situ_tensor_data(want->tensor) : NULL;
@@ -20,7 +21,8 @@ static bool same_feed(const struct feed *have, const struct plan_feed *want) {
 }
 
 static bool serves(const struct program *program, const struct plan_request *request) {
-  if (program->n_fetches != request->n_fetches || program->n_feeds != request->n_feeds)
+  if (program->n_fetches != request->n_fetches || program->n_feeds != request->n_feeds ||
+      program->keep != request->keep)
     return false;
   for (int32_t i = 0; i < request->n_fetches; i++)
     if (!same_edge(program->fetches[i].edge, request->fetches[i])) return false;
@@ -95,18 +97,36 @@ static struct cached *find(struct situ_session *session, const struct plan_reque
   return NULL;
 }
 
+/* No program has a value that is fed twice: it is looked for only where none is found. */
+static situ_status check_twice(const struct plan_request *request) {
+  for (int32_t i = 0; i < request->n_feeds; i++)
+    for (int32_t k = 0; k < i; k++)
+      if (same_edge(request->feeds[k].edge, request->feeds[i].edge))
+        return INVALID("'%s:%d' is fed twice.",
+                       request->graph->nodes[request->feeds[i].edge.node]->name,
+                       request->feeds[i].edge.output);
+  return NULL;
+}
+
+static void take_idle(struct cached *cached, struct frame **out) {
+  *out = cached->idle;
+  if (cached->idle) cached->idle = cached->idle->next;
+}
+
 situ_status cache_enter(struct situ_session *session, const struct plan_request *request,
-                        struct cached **out, struct edge *need) {
+                        struct cached **out, struct frame **frame, struct edge *need) {
   need->node = -1;
   *out = find(session, request);
   if (!*out) {
     struct program *program = NULL;
+    TRY(check_twice(request));
     TRY(plan_make(request, &program, need));
     if (need->node >= 0) return NULL;
     TRY(add(session, program, out));
   }
   (*out)->active++;
   (*out)->used = ++session->clock;
+  take_idle(*out, frame);
   return NULL;
 }
 
@@ -139,18 +159,14 @@ static situ_status listen(struct situ_session *session, const struct program *pr
 }
 
 situ_status cache_take(struct situ_session *session, struct cached *cached, situ_tensor *const *fed,
-                       struct frame **out) {
-  pthread_mutex_lock(&session->lock);
-  struct frame *frame = cached->idle;
-  if (frame) cached->idle = frame->next;
-  pthread_mutex_unlock(&session->lock);
-  if (frame) {
-    if (!cached->program->host_only) count_idle(frame, -1);
-    *out = frame;
+                       struct frame **frame) {
+  const bool host_only = cached->program->host_only;
+  if (*frame) {
+    if (!host_only) count_idle(*frame, -1);
     return NULL;
   }
-  if (!cached->program->host_only) TRY(listen(session, cached->program));
-  return frame_create(cached->program, &session->state, fed, out);
+  if (!host_only) TRY(listen(session, cached->program));
+  return frame_create(cached->program, &session->state, fed, frame);
 }
 
 void cache_give(struct situ_session *session, struct cached *cached, struct frame *frame) {

@@ -168,6 +168,7 @@ struct asked {
       **tensors; /* borrowed from the caller, but for those computed here */
   struct edge few_fetches[8], *fetches;
   int32_t n_feeds, n_fetches;
+  bool keep; /* results stay on the devices that compute them */
   struct arena arena;
 };
 
@@ -210,22 +211,25 @@ situ_status session_check_feed(const struct situ_session *session, const situ_fe
   return NULL;
 }
 
+/* The number of the device that holds a fed tensor; 0: the host. */
+static int32_t place_of(const situ_tensor *tensor) {
+  const struct device *device = tensor ? tensor->buffer->device : NULL;
+  return device ? device->number : 0;
+}
+
 static situ_status ask_feeds(struct situ_session *session, const situ_feed *feeds, int n,
                              bool may_lack, struct asked *out) {
   for (int i = 0; i < n; i++) {
     TRY(session_check_feed(session, &feeds[i], i, may_lack));
     const struct edge edge = {feeds[i].value.node, feeds[i].value.output};
-    for (int k = 0; k < i; k++)
-      if (out->feeds[k].edge.node == edge.node && out->feeds[k].edge.output == edge.output)
-        return INVALID("'%s:%d' is fed twice.", session->graph->nodes[edge.node]->name,
-                       edge.output);
     const struct output *output = &session->graph->nodes[edge.node]->outputs[edge.output];
     out->tensors[i] = feeds[i].tensor;
     out->feeds[i] =
         (struct plan_feed){.edge = edge,
                            .type = output->type,
                            .shape = feeds[i].tensor ? feeds[i].tensor->shape : output->shape,
-                           .tensor = feeds[i].tensor};
+                           .tensor = feeds[i].tensor,
+                           .device = place_of(feeds[i].tensor)};
   }
   out->n_feeds = n;
   return NULL;
@@ -260,17 +264,18 @@ static struct plan_request plan_request(const struct situ_session *session,
                                .feeds = asked->feeds,
                                .n_feeds = asked->n_feeds,
                                .fetches = asked->fetches,
-                               .n_fetches = asked->n_fetches};
+                               .n_fetches = asked->n_fetches,
+                               .keep = asked->keep};
 }
 
 static situ_status enter(struct situ_session *session, const struct asked *asked,
-                         struct cached **cached, struct edge *need) {
+                         struct cached **cached, struct frame **frame, struct edge *need) {
   pthread_mutex_lock(&session->lock);
   situ_status status = session_check_open(session);
   if (!status) status = session_place(session);
   if (!status) {
     const struct plan_request request = plan_request(session, asked);
-    status = cache_enter(session, &request, cached, need);
+    status = cache_enter(session, &request, cached, frame, need);
   }
   pthread_mutex_unlock(&session->lock);
   return status;
@@ -282,7 +287,7 @@ static void leave(struct situ_session *session, struct cached *cached) {
   pthread_mutex_unlock(&session->lock);
 }
 
-static situ_status run_asked(struct situ_session *session, const struct asked *asked,
+static situ_status run_asked(struct situ_session *session, struct asked *asked,
                              situ_tensor **results);
 
 /* The value that the plan lacks, and every stateful one behind it, so that these are drawn once in
@@ -331,6 +336,7 @@ static situ_status feed_missing(const struct situ_session *session, const struct
                            .tensor = values[i]};
   }
   out->n_feeds = n;
+  out->keep = asked->keep;
   out->fetches = asked->fetches;
   out->n_fetches = asked->n_fetches;
   return NULL;
@@ -367,13 +373,40 @@ static situ_status show_node(const struct situ_session *session, situ_status sta
   return status;
 }
 
-static situ_status run_asked(struct situ_session *session, const struct asked *asked,
+/* A shape depends on a value that is fed, but on another device: runs with a copy in the host. */
+static situ_status run_with_copy(struct situ_session *session, struct asked *asked, int32_t feed,
+                                 situ_tensor **results) {
+  situ_tensor *copy = NULL, *original = asked->tensors[feed];
+  TRY(tensor_host(original, &copy));
+  struct plan_feed *to = &asked->feeds[feed];
+  const int32_t device = to->device;
+  to->device = 0;
+  to->tensor = asked->tensors[feed] = copy;
+  const situ_status status = run_asked(session, asked, results);
+  to->device = device;
+  to->tensor = asked->tensors[feed] = original;
+  situ_tensor_release(copy);
+  return status;
+}
+
+/* The feed of a value that is on a device; -1: it is none. */
+static int32_t feed_on_device(const struct asked *asked, struct edge edge) {
+  for (int32_t i = 0; i < asked->n_feeds; i++) {
+    const struct plan_feed *feed = &asked->feeds[i];
+    if (feed->device && feed->edge.node == edge.node && feed->edge.output == edge.output) return i;
+  }
+  return -1;
+}
+
+static situ_status run_asked(struct situ_session *session, struct asked *asked,
                              situ_tensor **results) {
   struct cached *cached = NULL;
-  struct edge need = {-1, 0};
-  TRY(enter(session, asked, &cached, &need));
-  if (need.node >= 0) return run_in_parts(session, asked, need, results);
   struct frame *frame = NULL;
+  struct edge need = {-1, 0};
+  TRY(enter(session, asked, &cached, &frame, &need));
+  const int32_t feed = need.node >= 0 ? feed_on_device(asked, need) : -1;
+  if (feed >= 0) return run_with_copy(session, asked, feed, results);
+  if (need.node >= 0) return run_in_parts(session, asked, need, results);
   situ_status status = cache_take(session, cached, asked->tensors, &frame);
   if (status) {
     leave(session, cached);
@@ -384,17 +417,29 @@ static situ_status run_asked(struct situ_session *session, const struct asked *a
   return status ? show_node(session, status) : NULL;
 }
 
-situ_status situ_session_run(situ_session *session, const situ_feed *feeds, int n_feeds,
-                             const situ_value *fetches, int n_fetches, situ_tensor **results) {
+static situ_status run(situ_session *session, const situ_feed *feeds, int n_feeds,
+                       const situ_value *fetches, int n_fetches, bool keep, situ_tensor **results) {
   for (int i = 0; results && i < n_fetches; i++) results[i] = NULL;
   if (!session) return INVALID("situ_session_run: the session is NULL.");
   if (!results && n_fetches > 0) return INVALID("situ_session_run: `results` is NULL.");
   struct asked asked;
   asked.arena = (struct arena){0};
+  asked.keep = keep;
   situ_status status = ask(session, feeds, n_feeds, fetches, n_fetches, false, &asked);
   if (!status) status = run_asked(session, &asked, results);
   arena_free(&asked.arena);
   return status;
+}
+
+situ_status situ_session_run(situ_session *session, const situ_feed *feeds, int n_feeds,
+                             const situ_value *fetches, int n_fetches, situ_tensor **results) {
+  return run(session, feeds, n_feeds, fetches, n_fetches, false, results);
+}
+
+situ_status situ_session_run_there(situ_session *session, const situ_feed *feeds, int n_feeds,
+                                   const situ_value *fetches, int n_fetches,
+                                   situ_tensor **results) {
+  return run(session, feeds, n_feeds, fetches, n_fetches, true, results);
 }
 
 situ_status situ_session_eval(situ_session *session, situ_value value, situ_tensor **result) {

@@ -57,15 +57,16 @@ situ_status session_check_value(const struct situ_session *session, situ_value v
 situ_status session_check_feed(const struct situ_session *session, const situ_feed *feed, int index,
                                bool may_lack) SITU_MUST_USE;
 
-/* A program for these fetches and feeds, made if there is none; called with the lock. The caller
- * gives it back with cache_leave. *need as in plan_make. */
+/* A program for these fetches and feeds, made if there is none, and an idle frame of it, or NULL;
+ * called with the lock. The caller gives it back with cache_give, or cache_leave. *need as in
+ * plan_make. */
 situ_status cache_enter(struct situ_session *session, const struct plan_request *request,
-                        struct cached **out, struct edge *need) SITU_MUST_USE;
+                        struct cached **out, struct frame **frame, struct edge *need) SITU_MUST_USE;
 void cache_leave(struct cached *cached);
 
-/* An idle frame of a program, or a new one; called without the lock. */
+/* Makes the frame that cache_enter has given ready, or a new one; called without the lock. */
 situ_status cache_take(struct situ_session *session, struct cached *cached, situ_tensor *const *fed,
-                       struct frame **out) SITU_MUST_USE;
+                       struct frame **frame) SITU_MUST_USE;
 
 /* Lets the frame idle, or, when it is broken, go. */
 void cache_give(struct situ_session *session, struct cached *cached, struct frame *frame);

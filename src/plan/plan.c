@@ -111,6 +111,7 @@ static situ_status begin(struct builder *builder) {
   struct program *program = builder->program;
   program->graph = request->graph;
   program->devices = request->devices;
+  program->keep = request->keep;
   program->n_feeds = request->n_feeds;
   program->n_fetches = request->n_fetches;
   program->feeds = ARENA_ARRAY(&program->arena, struct feed, request->n_feeds + 1);
@@ -119,6 +120,7 @@ static situ_status begin(struct builder *builder) {
   for (int32_t i = 0; i < request->n_feeds; i++)
     program->feeds[i] = (struct feed){.edge = request->feeds[i].edge,
                                       .slot = -1,
+                                      .device = request->feeds[i].device,
                                       .type = request->feeds[i].type,
                                       .shape = request->feeds[i].shape};
   for (int32_t i = 0; i < request->n_fetches; i++)

@@ -77,7 +77,8 @@ struct fetch {
  * NULL. */
 struct feed {
   struct edge edge;
-  int32_t slot; /* -1: nobody reads it */
+  int32_t slot;   /* -1: nobody reads it */
+  int32_t device; /* that holds it; 0: the host */
   situ_type type;
   situ_shape shape;
   void *value;
@@ -106,6 +107,7 @@ struct program {
   struct moving *moving;
   int32_t n_moving, n_states; /* of slots: SLOT_STATE */
   int32_t n_slots, n_launches, n_commands, n_once, n_fetches, n_feeds, n_lanes;
+  bool keep;      /* results stay on the devices that compute them */
   bool host_only; /* nothing but calls in the caller's thread */
 };
 

@@ -169,9 +169,19 @@ static bool is_constant(const struct builder *builder, const struct node *node) 
   return true;
 }
 
+/* Whether a result of the node has to stay where it is computed: then it is computed in each run.
+ */
+static bool is_kept(const struct builder *builder, const struct node *node) {
+  const struct plan_request *request = builder->request;
+  bool kept = false;
+  for (int32_t i = 0; request->keep && i < request->n_fetches; i++)
+    kept = kept || request->fetches[i].node == node->id;
+  return kept;
+}
+
 /* Outputs that are fed keep what the feed says. */
 static void begin_outputs(const struct builder *builder, const struct node *node) {
-  const bool constant = !builder->request->keep && is_constant(builder, node);
+  const bool constant = is_constant(builder, node) && !is_kept(builder, node);
   for (int32_t i = 0; i < node->n_outputs; i++) {
     struct value *value = builder_value(builder, (struct edge){node->id, i});
     if (value->feed >= 0) continue;
