@@ -41,8 +41,6 @@ V1.update({
     "disable_v2_behavior": lambda: style.use("v1"),
     "disable_v2_tensorshape": lambda: None, "enable_resource_variables": lambda: None,
     "disable_resource_variables": lambda: None,
-    "logging.DEBUG": 10, "logging.ERROR": 40, "logging.FATAL": 50, "logging.INFO": 20,
-    "logging.WARN": 30, "logging.set_verbosity": lambda level: None,
 })
 V1["GraphDef"] = graph.nodedef.GraphDef
 
@@ -56,12 +54,6 @@ def no_op(name=None):
 @export("is_tensor", v1="contrib.framework.is_tensor")
 def is_tensor(x):
     return isinstance(x, tensors.Tensor) or isinstance(x, variables.Variable)
-
-
-@export("get_logger")
-def get_logger():
-    import logging
-    return logging.getLogger("tensorflow")
 
 
 @export("print")

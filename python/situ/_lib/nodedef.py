@@ -82,6 +82,7 @@ class GraphDef:
 
     def __init__(self, graph=None):
         self._text = graph._save(False) if graph is not None else ""
+        self._nodes = graph._save(True) if graph is not None else "{}"
         self.node = []
         if graph is not None:
             texts = {block_name(b): "\n".join(b) + "\n" for b in blocks(self._text)}
@@ -90,6 +91,9 @@ class GraphDef:
 
     def __str__(self):
         return self._text
+
+    def _json(self):
+        return self._nodes
 
 
 _situ.hook("node_def", text_of)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """training.py: imports the parts of training, so that their names are known."""
-from situ._lib import (decay, global_step, moving_averages, optimizer, optimizers, schedules)
+from situ._lib import (checkpoint_reader, checkpoint_state, decay, global_step, graph_import, logs,
+                       metagraph, moving_averages, optimizer, optimizers, saver, schedules)
 
-PARTS = (decay, global_step, moving_averages, optimizer, optimizers, schedules)
+PARTS = (checkpoint_reader, checkpoint_state, decay, global_step, graph_import, logs, metagraph,
+         moving_averages, optimizer, optimizers, saver, schedules)

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""checkpoint_reader.py: the files of a checkpoint, written and read: NewCheckpointReader,
+list_variables, load_variable."""
+import json
+import os
+
+from situ._lib import errors, safetensors
+from situ._lib.api import export
+from situ._lib.checkpoint_state import DATA, INDEX, checkpoint_exists, latest_checkpoint
+from situ._lib.dtypes import as_dtype
+
+
+def write(prefix, arrays, metadata=None):
+    """Writes a checkpoint: elements first, then the index, a list for people."""
+    safetensors.write(prefix + DATA, arrays, metadata)
+    index = {"format": "situ checkpoint", "data": [os.path.basename(prefix) + DATA],
+             "variables": {k: {"dtype": str(a.dtype), "shape": list(a.shape)}
+                           for k, a in sorted(arrays.items())}}
+    safetensors.replace(prefix + INDEX, [json.dumps(index, indent=1).encode(), b"\n"])
+
+
+class CheckpointReader:
+    """Reads a checkpoint by the names of its tensors."""
+
+    def __init__(self, prefix):
+        self._prefix = os.fspath(prefix)
+        if not checkpoint_exists(self._prefix):
+            raise errors.CLASSES[5](None, None, "Unsuccessful TensorSliceReader constructor: "
+                                    f"Failed to find any matching files for {self._prefix}")
+        self._file = safetensors.File(self._prefix + DATA)
+
+    metadata = property(lambda s: s._file.metadata)
+
+    def has_tensor(self, tensor_str):
+        return tensor_str in self._file.entries
+
+    def get_variable_to_shape_map(self):
+        return {k: list(e[1]) for k, e in self._file.entries.items()}
+
+    def get_variable_to_dtype_map(self):
+        return {k: as_dtype(e[0].name) for k, e in self._file.entries.items()}
+
+    def get_tensor(self, tensor_str):
+        if isinstance(tensor_str, bytes):
+            tensor_str = tensor_str.decode()
+        if not self.has_tensor(tensor_str):
+            raise errors.CLASSES[5](None, None, f"Key {tensor_str} not found in checkpoint")
+        value = self._file.get(tensor_str)
+        return value if value.ndim else value[()]
+
+    def debug_string(self):
+        return "".join(f"{k} (DT_{as_dtype(e[0].name).name.upper()}) {e[1]}\n"
+                       for k, e in sorted(self._file.entries.items())).encode()
+
+
+@export("train.load_checkpoint", v1=("train.NewCheckpointReader", "train.load_checkpoint",
+                                     "pywrap_tensorflow.NewCheckpointReader",
+                                     "contrib.framework.load_checkpoint"))
+def load_checkpoint(ckpt_dir_or_file):
+    """A reader of a checkpoint, or of the newest one of a folder."""
+    path = os.fspath(ckpt_dir_or_file)
+    if os.path.isdir(path):
+        found = latest_checkpoint(path)
+        if found is None:
+            raise ValueError(f"Couldn't find 'checkpoint' file or checkpoints in given directory "
+                             f"{path}")
+        path = found
+    return CheckpointReader(path)
+
+
+@export("train.list_variables", v1=("train.list_variables", "contrib.framework.list_variables"))
+def list_variables(ckpt_dir_or_file):
+    """Names and shapes, sorted by name."""
+    return sorted((n, s) for n, s in
+                  load_checkpoint(ckpt_dir_or_file).get_variable_to_shape_map().items())
+
+
+@export("train.load_variable", v1=("train.load_variable", "contrib.framework.load_variable"))
+def load_variable(ckpt_dir_or_file, name):
+    """The array of a tensor."""
+    if name.endswith(":0"):
+        name = name[:-2]
+    return load_checkpoint(ckpt_dir_or_file).get_tensor(name)

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""saver.py: tf.train.Saver: variables of a session to files and back."""
+import os
+
+import numpy
+
+from situ._lib import checkpoint_reader, checkpoint_state, errors, slots
+from situ._lib.api import export
+from situ._lib.graph import get_default_graph
+from situ._lib.variables import Variable, global_variables
+
+_MISSING = ("Restoring from checkpoint failed. This is most likely due to a Variable name or "
+            "other graph key that is missing from the checkpoint. Please ensure that you have "
+            "not altered the graph expected based on the checkpoint. Original error:\n\n")
+_OTHER = ("Restoring from checkpoint failed. This is most likely due to a mismatch between the "
+          "current graph and the graph from the checkpoint. Please ensure that you have not "
+          "altered the graph expected based on the checkpoint. Original error:\n\n")
+
+
+def _named(var_list):
+    """Variables by the names under which they are kept."""
+    if isinstance(var_list, dict):
+        return {str(k): v[0] if isinstance(v, (list, tuple)) else v for k, v in var_list.items()}
+    found = {}
+    for var in var_list:
+        if not isinstance(var, Variable):
+            raise TypeError(f"Variable to save is not a Variable: {var}")
+        name = slots.base_name(var)
+        if name in found and found[name] is not var:
+            raise ValueError(f"At least two variables have the same name: {name}")
+        found[name] = var
+    return found
+
+
+@export(v1="train.Saver")
+class Saver:
+    """Saves variables of a session as checkpoints, and restores them."""
+
+    def __init__(self, var_list=None, reshape=False, sharded=False, max_to_keep=5,
+                 keep_checkpoint_every_n_hours=10000.0, name=None, restore_sequentially=False,
+                 saver_def=None, builder=None, defer_build=False, allow_empty=False,
+                 write_version=2, pad_step_number=False, save_relative_paths=False, filename=None):
+        if defer_build and var_list:
+            raise ValueError("If `var_list` is provided then build cannot be deferred. Either set "
+                             "defer_build=False or var_list=None.")
+        self._var_list, self._reshape, self._allow_empty = var_list, reshape, allow_empty
+        self._pad, self._variables = pad_step_number, None
+        self._kept = checkpoint_state.Kept(max_to_keep or 0, keep_checkpoint_every_n_hours)
+        if not defer_build:
+            self.build()
+
+    def build(self):
+        """Notes which variables there are."""
+        if self._variables is not None:
+            return
+        items = global_variables() if self._var_list is None else self._var_list
+        if not items and not self._allow_empty:
+            raise ValueError("No variables to save")
+        self._variables = _named(items or [])
+
+    @property
+    def last_checkpoints(self):
+        """The checkpoints that are kept, the oldest first."""
+        return self._kept.paths
+
+    def set_last_checkpoints(self, last_checkpoints):
+        self._kept.items = [(p, 0.0) for p in last_checkpoints]
+
+    def set_last_checkpoints_with_time(self, last_checkpoints_with_time):
+        self._kept.items = [tuple(i) for i in last_checkpoints_with_time]
+
+    def recover_last_checkpoints(self, checkpoint_paths):
+        """Goes on with the checkpoints of a run before."""
+        there = [p for p in checkpoint_paths if checkpoint_state.checkpoint_exists(p)]
+        self._kept.items = list(zip(there, checkpoint_state.get_checkpoint_mtimes(there)))
+
+    def as_saver_def(self):
+        return {"max_to_keep": self._kept.most, "variables": {
+            k: slots.base_name(v) for k, v in self._variables.items()}}
+
+    def _prefix(self, sess, save_path, global_step):
+        if global_step is None:
+            return save_path
+        if not isinstance(global_step, (int, numpy.integer)):
+            global_step = int(sess.run(global_step))
+        return f"{save_path}-{global_step:08d}" if self._pad else f"{save_path}-{global_step}"
+
+    def save(self, sess, save_path, global_step=None, latest_filename=None,
+             meta_graph_suffix="meta", write_meta_graph=True, write_state=True,
+             strip_default_attrs=False, save_debug_info=False):
+        """Writes a checkpoint; gives its name. Old ones go, as max_to_keep says."""
+        if self._variables is None:
+            raise RuntimeError("`build()` should be called before save if defer_build==True")
+        save_path = os.fspath(save_path)
+        prefix = self._prefix(sess, save_path, global_step)
+        folder = os.path.dirname(prefix)
+        if folder and not os.path.isdir(folder):
+            raise ValueError(f"Parent directory of {save_path} doesn't exist, can't save.")
+        values = sess.run({k: v for k, v in self._variables.items()})
+        checkpoint_reader.write(prefix, {k: numpy.asarray(v) for k, v in values.items()})
+        if write_meta_graph:
+            from situ._lib import metagraph
+            metagraph.write(f"{prefix}.{meta_graph_suffix}", sess.graph, self)
+        if write_state:
+            gone = self._kept.add(prefix)
+            checkpoint_state.write(folder, prefix, self._kept.paths, latest_filename)
+            for old in gone:
+                checkpoint_state.remove_checkpoint(old, meta_graph_suffix=meta_graph_suffix)
+        return prefix
+
+    def restore(self, sess, save_path):
+        """Gives all variables the values of a checkpoint."""
+        if save_path is None:
+            raise ValueError("Can't load save_path when it is None.")
+        save_path = os.fspath(save_path)
+        if not checkpoint_state.checkpoint_exists(save_path):
+            raise ValueError(f"The passed save_path is not a valid checkpoint: {save_path}")
+        from situ._lib import logs
+        logs.info("Restoring parameters from %s", save_path)
+        reader = checkpoint_reader.CheckpointReader(save_path)
+        feeds, run = {}, []
+        for key, var in self._variables.items():
+            if not reader.has_tensor(key):
+                raise errors.CLASSES[5](None, None,
+                                        f"{_MISSING}Key {key} not found in checkpoint")
+            feeds[var.initializer.inputs[1]] = self._fitted(key, var, reader.get_tensor(key))
+            run.append(var.initializer)
+        sess.run(run, feeds)
+
+    def _fitted(self, key, var, value):
+        value, want = numpy.asarray(value), var.shape.as_list()
+        name = var.dtype.base_dtype.as_numpy_dtype
+        if value.dtype != numpy.dtype(name):
+            raise errors.CLASSES[3](
+                None, None, f"{_OTHER}tensor_name = {key}; expected dtype "
+                f"{var.dtype.base_dtype.name} does not equal original dtype {value.dtype.name}")
+        if list(value.shape) == want:
+            return value
+        if self._reshape and value.size == int(numpy.prod(want)):
+            return value.reshape(want)
+        lhs, rhs = (str(list(s)).replace(" ", "") for s in (want, value.shape))
+        raise errors.CLASSES[3](None, None, f"{_OTHER}Assign requires shapes of both tensors to "
+                                f"match. lhs shape= {lhs} rhs shape= {rhs}")
+
+    def export_meta_graph(self, filename=None, collection_list=None, as_text=False,
+                          export_scope=None, clear_devices=False, clear_extraneous_savers=False,
+                          strip_default_attrs=False, save_debug_info=False):
+        from situ._lib import metagraph
+        return metagraph.write(filename, get_default_graph(), self, collection_list)

@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: Apache-2.0
+"""test_saver.py: tf.train.Saver: checkpoints written, kept, restored; damaged ones refused."""
+import os
+
+import numpy as np
+import pytest
+
+import situ.compat.v1 as tf
+
+
+@pytest.fixture(autouse=True)
+def graph():
+    with tf.Graph().as_default() as made:
+        yield made
+
+
+def _variables():
+    w = tf.get_variable("w", initializer=np.arange(6, dtype="f").reshape(2, 3))
+    n = tf.Variable(np.int64(7), name="n", trainable=False)
+    return w, n
+
+
+def _saved(path, step=None, **words):
+    w, n = _variables()
+    saver = tf.train.Saver(**words)
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        return w, n, saver, saver.save(sess, path, global_step=step)
+
+
+def test_round_trip(tmp_path):
+    w, n, saver, path = _saved(str(tmp_path / "model.ckpt"), 100)
+    assert path == str(tmp_path / "model.ckpt-100")
+    assert sorted(os.listdir(tmp_path)) == [
+        "checkpoint", "model.ckpt-100.data-00000-of-00001", "model.ckpt-100.index",
+        "model.ckpt-100.meta"]
+    with tf.Session() as sess:
+        saver.restore(sess, path)
+        np.testing.assert_array_equal(sess.run(w), [[0, 1, 2], [3, 4, 5]])
+        assert sess.run(n) == 7
+
+
+def test_files_are_safetensors(tmp_path):
+    path = _saved(str(tmp_path / "m"))[3]
+    with open(path + ".data-00000-of-00001", "rb") as file:
+        size = int.from_bytes(file.read(8), "little")
+        header = file.read(size)
+        assert file.read() == np.int64(7).tobytes() + np.arange(6, dtype="f").tobytes()
+    assert b'"w":{"dtype":"F32","shape":[2,3],"data_offsets":[8,32]}' in header
+
+
+def test_global_step_may_be_a_variable(tmp_path):
+    step = tf.train.create_global_step()
+    with tf.Session() as sess:
+        sess.run(step.assign(5).op)
+        assert tf.train.Saver().save(sess, str(tmp_path / "m"), step).endswith("m-5")
+
+
+def test_max_to_keep(tmp_path):
+    _variables()
+    saver = tf.train.Saver(max_to_keep=2)
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        for step in range(4):
+            saver.save(sess, str(tmp_path / "m"), global_step=step)
+    kept = [str(tmp_path / f"m-{i}") for i in (2, 3)]
+    assert saver.last_checkpoints == kept
+    assert tf.train.latest_checkpoint(str(tmp_path)) == kept[1]
+    state = tf.train.get_checkpoint_state(str(tmp_path))
+    assert state.model_checkpoint_path == kept[1]
+    assert list(state.all_model_checkpoint_paths) == kept
+    assert not tf.train.checkpoint_exists(str(tmp_path / "m-1"))
+    assert not [f for f in os.listdir(tmp_path) if f.startswith("m-1")]
+
+
+def test_relative_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    os.mkdir("logs")
+    _saved("logs/m", 3)
+    with open("logs/checkpoint", encoding="utf-8") as file:
+        assert file.read().startswith('model_checkpoint_path: "m-3"\n')
+    assert tf.train.latest_checkpoint("logs") == "logs/m-3"
+    assert tf.train.latest_checkpoint("elsewhere") is None
+    assert tf.train.get_checkpoint_state("elsewhere") is None
+
+
+def test_var_list_by_name(tmp_path):
+    w, _ = _variables()
+    saver = tf.train.Saver({"other": w})
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        path = saver.save(sess, str(tmp_path / "m"))
+    assert tf.train.list_variables(path) == [("other", [2, 3])]
+    reader = tf.train.NewCheckpointReader(path)
+    assert reader.has_tensor("other") and not reader.has_tensor("w")
+    assert reader.get_variable_to_dtype_map() == {"other": tf.float32}
+    np.testing.assert_array_equal(tf.train.load_variable(str(tmp_path), "other")[1], [3, 4, 5])
+
+
+def test_missing_variable(tmp_path):
+    path = _saved(str(tmp_path / "m"))[3]
+    tf.Variable(1.0, name="new")
+    with tf.Session() as sess, pytest.raises(tf.errors.NotFoundError,
+                                             match="Key new not found in checkpoint"):
+        tf.train.Saver().restore(sess, path)
+
+
+def test_wrong_shape(tmp_path):
+    path = _saved(str(tmp_path / "m"))[3]
+    other = tf.Variable([1.0], name="other")
+    with tf.Session() as sess, pytest.raises(tf.errors.InvalidArgumentError,
+                                             match=r"lhs shape= \[1\] rhs shape= \[2,3\]"):
+        tf.train.Saver({"w": other}).restore(sess, path)
+
+
+def test_what_is_no_checkpoint(tmp_path):
+    _variables()
+    with tf.Session() as sess:
+        with pytest.raises(ValueError, match="The passed save_path is not a valid checkpoint"):
+            tf.train.Saver().restore(sess, str(tmp_path / "m"))
+        with pytest.raises(ValueError, match="Can't load save_path when it is None"):
+            tf.train.Saver().restore(sess, None)
+        with pytest.raises(tf.errors.FailedPreconditionError):
+            tf.train.Saver().save(sess, str(tmp_path / "m"))
+        sess.run(tf.global_variables_initializer())
+        with pytest.raises(ValueError, match="doesn't exist, can't save"):
+            tf.train.Saver().save(sess, str(tmp_path / "no" / "m"))
+
+
+def test_no_variables():
+    with pytest.raises(ValueError, match="No variables to save"):
+        tf.train.Saver()
+
+
+@pytest.mark.parametrize("size", [0, 5, 30, -1])
+def test_truncated(tmp_path, size):
+    _, _, saver, path = _saved(str(tmp_path / "m"))
+    name = path + ".data-00000-of-00001"
+    with open(name, "rb") as file:
+        data = file.read()
+    with open(name, "wb") as file:
+        file.write(data[:size])
+    with tf.Session() as sess, pytest.raises(tf.errors.DataLossError,
+                                             match=r"m\.data.*damaged at byte \d+"):
+        saver.restore(sess, path)
+
+
+def test_flipped_bit(tmp_path):
+    _, _, saver, path = _saved(str(tmp_path / "m"))
+    name = path + ".data-00000-of-00001"
+    with open(name, "r+b") as file:
+        file.seek(-3, 2)
+        byte = file.read(1)[0]
+        file.seek(-3, 2)
+        file.write(bytes([byte ^ 1]))
+    with tf.Session() as sess, pytest.raises(tf.errors.DataLossError, match="checksum.*'w'"):
+        saver.restore(sess, path)
+
+
+def test_crash_keeps_the_last_good_one(tmp_path, monkeypatch):
+    w, _, saver, path = _saved(str(tmp_path / "m"))
+    with tf.Session() as sess:
+        saver.restore(sess, path)
+        sess.run(w.assign(np.ones([2, 3])).op)
+
+        def crash(*args):
+            raise KeyboardInterrupt
+        monkeypatch.setattr(os, "replace", crash)
+        with pytest.raises(KeyboardInterrupt):
+            saver.save(sess, str(tmp_path / "m"))
+        monkeypatch.undo()
+        saver.restore(sess, path)
+        np.testing.assert_array_equal(sess.run(w), [[0, 1, 2], [3, 4, 5]])
+
+
+def test_meta_graph(tmp_path):
+    with tf.device("/cpu:0"):
+        w, _ = _variables()
+    x = tf.placeholder(tf.float32, [None, 2], name="x")
+    y = tf.matmul(x, w, name="y")
+    tf.add_to_collection("things", y)
+    parts = tf.split(tf.concat([y, y], 0, name="twice"), 3, 1, name="parts")
+    tf.add_n(parts, name="sum")
+    saver = tf.train.Saver()
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        path = saver.save(sess, str(tmp_path / "m"), 1)
+        want = sess.run("sum:0", {x: [[1, 2]]})
+    with tf.Graph().as_default() as graph, tf.Session() as sess:
+        again = tf.train.import_meta_graph(path + ".meta")
+        assert [v.name for v in tf.global_variables()] == ["w:0", "n:0"]
+        assert [v.name for v in tf.trainable_variables()] == ["w:0"]
+        assert tf.get_collection("things")[0].name == "y:0"
+        assert graph.get_operation_by_name("w").device == "/device:CPU:0"
+        again.restore(sess, tf.train.latest_checkpoint(str(tmp_path)))
+        np.testing.assert_array_equal(sess.run("sum:0", {"x:0": [[1, 2]]}), want)
+
+
+def test_import_graph_def():
+    tf.add(tf.placeholder(tf.float32, [2], name="x"), [1.0, 2.0], name="y")
+    data = tf.get_default_graph().as_graph_def()
+    with tf.Graph().as_default(), tf.Session() as sess:
+        y, = tf.import_graph_def(data, {"x:0": tf.constant([5.0, 5.0])}, ["y:0"])
+        assert y.name == "import/y:0"
+        np.testing.assert_array_equal(sess.run(y), [6, 7])
