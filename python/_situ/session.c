@@ -91,6 +91,15 @@ static int foreign(PyObject *fetch, const char *what) {
   return -1;
 }
 
+/* Something of Python's that is made of tensors: `_situ_parts_` is a list of them, and
+ * `_situ_value_(values)` makes what the run gives (a summary, rows of a sparse gradient). */
+static PyObject *parts_name;
+
+static bool is_composite(PyObject *fetch) {
+  if (!parts_name) parts_name = PyUnicode_InternFromString("_situ_parts_");
+  return parts_name && !PyUnicode_Check(fetch) && PyObject_HasAttr(fetch, parts_name);
+}
+
 static int collect(struct session_object *self, PyObject *fetch, struct fetches *out);
 
 /* Names, variables and what else the graph knows. */
@@ -128,7 +137,24 @@ static int collect(struct session_object *self, PyObject *fetch, struct fetches 
     Py_XDECREF(values);
     return failed;
   }
+  if (is_composite(fetch)) {
+    PyObject *parts = PyObject_GetAttr(fetch, parts_name);
+    const int failed = parts ? collect(self, parts, out) : -1;
+    Py_XDECREF(parts);
+    return failed;
+  }
   return collect_other(self, fetch, out);
+}
+
+static PyObject *rebuild(PyObject *fetch, situ_tensor **results, int *at);
+
+static PyObject *rebuild_composite(PyObject *fetch, situ_tensor **results, int *at) {
+  PyObject *parts = PyObject_GetAttr(fetch, parts_name);
+  PyObject *values = parts ? rebuild(parts, results, at) : NULL;
+  PyObject *result = values ? PyObject_CallMethod(fetch, "_situ_value_", "O", values) : NULL;
+  Py_XDECREF(parts);
+  Py_XDECREF(values);
+  return result;
 }
 
 /* The results in the structure of the fetches; *at counts the flat ones. */
@@ -159,6 +185,8 @@ static PyObject *rebuild(PyObject *fetch, situ_tensor **results, int *at) {
     }
     return dict;
   }
+  if (!IS_VALUE(fetch) && Py_TYPE(fetch) != &operation_type && is_composite(fetch))
+    return rebuild_composite(fetch, results, at);
   situ_tensor *tensor = results[(*at)++];
   if (!tensor) Py_RETURN_NONE;
   return array_of(tensor);

@@ -196,5 +196,6 @@ PyObject *operators_compare(PyObject *a, PyObject *b, int how);
 int operators_prepare(void);
 
 extern PyMethodDef devices_methods[], types_methods[];
+extern PyMethodDef checksum_methods[];
 
 #endif

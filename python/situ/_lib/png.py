@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""png.py: images as PNG files, for summaries."""
+import struct
+import zlib
+
+import numpy
+
+_COLORS = {1: 0, 2: 4, 3: 2, 4: 6}  # channels -> PNG's kind
+
+
+def _chunk(kind, data):
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(
+        ">I", zlib.crc32(data, zlib.crc32(kind)))
+
+
+def encode(image):
+    """An array of uint8 with [height, width, channels] as the bytes of a PNG file."""
+    image = numpy.ascontiguousarray(image, numpy.uint8)
+    height, width, channels = image.shape
+    if channels not in _COLORS:
+        raise ValueError(f"An image has 1 to 4 channels, not {channels}.")
+    rows = numpy.zeros((height, 1 + width * channels), numpy.uint8)
+    rows[:, 1:] = image.reshape(height, -1)
+    head = struct.pack(">IIBBBBB", width, height, 8, _COLORS[channels], 0, 0, 0)
+    return b"".join((b"\x89PNG\r\n\x1a\n", _chunk(b"IHDR", head),
+                     _chunk(b"IDAT", zlib.compress(rows.tobytes(), 6)), _chunk(b"IEND", b"")))
+
+
+def bytes_of(images, bad_color=(255, 0, 0, 255)):
+    """Images of real numbers as uint8, as TensorFlow scales them: all below 0 means that 0 becomes
+    127; what is not finite gets the bad colour."""
+    images = numpy.asarray(images)
+    if images.dtype == numpy.uint8:
+        return images
+    result = numpy.zeros(images.shape, numpy.uint8)
+    for image, out in zip(images.astype(numpy.float32), result):
+        finite = numpy.isfinite(image).all(axis=-1)
+        low = image[finite].min() if finite.any() else 0.0
+        high = image[finite].max() if finite.any() else 0.0
+        if low < 0:
+            most = max(abs(low), abs(high))
+            scale, offset = (0.0 if most < 1e-10 else 127.0 / most), 128.0
+        else:
+            scale, offset = (0.0 if high < 1e-10 else 255.0 / high), 0.0
+        with numpy.errstate(invalid="ignore"):
+            out[...] = numpy.clip(numpy.nan_to_num(image * scale + offset), 0, 255)
+        out[~finite] = numpy.array(bad_color[:image.shape[-1]], numpy.uint8)
+    return result

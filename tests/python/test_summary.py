@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""test_summary.py: tf.summary: event files that TensorBoard reads."""
+import glob
+import os
+
+import numpy as np
+import pytest
+
+import situ
+import situ.compat.v1 as tf
+from situ._lib import event_file, png, style
+
+
+@pytest.fixture(autouse=True)
+def graph():
+    with tf.Graph().as_default() as made:
+        yield made
+
+
+@pytest.fixture
+def eager():
+    style.use("v2")
+    from _situ import swap_graph
+    before = swap_graph(None)
+    yield
+    swap_graph(before)
+    style.use("v1")
+
+
+def _events(folder):
+    files = sorted(glob.glob(os.path.join(str(folder), "events.out.tfevents.*")))
+    return [e for f in files for e in tf.train.summary_iterator(f)]
+
+
+def test_checksum():
+    assert event_file.masked_crc(b"") == 0xa282ead8
+    from _situ import crc32c
+    assert crc32c(b"123456789") == 0xe3069283
+
+
+def test_scalar_and_histogram(tmp_path):
+    x = tf.placeholder(tf.float32, [None], name="x")
+    with tf.name_scope("part"):
+        mean = tf.summary.scalar("mean value", tf.reduce_mean(x))
+    tf.summary.histogram("x", x)
+    both = tf.summary.merge_all()
+    assert mean.name == "part/mean_value:0"
+    assert tf.get_collection(tf.GraphKeys.SUMMARIES, "part") == [mean]
+    with tf.Session() as sess, tf.summary.FileWriter(str(tmp_path), sess.graph) as writer:
+        text, two = sess.run([both, x], {x: [1.0, 3.0, 3.1]})
+        assert isinstance(text, bytes) and len(two) == 3
+        writer.add_summary(text, 7)
+        writer.add_summary(tf.Summary(value=[tf.Summary.Value(tag="own", simple_value=0.5)]), 8)
+    first, graph, third, last = _events(tmp_path)
+    assert first.file_version == "brain.Event:2"
+    assert b"part/Mean" in graph.graph_def
+    values = {v.tag: v for v in third.summary.value}
+    assert third.step == 7 and sorted(values) == ["part/mean_value", "x_1"]
+    assert values["part/mean_value"].simple_value == pytest.approx(7.1 / 3)
+    histo = values["x_1"].histo
+    assert (histo.num, histo.min, histo.max) == (3, 1, pytest.approx(3.1))
+    assert sum(histo.bucket) == 3 and len(histo.bucket) == len(histo.bucket_limit)
+    assert (last.step, last.summary.value[0].simple_value) == (8, 0.5)
+
+
+def test_histogram_of_what_is_no_number():
+    made = tf.summary.histogram("h", tf.constant([1.0, float("nan")]))
+    with tf.Session() as sess, pytest.raises(tf.errors.InvalidArgumentError,
+                                             match="Nan in summary histogram for: h"):
+        sess.run(made)
+
+
+def test_image():
+    made = tf.summary.image("i", tf.zeros([2, 4, 5, 3]), max_outputs=2)
+    with tf.Session() as sess:
+        summary = tf.Summary()
+        summary.ParseFromString(sess.run(made))
+    assert [v.tag for v in summary.value] == ["i/image/0", "i/image/1"]
+    image = summary.value[0].image
+    assert (image.height, image.width, image.colorspace) == (4, 5, 3)
+    assert image.encoded_image_string.startswith(b"\x89PNG\r\n")
+
+
+def test_images_are_scaled_as_tensorflow_does():
+    images = png.bytes_of(np.array([[[[0.0], [2.0]]], [[[-1.0], [1.0]]]], "f"))
+    assert images.ravel().tolist() == [0, 255, 1, 255]
+
+
+def test_merge_refuses_a_tag_twice():
+    one = tf.summary.scalar("a", 1.0)
+    with tf.Session() as sess, pytest.raises(tf.errors.InvalidArgumentError, match="Duplicate tag"):
+        sess.run(tf.summary.merge([one, one]))
+
+
+def test_nothing_to_merge():
+    assert tf.summary.merge_all() is None
+
+
+def test_summary_message():
+    summary = tf.Summary()
+    summary.value.add(tag="a", simple_value=0.0)
+    again = tf.Summary.FromString(summary.SerializeToString())
+    assert again.value[0].HasField("simple_value") and again.value[0].tag == "a"
+    assert again.value[0].WhichOneof("value") == "simple_value"
+    assert str(again).startswith('value {\n  tag: "a"\n')
+
+
+def test_damaged_event_file(tmp_path):
+    writer = tf.summary.FileWriter(str(tmp_path))
+    writer.close()
+    path, = glob.glob(str(tmp_path / "*"))
+    with open(path, "r+b") as file:
+        file.seek(-6, 2)
+        file.write(b"x")
+    with pytest.raises(tf.errors.DataLossError, match="corrupted record at 0"):
+        list(tf.train.summary_iterator(path))
+
+
+def test_eager(tmp_path, eager):
+    tf2 = situ
+    writer = tf2.summary.create_file_writer(str(tmp_path))
+    assert not tf2.summary.scalar("nowhere", 1.0, step=0)
+    with writer.as_default():
+        assert tf2.summary.scalar("loss", tf2.constant(0.5), step=3)
+        tf2.summary.image("i", tf2.zeros([1, 2, 2, 1]), step=3)
+        tf2.summary.text("t", "hello", step=3)
+        tf2.summary.histogram("h", tf2.constant([1.0, 2.0]), step=3)
+        with pytest.raises(ValueError, match="No step set"):
+            tf2.summary.scalar("loss", 0.5)
+    writer.close()
+    _, loss, *_ = _events(tmp_path)
+    assert loss.step == 3 and loss.summary.value[0].tensor.float_val == [0.5]
+    assert loss.summary.value[0].metadata.plugin_data.plugin_name == "scalars"
+
+
+def test_tensorboard_reads_it(tmp_path):
+    module = "tensorboard.backend.event_processing.event_accumulator"
+    accumulator = pytest.importorskip(module, reason="the package tensorboard is not installed")
+    tf.summary.scalar("loss", tf.constant(2.5))
+    tf.summary.histogram("h", tf.constant([1.0, 2.0]))
+    tf.summary.image("i", tf.zeros([1, 2, 2, 3]))
+    made = tf.summary.merge_all()
+    with tf.Session() as sess, tf.summary.FileWriter(str(tmp_path), sess.graph) as writer:
+        writer.add_summary(sess.run(made), 1)
+    with situ.summary.create_file_writer(str(tmp_path)).as_default():
+        situ.summary.scalar("eager", 4.5, step=2)
+    events = accumulator.EventAccumulator(str(tmp_path))
+    events.Reload()
+    assert events.Scalars("loss")[0].value == 2.5 and events.Scalars("loss")[0].step == 1
+    assert events.Histograms("h")[0].histogram_value.num == 2
+    assert events.Images("i/image/0")[0].width == 2
+    assert events.Tensors("eager")[0].tensor_proto.float_val[0] == 4.5
+    assert {n.name for n in events.Graph().node} >= {"Const", "zeros"}
