@@ -68,10 +68,18 @@ static PyObject *reset(PyObject *self, PyObject *none) {
   Py_RETURN_NONE;
 }
 
+static PyObject *evacuate(PyObject *self, PyObject *none) {
+  (void)self, (void)none;
+  const situ_status status = situ_devices_evacuate();
+  if (status) return errors_raise(status, NULL);
+  Py_RETURN_NONE;
+}
+
 PyMethodDef devices_methods[] = {
     {"devices", list_devices, METH_NOARGS, "All devices, as dicts."},
     {"configure", configure, METH_O, "Says which devices this process uses."},
     {"memory_info", memory_info, METH_O, "The memory figures of a device."},
     {"reset_peak", reset_peak, METH_O, "Lets the peak begin again."},
+    {"evacuate", evacuate, METH_NOARGS, "Closes sessions; moves tensors to host memory."},
     {"devices_reset", reset, METH_NOARGS, "Closes all devices and forgets the configuration."},
     {NULL, NULL, 0, NULL}};

@@ -4,8 +4,20 @@ import _situ
 from situ._lib import errors
 from situ._lib.api import export
 
-_state = {"log": False, "soft": False, "visible": None, "growth": {}, "fraction": 0.0,
+_START = {"log": False, "soft": False, "visible": None, "growth": {}, "fraction": 0.0,
           "virtual": {}, "physical": None, "cpus": 0, "threads": 0}
+_state = {}
+
+
+def forget(then=None):
+    """Begins anew, or goes back to what a call before this returned."""
+    before = dict(_state)
+    _state.update(then or {**_START, "growth": {}, "virtual": {}})
+    _situ.set_log(_state["log"])
+    return before
+
+
+forget()
 
 
 class PhysicalDevice:

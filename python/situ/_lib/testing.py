@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""testing.py: tf.test: test cases, and devices for tests of other people's code."""
+"""testing.py: tf.test: test cases. Devices for tests are situ.testing's."""
 import contextlib
 import unittest
 
-import _situ
 from situ._lib.api import export
 
 
@@ -43,23 +42,3 @@ class TestCase(unittest.TestCase):
 @export("test.main")
 def main(argv=None):
     unittest.main(argv=argv)
-
-
-@contextlib.contextmanager
-def simulated_gpus(count=1, memory=None):
-    """N simulated GPUs for the block, each with `memory` ("1GiB"); what was there comes back."""
-    _situ.reset()
-    _situ.devices_reset()
-    text = str(count) if memory is None else ",".join(
-        f"Simulated GPU@0000:{i + 1:02x}:00.0={memory}" for i in range(count))
-    _situ.configure({"sim_gpus": text})
-    try:
-        yield
-    finally:
-        import gc
-        gc.collect()
-        _situ.reset()
-        _situ.devices_reset()
-
-
-export("testing.simulated_gpus", "test.simulated_gpus")(simulated_gpus)
