@@ -49,6 +49,8 @@ def _sessions():
 
 def _leave_devices():
     """Lets go of the devices of this process; tensors on them move to host memory."""
+    for sess in _sessions():
+        sess.close()
     for thing in gc.get_objects():
         if isinstance(thing, function.ConcreteFunction):
             thing.session = None  # is opened anew where it is called next

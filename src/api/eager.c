@@ -137,9 +137,42 @@ static situ_status run(situ_eager *eager, struct recipe *recipe, situ_tensor *co
   return status;
 }
 
+/* Whether an input lives on a device and is needed in host memory to plan the call. */
+static bool is_out_of_reach(const situ_call *call, int i) {
+  const situ_tensor *input = call->inputs[i];
+  if (!input->buffer->device || !input->bytes) return false;
+  const struct schema *schema = schema_get(call->op);
+  return i < schema->n_inputs && schema->inputs[i].is_host;
+}
+
+static bool needs_host(const situ_call *call) {
+  for (int i = 0; i < call->n_inputs; i++)
+    if (is_out_of_reach(call, i)) return true;
+  return false;
+}
+
+/* Runs the call with copies of such inputs. */
+static situ_status run_with_copies(situ_eager *eager, const situ_call *call, situ_tensor **outputs,
+                                   int capacity, int *count) {
+  situ_tensor **inputs = calloc((size_t)call->n_inputs, sizeof *inputs);
+  situ_status status = inputs ? NULL : NO_MEMORY();
+  for (int i = 0; i < call->n_inputs && !status; i++)
+    if (is_out_of_reach(call, i))
+      status = tensor_host(call->inputs[i], &inputs[i]);
+    else
+      inputs[i] = situ_tensor_retain(call->inputs[i]);
+  situ_call copied = *call;
+  copied.inputs = inputs;
+  if (!status) status = situ_eager_run(eager, &copied, outputs, capacity, count);
+  for (int i = 0; i < call->n_inputs && inputs; i++) situ_tensor_release(inputs[i]);
+  free(inputs);
+  return status;
+}
+
 situ_status situ_eager_run(situ_eager *eager, const situ_call *call, situ_tensor **outputs,
                            int capacity, int *count) {
   TRY(check(eager, call, outputs, count));
+  if (needs_host(call)) return run_with_copies(eager, call, outputs, capacity, count);
   struct recipe *recipe = NULL;
   pthread_mutex_lock(&eager->lock);
   situ_status status = find(eager, call, &recipe);

@@ -93,6 +93,22 @@ static void values_of_shapes_count(void **state) {
   situ_eager_release(eager);
 }
 
+/* Such a value is fetched from the device that it lives on. */
+static void values_of_shapes_may_live_anywhere(void **state) {
+  (void)state;
+  situ_eager *eager = begin("1", NULL);
+  situ_tensor *one = floats(SITU_SCALAR, &(float){7}), *dims = NULL, *there = NULL;
+  OK(situ_tensor_create(SITU_INT32, SITU_SHAPE(1), &(int32_t){3}, &dims));
+  OK(situ_eager_copy(eager, dims, "/gpu:0", &there));
+  situ_tensor *full = run2(eager, "Fill", "/gpu:0", there, one);
+  expect_read(full, (float[]){7, 7, 7}, 3);
+  situ_tensor_release(full);
+  situ_tensor_release(there);
+  situ_tensor_release(dims);
+  situ_tensor_release(one);
+  situ_eager_release(eager);
+}
+
 static void missing_devices_and_soft_placement(void **state) {
   (void)state;
   situ_eager *eager = begin("1", NULL);
@@ -166,6 +182,7 @@ int main(void) {
       cmocka_unit_test(results_stay_where_they_are),
       cmocka_unit_test(kept_results_stay),
       cmocka_unit_test(values_of_shapes_count),
+      cmocka_unit_test(values_of_shapes_may_live_anywhere),
       cmocka_unit_test(missing_devices_and_soft_placement),
       cmocka_unit_test(tensors_can_be_moved),
       cmocka_unit_test(large_results_are_not_kept),

@@ -96,6 +96,13 @@ def test_runs_an_unmodified_program(home):
     assert printed == "42.0 /device:GPU:1 ['--steps', '3']\n"
 
 
+def test_brings_its_plug_in_for_pytest(home):
+    text = "import situ as tf\ndef test_two(simulated_gpus):\n    assert len(simulated_gpus(2)) == 2\n"
+    (home / "test_two.py").write_text(text, encoding="utf-8")
+    printed = output(home / "env" / "bin" / "python", "-m", "pytest", "-q", "test_two.py", cwd=home)
+    assert "1 passed" in printed
+
+
 def test_has_the_command(home):
     python = home / "env" / "bin" / "python"
     printed = output(python, "-m", "situ", "devices", "--gpus", "A=1GiB", cwd=home)
