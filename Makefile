@@ -65,8 +65,8 @@ docs: all
 
 ## wheel: the Python package as one file in build/wheel, to be installed by pip
 wheel: setup
-	@$(call build,build,,situ_venv)
-	@tools/wheel.sh .venv/bin/python build/wheel
+	@$(call build,build,,situ_archive situ_headers situ_venv)
+	@tools/wheel.sh .venv/bin/python build/wheel build
 
 ## install: headers, libraries and the command below PREFIX (/usr/local)
 install: all

@@ -9,17 +9,27 @@ set_target_properties(situ PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PRO
                                       LINK_DEPENDS ${version_script} LINKER_LANGUAGE C)
 
 # One relocatable object whose hidden symbols are local: short internal names cannot meet a user's.
+# The wheel may take the archive and the header of another build folder.
+set(SITU_PREBUILT "" CACHE PATH "A build folder whose libsitu.a and <situ/ops.h> are ready")
 set(SITU_ARCHIVE ${CMAKE_BINARY_DIR}/libsitu.a)
-add_custom_command(
-  OUTPUT ${SITU_ARCHIVE}
-  COMMAND ${CMAKE_LINKER} -r -o situ.o $<TARGET_OBJECTS:situ_objects>
-  COMMAND ${CMAKE_OBJCOPY} --localize-hidden situ.o
-  COMMAND ${CMAKE_COMMAND} -E rm -f ${SITU_ARCHIVE}
-  COMMAND ${CMAKE_AR} rcs ${SITU_ARCHIVE} situ.o
-  DEPENDS situ_objects $<TARGET_OBJECTS:situ_objects>
-  WORKING_DIRECTORY ${CMAKE_BINARY_DIR}
-  COMMAND_EXPAND_LISTS VERBATIM)
-add_custom_target(situ_archive ALL DEPENDS ${SITU_ARCHIVE})
+add_custom_target(situ_archive ALL)
+add_custom_target(situ_headers ALL)
+if(SITU_PREBUILT)
+  set(SITU_ARCHIVE ${SITU_PREBUILT}/libsitu.a)
+  set(SITU_GENERATED ${SITU_PREBUILT}/include)
+else()
+  add_custom_command(
+    OUTPUT ${SITU_ARCHIVE}
+    COMMAND ${CMAKE_LINKER} -r -o situ.o $<TARGET_OBJECTS:situ_objects>
+    COMMAND ${CMAKE_OBJCOPY} --localize-hidden situ.o
+    COMMAND ${CMAKE_COMMAND} -E rm -f ${SITU_ARCHIVE}
+    COMMAND ${CMAKE_AR} rcs ${SITU_ARCHIVE} situ.o
+    DEPENDS situ_objects $<TARGET_OBJECTS:situ_objects>
+    WORKING_DIRECTORY ${CMAKE_BINARY_DIR}
+    COMMAND_EXPAND_LISTS VERBATIM)
+  add_custom_target(situ_archive_file DEPENDS ${SITU_ARCHIVE})
+  add_dependencies(situ_archive situ_archive_file)
+endif()
 
 # The same objects for programs that look inside: each takes what it needs.
 add_library(situ_inside STATIC $<TARGET_OBJECTS:situ_objects>)
@@ -30,8 +40,7 @@ set_target_properties(situ_inside PROPERTIES
 
 # tools/ops_header.c prints <situ/ops.h> on standard output.
 set(SITU_OPS_HEADER)
-add_custom_target(situ_headers ALL)
-if(EXISTS ${CMAKE_SOURCE_DIR}/tools/ops_header.c)
+if(NOT SITU_PREBUILT AND EXISTS ${CMAKE_SOURCE_DIR}/tools/ops_header.c)
   add_executable(ops_header tools/ops_header.c)
   target_link_libraries(ops_header PRIVATE situ_inside)
   set_target_properties(ops_header PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tools)

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+BUILD = os.environ.get("SITU_BUILD", ROOT / "build")
 EAGER = "import situ as tf; print(tf.constant([[1., 2.]]) @ tf.constant([[3.], [4.]]))"
 SCRIPT = """import sys
 import tensorflow as tf
@@ -38,7 +39,7 @@ def output(*words, cwd):
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory):
     folder = tmp_path_factory.mktemp("wheel")
-    output(ROOT / "tools" / "wheel.sh", sys.executable, folder, cwd=ROOT)
+    output(ROOT / "tools" / "wheel.sh", sys.executable, folder, BUILD, cwd=ROOT)
     (path,) = folder.glob("situ-*.whl")
     return path
 
@@ -97,7 +98,7 @@ def test_runs_an_unmodified_program(home):
 
 
 def test_brings_its_plug_in_for_pytest(home):
-    text = "import situ as tf\ndef test_two(simulated_gpus):\n    assert len(simulated_gpus(2)) == 2\n"
+    text = "def test_two(simulated_gpus):\n    assert len(simulated_gpus(2)) == 2\n"
     (home / "test_two.py").write_text(text, encoding="utf-8")
     printed = output(home / "env" / "bin" / "python", "-m", "pytest", "-q", "test_two.py", cwd=home)
     assert "1 passed" in printed
