@@ -10,6 +10,7 @@
 
 #include "situ/device.h"
 #include "situ/graph.h"
+#include "situ/trace.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -56,6 +57,22 @@ SITU_API situ_status situ_session_run(situ_session *session, const situ_feed *fe
 SITU_API situ_status situ_session_run_there(situ_session *session, const situ_feed *feeds,
                                             int n_feeds, const situ_value *fetches, int n_fetches,
                                             situ_tensor **results) SITU_MUST_USE;
+
+/* Options of one run; zero is the default of everything. */
+typedef struct situ_run_options {
+  int64_t timeout_ms;          /* a run that takes longer fails with DEADLINE_EXCEEDED; 0: never */
+  bool (*stop)(void *context); /* asked now and then by the thread that runs, between two kernels
+                                  or while it waits for devices: true ends the run, CANCELLED */
+  void *context;
+  situ_trace *trace; /* gets a record of each kernel and copy, also of a run that fails */
+  bool there;        /* results stay on the devices that compute them */
+} situ_run_options;
+
+/* The same with options, which may be NULL. */
+SITU_API situ_status situ_session_run_with(situ_session *session, const situ_run_options *options,
+                                           const situ_feed *feeds, int n_feeds,
+                                           const situ_value *fetches, int n_fetches,
+                                           situ_tensor **results) SITU_MUST_USE;
 
 /* The common case: one value, nothing fed. */
 SITU_API situ_status situ_session_eval(situ_session *session, situ_value value,

@@ -5,6 +5,7 @@
  *   tensor.h   element types, shapes, tensors
  *   graph.h    building a graph
  *   device.h   devices and their memory
+ *   trace.h    what ran where and when
  *   session.h  running a graph; where things go and what they will need
  *   eager.h    running ops at once
  *   catalog.h  what ops there are
@@ -25,6 +26,7 @@
 #include "situ/tensor.h"
 #include "situ/graph.h"
 #include "situ/device.h"
+#include "situ/trace.h"
 #include "situ/session.h"
 #include "situ/eager.h"
 #include "situ/catalog.h"

@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "device/list.h"
+#include "exec/watch.h"
 #include "host/pool.h"
 #include "place/log.h"
 #include "tensor/shape.h"
@@ -440,6 +441,24 @@ situ_status situ_session_run_there(situ_session *session, const situ_feed *feeds
                                    const situ_value *fetches, int n_fetches,
                                    situ_tensor **results) {
   return run(session, feeds, n_feeds, fetches, n_fetches, true, results);
+}
+
+situ_status situ_session_run_with(situ_session *session, const situ_run_options *options,
+                                  const situ_feed *feeds, int n_feeds, const situ_value *fetches,
+                                  int n_fetches, situ_tensor **results) {
+  if (!options) return situ_session_run(session, feeds, n_feeds, fetches, n_fetches, results);
+  struct watch watch = {.trace = options->trace,
+                        .stop = options->stop,
+                        .context = options->context,
+                        .timeout_ms = options->timeout_ms};
+  struct watch *before = watch_here;
+  if (!watch.trace) watch.trace = atomic_load(&trace_of_all);
+  watch_begin(&watch);
+  watch_here = &watch;
+  const situ_status status =
+      run(session, feeds, n_feeds, fetches, n_fetches, options->there, results);
+  watch_here = before;
+  return status;
 }
 
 situ_status situ_session_eval(situ_session *session, situ_value value, situ_tensor **result) {

@@ -69,8 +69,8 @@ struct launch {
 
 /* A call prepared by a back end; what it holds behind this head is the back end's. Whoever bound it
  * sets `error`, which belongs to the run: a kernel that fails while it runs puts its status there
- * (the first one stays), and the device goes on. Where kernels run in the caller's thread `launch`
- * returns that status instead. */
+ * (the first one stays), and the device goes on, without the kernels of the run that it has not
+ * begun. Where kernels run in the caller's thread `launch` returns that status instead. */
 struct bound {
   const struct launch *launch;
   _Atomic(situ_status) *error;
@@ -141,6 +141,11 @@ struct backend {
   situ_status (*mark)(void *device, int queue, uint64_t *mark);
   situ_status (*wait)(void *device, int queue, void *on_device, int on_queue, uint64_t mark);
   situ_status (*sync)(void *device, int queue, uint64_t mark);
+
+  /* Both may be NULL. `reach` waits at most so many seconds, and says whether the queue has reached
+   * the mark. `stamp` writes the time, as trace_now (base/trace.h), when the queue comes by. */
+  bool (*reach)(void *device, int queue, uint64_t mark, double seconds);
+  situ_status (*stamp)(void *device, int queue, int64_t *at);
 
   /* When all that was queued ends, in seconds on the virtual clock of a simulated device; NULL
    * elsewhere. */

@@ -14,6 +14,8 @@
 #include "exec/state.h"
 #include "plan/program.h"
 
+struct watch;
+
 /* A variable of the session that the program touches. */
 struct held_state {
   const struct slot *slot;
@@ -35,6 +37,8 @@ struct frame {
   _Atomic(situ_status) error; /* of a kernel in this run */
   bool warm;                  /* constants are computed */
   uint64_t idle_bytes;        /* of device memory, while it is idle */
+  struct watch *watch;        /* of the run under way; NULL: nobody looks */
+  int64_t *times;             /* begin and end of each command, while a trace is made */
 };
 
 /* Takes memory for a program and prepares its calls, at first for these feeds: see frame_run. */

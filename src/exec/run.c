@@ -2,7 +2,7 @@
  * run.c: one run of a frame: hand in what is fed, walk the commands, hand out what is fetched. */
 #include <string.h>
 
-#include "exec/frame.h"
+#include "exec/watch.h"
 #include "host/call.h"
 #include "tensor/shape.h"
 #include "tensor/tensor.h"
@@ -54,6 +54,23 @@ static situ_status make_results(struct frame *frame) {
   return NULL;
 }
 
+/* Makes the devices leave out what they have not begun. */
+static void fail(struct frame *frame, situ_status status) {
+  situ_status none = NULL;
+  if (!atomic_compare_exchange_strong(&frame->error, &none, status)) situ_status_release(status);
+}
+
+/* Waits for a mark of a queue. Whoever watches the run is asked meanwhile: when it has to end, the
+ * devices leave out what they have not begun, and the mark is soon reached. */
+static situ_status settle(struct frame *frame, struct device *device, int queue, uint64_t mark) {
+  const struct backend *backend = device->backend;
+  while (frame->watch && backend->reach && !backend->reach(device->handle, queue, mark, 0.02)) {
+    const situ_status stop = watch_ask(frame->watch);
+    if (stop) fail(frame, stop);
+  }
+  return backend->sync(device->handle, queue, mark);
+}
+
 /* Waits until the commands of other queues that a command needs are done, as cheaply as their back
  * ends allow. */
 static situ_status wait_for(struct frame *frame, const struct plan_command *command) {
@@ -66,7 +83,7 @@ static situ_status wait_for(struct frame *frame, const struct plan_command *comm
     if (!device->backend->is_host && other->backend == device->backend)
       TRY(device->backend->wait(device->handle, command->queue, other->handle, on->queue, mark));
     else
-      TRY(other->backend->sync(other->handle, on->queue, mark));
+      TRY(settle(frame, other, on->queue, mark));
   }
   return NULL;
 }
@@ -92,13 +109,23 @@ static situ_status copy(struct frame *frame, const struct plan_command *command)
                            command->bytes);
 }
 
+/* Has the time written down at which a command begins or ends. */
+static situ_status stamp(struct frame *frame, const struct plan_command *command, int64_t *at) {
+  const struct device *device = device_of(frame, command->device);
+  if (device->backend->stamp) return device->backend->stamp(device->handle, command->queue, at);
+  *at = trace_now();
+  return NULL;
+}
+
 static situ_status step(struct frame *frame, int32_t index) {
   const struct plan_command *command = &frame->program->commands[index];
   struct device *device = device_of(frame, command->device);
   if (command->n_waits) TRY(wait_for(frame, command));
+  if (frame->times) TRY(stamp(frame, command, &frame->times[2 * index]));
   if (command->kind == COMMAND_CALL)
     TRY(device->backend->launch(device->handle, command->queue, frame->calls[index]));
   if (command->kind == COMMAND_COPY) TRY(copy(frame, command));
+  if (frame->times) TRY(stamp(frame, command, &frame->times[2 * index + 1]));
   if (command->signal)
     TRY(device->backend->mark(device->handle, command->queue, &frame->marks[index]));
   return NULL;
@@ -118,7 +145,7 @@ static situ_status drain(struct frame *frame) {
     for (int queue = 0; queue < N_QUEUES; queue++) {
       uint64_t mark = 0;
       situ_status next = device->backend->mark(device->handle, queue, &mark);
-      if (!next) next = device->backend->sync(device->handle, queue, mark);
+      if (!next) next = settle(frame, device, queue, mark);
       status = status_first(status, next);
     }
   }
@@ -126,13 +153,15 @@ static situ_status drain(struct frame *frame) {
 }
 
 static situ_status walk_devices(struct frame *frame, int32_t from) {
-  situ_status status = NULL;
+  situ_status status = NULL, stop = NULL;
   int32_t i = from;
   for (; i < frame->program->n_commands && !status; i++) {
+    if (frame->watch && (stop = watch_look(frame->watch))) break;
     status = step(frame, i);
     if (atomic_load_explicit(&frame->error, memory_order_relaxed)) break;
   }
   if (status) status = status_at_node(status, node_name(frame, i - 1));
+  if (stop) fail(frame, stop);
   const situ_status kernel = NULL;
   const situ_status after = drain(frame);
   situ_status failed = atomic_exchange(&frame->error, kernel);
@@ -143,9 +172,11 @@ static situ_status walk_devices(struct frame *frame, int32_t from) {
 static situ_status walk_host(struct frame *frame, int32_t from) {
   struct bound *const *calls = frame->calls;
   const int32_t n = frame->program->n_commands;
+  struct watch *watch = frame->watch;
   for (int32_t i = from; i < n; i++) {
-    if (!calls[i]) {
-      TRY(step(frame, i));
+    if (watch && i > from) TRY(watch_look(watch));
+    if (!calls[i] || frame->times) {
+      TRY(status_at_node(step(frame, i), node_name(frame, i)));
       continue;
     }
     const situ_status status = host_run((const struct host_call *)calls[i]);
@@ -205,13 +236,31 @@ static void mark_states(const struct frame *frame) {
     if (frame->states[i].slot->sets) frame->states[i].entry->ready = true;
 }
 
+static situ_status walk(struct frame *frame) {
+  const int32_t from = frame->warm ? frame->program->n_once : 0;
+  return frame->program->host_only ? walk_host(frame, from) : walk_devices(frame, from);
+}
+
+/* The same under the eyes of a watch. */
+static situ_status walk_watched(struct frame *frame, struct watch *watch) {
+  frame->watch = watch;
+  situ_status status = watch->trace ? watch_measure(frame) : NULL;
+  if (!status) status = walk(frame);
+  if (!status) status = watch_late(watch);
+  if (frame->times) watch_record(frame);
+  frame->watch = NULL;
+  return status;
+}
+
 situ_status frame_run(struct frame *frame, situ_tensor *const *fed, situ_tensor **results) {
   const struct program *program = frame->program;
-  const int32_t from = frame->warm ? program->n_once : 0;
   TRY(check_states(frame));
   TRY(hand_in(frame, fed));
   TRY(make_results(frame));
-  situ_status status = program->host_only ? walk_host(frame, from) : walk_devices(frame, from);
+  struct watch all = {.trace = atomic_load_explicit(&trace_of_all, memory_order_relaxed)};
+  struct watch *watch = watch_here ? watch_here : all.trace ? &all : NULL;
+  if (all.trace) watch_begin(&all);
+  situ_status status = watch ? walk_watched(frame, watch) : walk(frame);
   if (status) return status;
   frame->warm = true;
   mark_states(frame);

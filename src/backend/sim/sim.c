@@ -256,6 +256,14 @@ static situ_status sim_sync(void *device, int queue, uint64_t mark) {
   return worker_sync(device, queue, mark);
 }
 
+static bool sim_reach(void *device, int queue, uint64_t mark, double seconds) {
+  return worker_reach(device, queue, mark, seconds);
+}
+
+static situ_status sim_stamp(void *device, int queue, int64_t *at) {
+  return worker_queue(device, queue, &(struct command){.kind = COMMAND_STAMP, .at = at});
+}
+
 static double sim_clock(void *device) {
   const struct sim *sim = device;
   double latest = 0;
@@ -287,5 +295,7 @@ const struct backend sim_backend = {
     .mark = sim_mark,
     .wait = sim_wait,
     .sync = sim_sync,
+    .reach = sim_reach,
+    .stamp = sim_stamp,
     .clock = sim_clock,
 };

@@ -21,7 +21,7 @@ struct sim_gpu {
 
 /* Something queued. Copies hold addresses: they were translated when they were queued. */
 struct command {
-  enum { COMMAND_LAUNCH, COMMAND_COPY, COMMAND_WAIT } kind;
+  enum { COMMAND_LAUNCH, COMMAND_COPY, COMMAND_WAIT, COMMAND_STAMP } kind;
   struct bound *bound;
   void *to;
   const void *from;
@@ -30,6 +30,7 @@ struct command {
   struct sim *on; /* of a wait: until queue `on_queue` of `on` has reached `mark` */
   int on_queue;
   uint64_t mark;
+  int64_t *at; /* of a stamp: where the time goes */
 };
 
 enum { REMEMBERED_TIMES = 1024 };
@@ -76,6 +77,9 @@ situ_status worker_queue(struct sim *sim, int queue, const struct command *comma
 
 /* Blocks until the queue has reached the mark. Unavailable once the device is lost. */
 situ_status worker_sync(struct sim *sim, int queue, uint64_t mark) SITU_MUST_USE;
+
+/* Waits at most so long for the mark; whether the queue has reached it. */
+bool worker_reach(struct sim *sim, int queue, uint64_t mark, double seconds);
 
 /* What is said of a device that is lost, NULL of others; called with the lock. */
 situ_status worker_lost(const struct sim *sim) SITU_MUST_USE;

@@ -7,9 +7,11 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "backend/sim/sim.h"
 #include "base/fork.h"
+#include "base/trace.h"
 #include "host/call.h"
 
 pthread_mutex_t sim_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -70,7 +72,9 @@ static void fail(struct bound *bound, situ_status status) {
     situ_status_release(status);
 }
 
+/* A run that failed is not gone on with. */
 static void launch(struct bound *bound) {
+  if (bound->error && atomic_load_explicit(bound->error, memory_order_relaxed)) return;
   pool_enter();
   const situ_status status = host_run((struct host_call *)bound);
   pool_leave();
@@ -124,6 +128,7 @@ static void step(struct sim *sim, struct queue_state *queue) {
   pthread_mutex_unlock(&sim_lock);
   if (!is_lost && command.kind == COMMAND_LAUNCH) launch(command.bound);
   if (!is_lost && command.kind == COMMAND_COPY) memmove(command.to, command.from, command.bytes);
+  if (command.kind == COMMAND_STAMP) *command.at = trace_now();
   pthread_mutex_lock(&sim_lock);
   queue->done++;
   announce(sim, queue);
@@ -240,4 +245,23 @@ situ_status worker_sync(struct sim *sim, int queue, uint64_t mark) {
   const situ_status status = worker_lost(sim);
   pthread_mutex_unlock(&sim_lock);
   return status;
+}
+
+bool worker_reach(struct sim *sim, int queue, uint64_t mark, double seconds) {
+  struct queue_state *state = &sim->queues[queue];
+  struct timespec until;
+  clock_gettime(CLOCK_REALTIME, &until);
+  const int64_t nanoseconds = until.tv_nsec + (int64_t)(seconds * 1e9);
+  until.tv_sec += nanoseconds / 1000000000;
+  until.tv_nsec = nanoseconds % 1000000000;
+  if (fork_generation() != sim->generation) return true; /* sync says what is wrong */
+  pthread_mutex_lock(&sim_lock);
+  int late = 0;
+  while (state->done < mark && !late) {
+    if (!state->awaited || mark < state->awaited) state->awaited = mark;
+    late = pthread_cond_timedwait(&sim->progress, &sim_lock, &until);
+  }
+  const bool reached = state->done >= mark;
+  pthread_mutex_unlock(&sim_lock);
+  return reached;
 }

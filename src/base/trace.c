@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * trace.c: collects records of what ran, and writes them as a Chrome trace. */
+#include "base/trace.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/arena.h"
+#include "base/json.h"
+
+struct situ_trace {
+  pthread_mutex_t lock;
+  struct arena texts;
+  situ_trace_record *records;
+  int count, capacity;
+  int64_t since; /* from trace_now's clock to the calendar's */
+};
+
+_Atomic(situ_trace *) trace_of_all;
+
+static int64_t read_clock(clockid_t clock) {
+  struct timespec time;
+  clock_gettime(clock, &time);
+  return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+int64_t trace_now(void) { return read_clock(CLOCK_MONOTONIC); }
+
+situ_status situ_trace_create(situ_trace **out) {
+  if (!out) return INVALID("situ_trace_create: `out` is NULL.");
+  *out = calloc(1, sizeof **out);
+  if (!*out) return NO_MEMORY();
+  pthread_mutex_init(&(*out)->lock, NULL);
+  (*out)->since = read_clock(CLOCK_REALTIME) - trace_now();
+  return NULL;
+}
+
+void situ_trace_everything(situ_trace *trace) { atomic_store(&trace_of_all, trace); }
+
+void situ_trace_release(situ_trace *trace) {
+  if (!trace) return;
+  situ_trace *mine = trace;
+  atomic_compare_exchange_strong(&trace_of_all, &mine, NULL);
+  arena_free(&trace->texts);
+  pthread_mutex_destroy(&trace->lock);
+  free(trace->records);
+  free(trace);
+}
+
+/* The text as one of the last records has it, or a copy. */
+static const char *keep(situ_trace *trace, const char *text) {
+  if (!text) return NULL;
+  for (int i = trace->count - 1; i >= 0 && i > trace->count - 9; i--) {
+    const situ_trace_record *near = &trace->records[i];
+    const char *const texts[] = {near->device, near->op, near->from};
+    for (size_t k = 0; k < COUNT_OF(texts); k++)
+      if (texts[k] && !strcmp(texts[k], text)) return texts[k];
+  }
+  return arena_text(&trace->texts, text, strlen(text));
+}
+
+static bool grow(situ_trace *trace) {
+  if (trace->count < trace->capacity) return true;
+  const int capacity = trace->capacity ? trace->capacity * 2 : 64;
+  situ_trace_record *larger = realloc(trace->records, sizeof *larger * (size_t)capacity);
+  if (!larger) return false;
+  trace->records = larger;
+  trace->capacity = capacity;
+  return true;
+}
+
+void trace_add(situ_trace *trace, const situ_trace_record *record) {
+  pthread_mutex_lock(&trace->lock);
+  if (grow(trace)) {
+    situ_trace_record *mine = &trace->records[trace->count];
+    *mine = *record;
+    mine->node = keep(trace, record->node);
+    mine->op = keep(trace, record->op);
+    mine->device = keep(trace, record->device);
+    mine->from = keep(trace, record->from);
+    mine->start_ns += trace->since;
+    mine->end_ns += trace->since;
+    if (mine->node && mine->op && mine->device) trace->count++;
+  }
+  pthread_mutex_unlock(&trace->lock);
+}
+
+const situ_trace_record *situ_trace_records(const situ_trace *trace, int *count) {
+  if (count) *count = trace ? trace->count : 0;
+  return trace ? trace->records : NULL;
+}
+
+/* ---- Chrome's form ---- */
+
+/* The number of a record's device among those of the trace: that of the first record with it. */
+static int process_of(const situ_trace *trace, int index) {
+  int i = 0;
+  while (strcmp(trace->records[i].device, trace->records[index].device) != 0) i++;
+  return i;
+}
+
+static void write_names(const situ_trace *trace, struct text *out) {
+  static const char *const queues[] = {"compute", "copies in", "copies out"};
+  for (int i = 0; i < trace->count; i++) {
+    if (process_of(trace, i) != i) continue;
+    text_addf(out, "{\"ph\":\"M\",\"pid\":%d,\"name\":\"process_name\",\"args\":{\"name\":", i);
+    json_write_string(out, trace->records[i].device);
+    text_add(out, "}},\n");
+    for (size_t q = 0; q < COUNT_OF(queues); q++)
+      text_addf(out,
+                "{\"ph\":\"M\",\"pid\":%d,\"tid\":%zu,\"name\":\"thread_name\","
+                "\"args\":{\"name\":\"%s\"}},\n",
+                i, q, queues[q]);
+  }
+}
+
+static void write_record(const situ_trace *trace, int index, struct text *out) {
+  const situ_trace_record *record = &trace->records[index];
+  const double start = (double)(record->start_ns - trace->records[0].start_ns) / 1e3;
+  const double length = (double)(record->end_ns - record->start_ns) / 1e3;
+  text_add(out, "{\"ph\":\"X\",\"cat\":\"op\",\"name\":");
+  json_write_string(out, record->op);
+  text_addf(out, ",\"pid\":%d,\"tid\":%d,\"ts\":%.3f,\"dur\":%.3f,\"args\":{\"name\":",
+            process_of(trace, index), record->queue, start, length);
+  json_write_string(out, record->node);
+  if (record->from) {
+    text_add(out, ",\"from\":");
+    json_write_string(out, record->from);
+    text_addf(out, ",\"bytes\":%llu", (unsigned long long)record->bytes);
+  }
+  text_addf(out, "}}%s\n", index + 1 < trace->count ? "," : "");
+}
+
+situ_status situ_trace_write(const situ_trace *trace, FILE *stream) {
+  if (!trace || !stream) return INVALID("situ_trace_write: an argument is NULL.");
+  struct text text = {0};
+  text_add(&text, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n");
+  write_names(trace, &text);
+  if (!trace->count) text_add(&text, "{\"ph\":\"M\",\"pid\":0,\"name\":\"process_name\"}\n");
+  for (int i = 0; i < trace->count; i++) write_record(trace, i, &text);
+  text_add(&text, "]}\n");
+  const bool ok = !text.failed && fwrite(text_get(&text), 1, text.length, stream) == text.length;
+  text_free(&text);
+  return ok ? NULL : situ_status_create(SITU_UNKNOWN, "The trace could not be written.");
+}
