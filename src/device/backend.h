@@ -69,8 +69,9 @@ struct launch {
 
 /* A call prepared by a back end; what it holds behind this head is the back end's. Whoever bound it
  * sets `error`, which belongs to the run: a kernel that fails while it runs puts its status there
- * (the first one stays), and the device goes on, without the kernels of the run that it has not
- * begun. Where kernels run in the caller's thread `launch` returns that status instead. */
+ * (the first one stays), and the device goes on; but with Cancelled or DeadlineExceeded there it
+ * leaves out the kernels of the run that it has not begun. Where kernels run in the caller's thread
+ * `launch` returns that status instead. */
 struct bound {
   const struct launch *launch;
   _Atomic(situ_status) *error;

@@ -72,9 +72,15 @@ static void fail(struct bound *bound, situ_status status) {
     situ_status_release(status);
 }
 
-/* A run that failed is not gone on with. */
+/* Whether the run that a kernel belongs to was told to end. */
+static bool is_stopped(const struct bound *bound) {
+  if (!bound->error) return false;
+  const situ_code code = situ_status_code(atomic_load(bound->error));
+  return code == SITU_CANCELLED || code == SITU_DEADLINE_EXCEEDED;
+}
+
 static void launch(struct bound *bound) {
-  if (bound->error && atomic_load_explicit(bound->error, memory_order_relaxed)) return;
+  if (is_stopped(bound)) return;
   pool_enter();
   const situ_status status = host_run((struct host_call *)bound);
   pool_leave();
