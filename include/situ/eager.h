@@ -30,6 +30,9 @@ SITU_API void situ_eager_release(situ_eager *eager);
 SITU_API void situ_eager_set_log(situ_eager *eager, bool on);
 SITU_API void situ_eager_set_soft(situ_eager *eager, bool on);
 
+/* Forgets compiled calls, and with them where their random numbers were. */
+SITU_API void situ_eager_forget(situ_eager *eager);
+
 /* A call. */
 typedef struct situ_call {
   int op;                     /* its number in the catalogue */

@@ -122,6 +122,12 @@ static PyObject *set_soft(PyObject *self, PyObject *on) {
   Py_RETURN_NONE;
 }
 
+static PyObject *forget_calls(PyObject *self, PyObject *none) {
+  (void)self, (void)none;
+  situ_eager_forget(eager);
+  Py_RETURN_NONE;
+}
+
 static PyObject *copy_to(PyObject *self, PyObject *args) {
   (void)self;
   PyObject *tensor;
@@ -153,5 +159,6 @@ PyMethodDef context_methods[] = {
     {"set_log", set_log, METH_O, "Whether eager ops say where they run."},
     {"set_soft", set_soft, METH_O, "Whether a device that cannot run an op is a wish."},
     {"copy_to", copy_to, METH_VARARGS, "A tensor with the same elements on another device."},
+    {"forget_calls", forget_calls, METH_NOARGS, "Forgets compiled eager calls."},
     {"reset", reset, METH_NOARGS, "Forgets compiled eager calls and lets go of the devices."},
     {NULL, NULL, 0, NULL}};

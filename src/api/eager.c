@@ -86,6 +86,13 @@ void situ_eager_set_soft(situ_eager *eager, bool on) {
   pthread_mutex_unlock(&eager->lock);
 }
 
+void situ_eager_forget(situ_eager *eager) {
+  if (!eager) return;
+  pthread_mutex_lock(&eager->lock);
+  forget(eager);
+  pthread_mutex_unlock(&eager->lock);
+}
+
 static situ_status check(const situ_eager *eager, const situ_call *call, situ_tensor **outputs,
                          const int *count) {
   if (!eager || !call || !count || !outputs) return INVALID("situ_eager_run: an argument is NULL.");

@@ -126,6 +126,8 @@ static inline __attribute__((always_inline)) float math_tanh(float x) {
 #define MATH1(name, x) _Generic((x), float : name##f, double : name)(x)
 #define MATH2(name, x, y) _Generic((x), float : name##f, double : name)(x, y)
 #define MATH_OWN(name, x) _Generic((x), float : math_##name, double : name)(x)
+/* The logarithm of <math.h>, in every type. */
+#define PRECISE_LOG(x) _Generic((x), float : logf, double : log)(x)
 #define EXP_BELOW(x) _Generic((x), float : math_exp_below, double : exp)(x)
 #define exp(x) MATH_OWN(exp, x)
 #define expm1(x) MATH_OWN(expm1, x)

@@ -16,6 +16,7 @@ typedef ulong u64;
 #define JOIN_(a, b) a##_##b
 #define JOIN(a, b) JOIN_(a, b)
 #define INLINE static inline
+#define PRECISE_LOG(x) log(x)
 
 #define KERNEL(name, ...) __kernel void name(__VA_ARGS__)
 #define IN(type, x) __global const type *x

@@ -16,6 +16,7 @@
   X(join) \
   X(arrange) \
   X(random) \
+  X(sampling) \
   X(linalg) \
   X(state) \
   X(reduce) \

@@ -4,6 +4,8 @@
 #include <sys/random.h>
 
 #include "ops/ops.h"
+#include "ops/random.h"
+#include "schema/schema.h"
 #include "tensor/shape.h"
 
 #define KERNELS "ops/random.cl"
@@ -16,15 +18,17 @@ static const struct kernel random_integers_kernel = {
     "random_integers",
     {[SITU_INT32] = random_integers_int32, [SITU_INT64] = random_integers_int64}};
 static const struct kernel random_skip_kernel = {"random_skip", {[SITU_INT32] = random_skip_int32}};
+static const struct kernel random_mix_kernel = {
+    "random_mix", {[SITU_INT32] = random_mix_int32, [SITU_INT64] = random_mix_int64}};
 
-enum { BLOCKS_PER_OUTPUT = 256, RANDOM_GRAIN = 2048 };
+enum { RANDOM_GRAIN = 2048, STATE_BYTES = 24 };
 
 static situ_status random_shape(struct call *call) {
   return op_host_shape(call, 0, false, &call->out[0].shape);
 }
 
 /* Two seeds of 0 mean: different in every session. */
-static situ_status make_state(struct call *call, int32_t *slot) {
+situ_status random_state(struct call *call, int32_t *slot) {
   uint64_t seeds[2] = {(uint64_t)call_integer(call, "seed"), (uint64_t)call_integer(call, "seed2")};
   if (!seeds[0] && !seeds[1] && getrandom(seeds, sizeof seeds, 0) != sizeof seeds)
     return INTERNAL("The system gives no random numbers");
@@ -37,10 +41,14 @@ static situ_status make_state(struct call *call, int32_t *slot) {
   return call_state(call, state, sizeof state, slot);
 }
 
-static situ_status skip(struct call *call, int32_t state) {
-  const int64_t n = situ_shape_count(call->out[0].shape);
-  return LAUNCH(call, &random_skip_kernel, SITU_INT32, 1, 0, 0, ARG_AT(state),
-                ARG_INT(n * BLOCKS_PER_OUTPUT));
+situ_status random_mixed(struct call *call, int seeds, int32_t *slot) {
+  TRY(call_scratch(call, STATE_BYTES, slot));
+  return LAUNCH(call, &random_mix_kernel, call->in[seeds].type, 1, 0, 0, ARG_IN(call, seeds),
+                ARG_AT(*slot));
+}
+
+situ_status random_skip(struct call *call, int32_t state, int64_t blocks) {
+  return LAUNCH(call, &random_skip_kernel, SITU_INT32, 1, 0, 0, ARG_AT(state), ARG_INT(blocks));
 }
 
 /* Groups of outputs that come from one block. */
@@ -49,13 +57,27 @@ static int64_t groups(const struct call *call) {
   return (situ_shape_count(call->out[0].shape) + group - 1) / group;
 }
 
+/* Whether the row takes its seeds as an input, and has no state. */
+static bool is_stateless(const struct call *call) {
+  return !(call->schema->op->flags & OP_STATEFUL);
+}
+
+static situ_status begin(struct call *call, int32_t *state) {
+  return is_stateless(call) ? random_mixed(call, 1, state) : random_state(call, state);
+}
+
+static situ_status end(struct call *call, int32_t state) {
+  if (is_stateless(call)) return NULL;
+  return random_skip(call, state, situ_shape_count(call->out[0].shape) * RANDOM_BLOCKS_PER_OUTPUT);
+}
+
 static situ_status record(struct call *call, const struct kernel *kernel) {
   const int64_t n = situ_shape_count(call->out[0].shape);
   int32_t state;
-  TRY(make_state(call, &state));
+  TRY(begin(call, &state));
   TRY(LAUNCH(call, kernel, call->out[0].type, groups(call), RANDOM_GRAIN, (double)n * 16,
              ARG_AT(state), ARG_OUT(call, 0), ARG_INT(n)));
-  return skip(call, state);
+  return end(call, state);
 }
 
 static situ_status record_uniform(struct call *call) {
@@ -66,37 +88,78 @@ static situ_status record_truncated(struct call *call) {
   return record(call, &random_truncated_kernel);
 }
 
-static situ_status integers_shape(struct call *call) {
-  TRY(op_need_rank(call, 1, 0, "minval"));
-  TRY(op_need_rank(call, 2, 0, "maxval"));
-  if (call->in[1].value && call->in[2].value) {
-    const int64_t low = call_element(call, 1, 0), high = call_element(call, 2, 0);
+static situ_status check_seed(const struct call *call) {
+  const situ_shape *seed = &call->in[1].shape;
+  char text[256];
+  if (shape_compatible(seed, &(situ_shape){1, {2}})) return NULL;
+  return INVALID("seed must have shape [2], not %s", shape_print(seed, text));
+}
+
+static situ_status stateless_shape(struct call *call) {
+  TRY(check_seed(call));
+  return random_shape(call);
+}
+
+/* The bounds are inputs `first` and the next one. */
+static situ_status check_bounds(const struct call *call, int first) {
+  TRY(op_need_rank(call, first, 0, "minval"));
+  TRY(op_need_rank(call, first + 1, 0, "maxval"));
+  if (call->in[first].value && call->in[first + 1].value) {
+    const int64_t low = call_element(call, first, 0), high = call_element(call, first + 1, 0);
     if (low >= high)
       return INVALID("Need minval < maxval, got %lld >= %lld", (long long)low, (long long)high);
   }
+  return NULL;
+}
+
+static situ_status integers_shape(struct call *call) {
+  TRY(check_bounds(call, 1));
   return random_shape(call);
+}
+
+static situ_status stateless_integers_shape(struct call *call) {
+  TRY(check_bounds(call, 2));
+  return stateless_shape(call);
 }
 
 static situ_status record_integers(struct call *call) {
   const int64_t n = situ_shape_count(call->out[0].shape);
-  const int64_t low = call_element(call, 1, 0), high = call_element(call, 2, 0);
+  const int first = is_stateless(call) ? 2 : 1;
+  const int64_t low = call_element(call, first, 0), high = call_element(call, first + 1, 0);
   int32_t state;
-  TRY(make_state(call, &state));
+  TRY(begin(call, &state));
   TRY(LAUNCH(call, &random_integers_kernel, call->out[0].type, groups(call), RANDOM_GRAIN,
              (double)n * 16, ARG_AT(state), ARG_OUT(call, 0), ARG_INT(low),
              ARG_INT((int64_t)((uint64_t)high - (uint64_t)low)), ARG_INT(n)));
-  return skip(call, state);
+  return end(call, state);
 }
 
 #define RANDOM_ATTRS "dtype:{half float double} T:{int32 int64}=int32 seed:int=0 seed2:int=0"
-#define SEEDS " The same seeds give the same numbers, on every device; 0 and 0: always others."
+#define SEEDS RANDOM_SEEDS
+#define UNIFORM_DOC "Numbers from 0 to before 1, all equally likely."
+#define NORMAL_DOC "Numbers of the normal distribution of mean 0 and deviation 1."
+#define TRUNCATED_DOC \
+  "Numbers of the normal distribution of mean 0 and deviation 1 that lie between -2 and 2."
+#define INTEGERS_DOC "Integers from minval to before maxval, all equally likely."
+
+/* A row whose numbers depend on its two seeds alone. */
+#define STATELESS(NAME, word, text)                                                             \
+  {                                                                                             \
+    .name = #NAME, .inputs = "shape:T seed:Tseed", .outputs = "output:dtype",                   \
+    .attrs = "dtype:{half float double}=float T:{int32 int64}=int32 Tseed:{int32 int64}=int64", \
+    .doc = text " The same two seeds give the same numbers, always.",                           \
+    .samples =                                                                                  \
+        "dtype=float [2]=3,5 [2]=1,2; dtype=float T=int64 Tseed=int32 [1]=1 [2]=-7,0; "         \
+        "dtype=double [1]=64 [2]=9,-9; dtype=half [1]=9 [2]=1,1",                               \
+    .host = "shape", .devices = EVERYWHERE, .shape = stateless_shape, .record = record_##word   \
+  }
 
 static const struct op rows[] = {
     {.name = "RandomUniform",
      .inputs = "shape:T",
      .outputs = "output:dtype",
      .attrs = RANDOM_ATTRS,
-     .doc = "Numbers from 0 to before 1, all equally likely." SEEDS,
+     .doc = UNIFORM_DOC SEEDS,
      .samples = "seed=7 seed2=3 [2]=3,5; seed=1 T=int64 [1]=1; seed=-5 seed2=-6 [0]=; "
                 "seed=1 [2]=0,3",
      .host = "shape",
@@ -108,7 +171,7 @@ static const struct op rows[] = {
      .inputs = "shape:T",
      .outputs = "output:dtype",
      .attrs = RANDOM_ATTRS,
-     .doc = "Numbers of the normal distribution of mean 0 and deviation 1." SEEDS,
+     .doc = NORMAL_DOC SEEDS,
      .samples = "seed=7 seed2=3 [2]=3,5; seed2=1 T=int64 [1]=1; seed=9 [1]=64",
      .host = "shape",
      .devices = EVERYWHERE,
@@ -119,8 +182,7 @@ static const struct op rows[] = {
      .inputs = "shape:T",
      .outputs = "output:dtype",
      .attrs = RANDOM_ATTRS,
-     .doc = "Numbers of the normal distribution of mean 0 and deviation 1 that lie between -2 and "
-            "2." SEEDS,
+     .doc = TRUNCATED_DOC SEEDS,
      .samples = "seed=7 seed2=3 [2]=3,5; seed2=1 T=int64 [1]=1; seed=9 [1]=64",
      .host = "shape",
      .devices = EVERYWHERE,
@@ -131,12 +193,26 @@ static const struct op rows[] = {
      .inputs = "shape:T minval:Tout maxval:Tout",
      .outputs = "output:Tout",
      .attrs = "Tout:{int32 int64} T:{int32 int64}=int32 seed:int=0 seed2:int=0",
-     .doc = "Integers from minval to before maxval, all equally likely." SEEDS,
+     .doc = INTEGERS_DOC SEEDS,
      .samples = "seed=7 seed2=3 [2]=3,5 []=-4 []=9; seed=1 T=int64 [1]=1 []=0 []=100",
      .host = "shape minval maxval",
      .devices = EVERYWHERE,
      .flags = OP_STATEFUL,
      .shape = integers_shape,
+     .record = record_integers},
+    STATELESS(StatelessRandomUniform, uniform, UNIFORM_DOC),
+    STATELESS(StatelessRandomNormal, normal, NORMAL_DOC),
+    STATELESS(StatelessTruncatedNormal, truncated, TRUNCATED_DOC),
+    {.name = "StatelessRandomUniformInt",
+     .inputs = "shape:T seed:Tseed minval:dtype maxval:dtype",
+     .outputs = "output:dtype",
+     .attrs = "dtype:{int32 int64} T:{int32 int64}=int32 Tseed:{int32 int64}=int64",
+     .doc = INTEGERS_DOC " The same two seeds give the same numbers, always.",
+     .samples = "dtype=int32 [2]=3,5 [2]=1,2 []=-4 []=9; "
+                "dtype=int64 Tseed=int32 [1]=9 [2]=0,0 []=0 []=1000",
+     .host = "shape minval maxval",
+     .devices = EVERYWHERE,
+     .shape = stateless_integers_shape,
      .record = record_integers},
 };
 

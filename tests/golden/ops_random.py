@@ -92,5 +92,85 @@ def integers(attrs, shape, low, high):
     return collect(shape, ([int(low) + w % int(high - low) for w in words(n)] for n in forever()))
 
 
+def mixed(attrs, seed):
+    """The attributes with a state that two seeds begin; see `block`."""
+    words = [int(v) % (1 << 64) for v in seed]
+    x = philox((words[0] & MASK, words[0] >> 32, words[1] & MASK, words[1] >> 32),
+               (0x3EC8F720, 0x02461E29))
+    return {**attrs, "seed": x[0] | x[1] << 32, "seed2": x[2] | x[3] << 32}
+
+
+def stateless(function):
+    return lambda attrs, shape, seed, *rest: function(mixed(attrs, seed), shape, *rest)
+
+
+def shuffle(attrs, value):
+    """Fisher and Yates, a word for each step."""
+    if value.ndim == 0 or len(value) < 2:
+        return value
+    order = list(range(len(value)))
+    for i in range(len(value) - 1):
+        other = i + block(attrs, i // 4)[i % 4] % (len(value) - i)
+        order[i], order[other] = order[other], order[i]
+    return value[order]
+
+
+def doubles(attrs, number):
+    w = block(attrs, number)
+    return [((w[i] & 0xFFFFF) << 32 | w[i + 1]) / 2.0 ** 52 for i in (0, 2)]
+
+
+def choose(attrs, logits, samples):
+    made = np.zeros((len(logits), int(samples)), np.int64)
+    for i in range(made.size):
+        row = logits[i // int(samples)]
+        sums = np.cumsum(np.exp(row - row.max()))
+        made.flat[i] = np.searchsorted(sums, doubles(attrs, i // 2)[i % 2] * sums[-1], "right")
+    return made
+
+
+def gamma_of(attrs, alpha, number):
+    """Marsaglia and Tsang; pairs of numbers are used from the last on."""
+    stream, uniforms, normals_ = iter(range(number * 256, (number + 1) * 256)), [], []
+
+    def uniform_():
+        if not uniforms:
+            uniforms.extend(doubles(attrs, next(stream)))
+        return uniforms.pop()
+
+    def normal_():
+        if not normals_:
+            normals_.extend(normals({"dtype": "float64"}, block(attrs, next(stream))))
+        return normals_.pop()
+    if alpha == 1:
+        return -math.log1p(-uniform_())
+    d = alpha + (2 / 3 if alpha < 1 else -1 / 3)
+    while True:
+        x = normal_()
+        v = (1 + x / 3 / math.sqrt(d)) ** 3
+        if v <= 0:
+            continue
+        u = uniform_()
+        if u < 1 - 0.0331 * x ** 4 or math.log(u) < 0.5 * x * x + d * (1 - v + math.log(v)):
+            return d * v * (uniform_() ** (1 / alpha) if alpha < 1 else 1)
+
+
+def gamma(attrs, shape, alpha):
+    count = math.prod(int(d) for d in shape)
+    flat = alpha.ravel()
+    made = [[gamma_of(attrs, float(a), k * count + i) for k, a in enumerate(flat)]
+            for i in range(count)]
+    return np.array(made).reshape([int(d) for d in shape] + list(alpha.shape))
+
+
+def stateless_integers(attrs, shape, seed, low, high):
+    return integers({**mixed(attrs, seed), "Tout": attrs["dtype"]}, shape, low, high)
+
+
 RANDOM = {"RandomUniform": uniform, "RandomStandardNormal": normal, "TruncatedNormal": truncated,
-          "RandomUniformInt": integers}
+          "RandomUniformInt": integers, "StatelessRandomUniform": stateless(uniform),
+          "StatelessRandomNormal": stateless(normal),
+          "StatelessTruncatedNormal": stateless(truncated),
+          "StatelessRandomUniformInt": stateless_integers, "RandomShuffle": shuffle,
+          "Multinomial": choose, "RandomGamma": gamma,
+          "StatelessMultinomial": lambda a, x, n, seed: choose(mixed(a, seed), x, n)}
