@@ -10,6 +10,7 @@ from situ._lib.array_ops import convert_to_tensor, op
 from situ._lib.config import options
 from situ._lib.dtypes import as_dtype
 from situ._lib.graph import Graph
+from situ._lib.random_ops import global_seed
 from situ._lib.tensors import EagerTensor, GraphTensor
 
 
@@ -39,6 +40,8 @@ class FuncGraph(Graph):
 
     def __init__(self, name):
         super().__init__()
+        outer = _situ.current_graph()
+        self.seed = global_seed() if outer is None else outer.seed
         self.name, self.captured, self.reads, self.writes = name, {}, {}, {}
 
     def _placeholder(self, tensor, name):
