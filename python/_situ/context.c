@@ -64,6 +64,11 @@ static PyObject *swap_graph(PyObject *self, PyObject *graph) {
   return before ? before : Py_NewRef(Py_None);
 }
 
+static PyObject *current_device(PyObject *self, PyObject *none) {
+  (void)self, (void)none;
+  return PyUnicode_FromString(here.device);
+}
+
 static PyObject *swap_device(PyObject *self, PyObject *device) {
   (void)self;
   const char *text = PyUnicode_AsUTF8(device);
@@ -150,6 +155,7 @@ PyMethodDef context_methods[] = {
     {"current_graph", current_graph, METH_NOARGS, "The graph that ops go to; None: eager."},
     {"get_default_graph", get_default_graph, METH_NOARGS, "The graph of this thread or process."},
     {"swap_graph", swap_graph, METH_O, "Enters a graph; returns the one before."},
+    {"current_device", current_device, METH_NOARGS, "The device that eager ops are asked for."},
     {"swap_device", swap_device, METH_O, "Enters a device; returns the one before."},
     {"set_default_graph", set_default_graph, METH_O, "Sets the graph of the process."},
     {"set_eager", set_eager, METH_O, "Whether ops run at once where no graph was entered."},

@@ -146,48 +146,23 @@ static int collect(struct session_object *self, PyObject *fetch, struct fetches 
   return collect_other(self, fetch, out);
 }
 
-static PyObject *rebuild(PyObject *fetch, situ_tensor **results, int *at);
+static PyObject *take_array(PyObject *fetch, void *context);
 
-static PyObject *rebuild_composite(PyObject *fetch, situ_tensor **results, int *at) {
+static PyObject *rebuild_composite(PyObject *fetch, void *context) {
   PyObject *parts = PyObject_GetAttr(fetch, parts_name);
-  PyObject *values = parts ? rebuild(parts, results, at) : NULL;
+  PyObject *values = parts ? structure_map(parts, take_array, context) : NULL;
   PyObject *result = values ? PyObject_CallMethod(fetch, "_situ_value_", "O", values) : NULL;
   Py_XDECREF(parts);
   Py_XDECREF(values);
   return result;
 }
 
-/* The results in the structure of the fetches; *at counts the flat ones. */
-static PyObject *rebuild(PyObject *fetch, situ_tensor **results, int *at) {
-  if (PyList_Check(fetch) || PyTuple_Check(fetch)) {
-    const Py_ssize_t n = PySequence_Fast_GET_SIZE(fetch);
-    PyObject *list = PyList_New(n);
-    for (Py_ssize_t i = 0; list && i < n; i++) {
-      PyObject *part = rebuild(PySequence_Fast_GET_ITEM(fetch, i), results, at);
-      if (!part) Py_CLEAR(list);
-      if (list) PyList_SET_ITEM(list, i, part);
-    }
-    if (!list || PyList_CheckExact(fetch)) return list;
-    PyObject *result = PyObject_HasAttrString(fetch, "_make")
-                           ? PyObject_CallMethod((PyObject *)Py_TYPE(fetch), "_make", "O", list)
-                       : PyList_Check(fetch) ? Py_NewRef(list)
-                                             : PyList_AsTuple(list);
-    Py_DECREF(list);
-    return result;
-  }
-  if (PyDict_Check(fetch)) {
-    PyObject *dict = PyObject_CallNoArgs((PyObject *)Py_TYPE(fetch)), *key, *value;
-    Py_ssize_t place = 0;
-    while (dict && PyDict_Next(fetch, &place, &key, &value)) {
-      PyObject *part = rebuild(value, results, at);
-      if (!part || PyObject_SetItem(dict, key, part)) Py_CLEAR(dict);
-      Py_XDECREF(part);
-    }
-    return dict;
-  }
+/* The array of the next result takes the place of what was fetched. */
+static PyObject *take_array(PyObject *fetch, void *context) {
   if (!IS_VALUE(fetch) && Py_TYPE(fetch) != &operation_type && is_composite(fetch))
-    return rebuild_composite(fetch, results, at);
-  situ_tensor *tensor = results[(*at)++];
+    return rebuild_composite(fetch, context);
+  situ_tensor ***next = context;
+  situ_tensor *tensor = *(*next)++;
   if (!tensor) Py_RETURN_NONE;
   return array_of(tensor);
 }
@@ -273,26 +248,17 @@ static situ_status run_native(struct session_object *self, const situ_feed *feed
 }
 
 static PyObject *run_collected(struct session_object *self, PyObject *fetch, PyObject *dict,
-                               const struct fetches *fetches, bool raw) {
+                               const struct fetches *fetches) {
   const Py_ssize_t n = dict && dict != Py_None ? PyDict_GET_SIZE(dict) : 0;
   situ_feed few[FEW], *feeds = n > FEW ? PyMem_Malloc(sizeof *feeds * (size_t)n) : few;
   situ_tensor *some[FEW] = {NULL}, **results = some;
   if (fetches->count > FEW) results = PyMem_Calloc((size_t)fetches->count, sizeof *results);
-  int n_feeds = 0, at = 0;
+  int n_feeds = 0;
   PyObject *result = NULL;
   if (!read_feeds(self, dict, feeds, &n_feeds)) {
     const situ_status status = run_native(self, feeds, n_feeds, fetches, results);
-    if (status) {
-      errors_raise(status, self->graph);
-    } else if (raw) {
-      result = PyList_New(fetches->count);
-      for (int i = 0; result && i < fetches->count; i++)
-        PyList_SET_ITEM(
-            result, i,
-            results[i] ? tensor_wrap(situ_tensor_retain(results[i])) : Py_NewRef(Py_None));
-    } else {
-      result = rebuild(fetch, results, &at);
-    }
+    situ_tensor **next = results;
+    result = status ? errors_raise(status, self->graph) : structure_map(fetch, take_array, &next);
   }
   for (int i = 0; i < n_feeds; i++) situ_tensor_release(feeds[i].tensor);
   for (int i = 0; i < fetches->count; i++) situ_tensor_release(results[i]);
@@ -301,13 +267,13 @@ static PyObject *run_collected(struct session_object *self, PyObject *fetch, PyO
   return result;
 }
 
-static PyObject *run_any(PyObject *object, PyObject *fetch, PyObject *feeds, bool raw) {
+static PyObject *run_any(PyObject *object, PyObject *fetch, PyObject *feeds) {
   struct session_object *self = (struct session_object *)object;
   if (check_run(self, feeds)) return NULL;
   struct fetches fetches = {.capacity = FEW};
   fetches.values = fetches.few;
   PyObject *result = NULL;
-  if (!collect(self, fetch, &fetches)) result = run_collected(self, fetch, feeds, &fetches, raw);
+  if (!collect(self, fetch, &fetches)) result = run_collected(self, fetch, feeds, &fetches);
   if (fetches.values != fetches.few) PyMem_Free(fetches.values);
   return result;
 }
@@ -326,14 +292,7 @@ static PyObject *run(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObje
     given[k] = args[n + i];
   }
   if (!given[0]) return PyErr_Format(PyExc_TypeError, "run() missing required argument 'fetches'");
-  return run_any(self, given[0], given[1], false);
-}
-
-/* _run_tensors(fetches, feeds): results as eager tensors, in a flat list. */
-static PyObject *run_tensors(PyObject *self, PyObject *args) {
-  PyObject *fetch, *feeds;
-  if (!PyArg_ParseTuple(args, "OO", &fetch, &feeds)) return NULL;
-  return run_any(self, fetch, feeds, true);
+  return run_any(self, given[0], given[1]);
 }
 
 static PyObject *close_session(PyObject *object, PyObject *none) {
@@ -372,7 +331,6 @@ static PyMethodDef methods[] = {
     {"run", (PyCFunction)(void (*)(void))run, METH_FASTCALL | METH_KEYWORDS,
      "run(fetches, feed_dict=None, options=None, run_metadata=None)\n\nComputes tensors and runs "
      "operations; gives arrays in the structure of the fetches."},
-    {"_run_tensors", run_tensors, METH_VARARGS, "The same, as a flat list of eager tensors."},
     {"close", close_session, METH_NOARGS, "Frees what the session holds on its devices."},
     {"_placement", placement, METH_NOARGS, "Where every operation goes, and why."},
     {NULL, NULL, 0, NULL}};

@@ -83,7 +83,7 @@ struct value_object {
 };
 
 extern PyTypeObject base_type, tensor_type, graph_type, operation_type, value_type, session_type,
-    function_type;
+    function_type, trace_type, traced_type;
 
 #define IS_TENSOR(o) (Py_TYPE(o) == &tensor_type)
 #define IS_VALUE(o) (Py_TYPE(o) == &value_type)
@@ -183,6 +183,11 @@ struct config_store {
   situ_virtual_device virtual_devices[64];
 };
 int config_read(PyObject *dict, situ_config *out, struct config_store *store);
+
+/* structure.c: the same lists, tuples and dicts with leaf(item, context), a new reference, in place
+ * of each item. */
+typedef PyObject *structure_leaf(PyObject *item, void *context);
+PyObject *structure_map(PyObject *structure, structure_leaf *leaf, void *context);
 
 /* ops.c: the functions of all rows, by number; borrowed. */
 PyObject *ops_function(int number);

@@ -111,35 +111,32 @@ class ConcreteFunction:
         self.outputs = [v for v in _leaves(self.structure) if v is not None]
         self.structured_outputs = self.structure
         self.stateful = graph.get_operations()
-        self.session = None
+        self.name, self._trace = name, None
 
-    def _fetches(self):
-        effects = [o for o in self.graph.get_operations() if not o.outputs]
-        return self.outputs + list(self.graph.writes.values()) + effects
+    @property
+    def trace(self):
+        """What runs: made when it is first needed."""
+        if self._trace is None:
+            graph = self.graph
+            captured = list(graph.captured.values())
+            soft = {k: v for k, v in options().items() if k == "allow_soft_placement"}
+            effects = tuple(o for o in graph.get_operations() if not o.outputs)
+            self._trace = _situ.Trace(
+                graph, soft, self.name, self.structure, tuple(self.inputs),
+                tuple(inside for _, inside in captured), tuple(tensor for tensor, _ in captured),
+                tuple(graph.reads.values()), tuple(graph.reads), tuple(self.outputs),
+                tuple(graph.writes.values()), tuple(graph.writes), effects)
+        return self._trace
 
     def call(self, tensors):
-        if self.session is None:
-            self.session = _situ.Session()
-            self.session._open(self.graph, {k: v for k, v in options().items()
-                                            if k == "allow_soft_placement"})
-            self.fetches = self._fetches()
-        feeds = dict(zip(self.inputs, tensors))
-        for tensor, inside in self.graph.captured.values():
-            feeds[inside] = tensor
-        for variable, inside in self.graph.reads.items():
-            feeds[inside] = variable._value
-        results = self.session._run_tensors(self.fetches, feeds)
-        outputs = iter(results[:len(self.outputs)])
-        for variable, value in zip(self.graph.writes, results[len(self.outputs):]):
-            variable._put(value)
-        return _map(self.structure, lambda v: None if v is None else next(outputs))
+        return self.trace.run(tensors)
 
     def __call__(self, *args, **words):
         return self.call([convert_to_tensor(a) for a in _leaves((args, words)) if
                           _is_tensor(a) or not isinstance(a, TensorSpec)])
 
 
-class Function:
+class Function(_situ.Function):
     """A Python function that runs as a graph; a new trace for each new kind of arguments."""
 
     def __init__(self, python, input_signature=None, name=None):
@@ -189,8 +186,7 @@ class Function:
         return tensor
 
     def _trace(self, args, words):
-        device = _situ.swap_device("")
-        _situ.swap_device(device)
+        device = _situ.current_device()
         leaves = _leaves((args, words))
         key = (device, tuple(self._key(v) for v in leaves)) if self.input_signature is None else \
             device
@@ -208,16 +204,15 @@ class Function:
             return ConcreteFunction(self._name, self.python_function, args, {}, None)
         return self._trace(*self._bind(args, words))[0]
 
-    def __call__(self, *args, **words):
+    def _call(self, *args, **words):
+        """A call of a kind that has not been remembered."""
         if _situ.current_graph() is not None:  # inside of another trace, or of a graph
             return self.python_function(*args, **words)
-        args, words = self._bind(args, words)
-        trace, tensors = self._trace(args, words)
-        try:
-            return trace.call(tensors)
-        except errors.OpError as e:
-            raise type(e)(None, None, f"{e.message.rstrip()} [Op:__inference_{self._name}]") \
-                from None
+        bound, words = self._bind(args, words)
+        concrete, tensors = self._trace(bound, words)
+        if not words and not _situ.current_device():
+            self._remember(args, concrete.trace)
+        return concrete.call(tensors)
 
     @property
     def experimental_get_tracing_count(self):

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * trace.c: Trace: the graph of a Python function, run with tensors; results stay on their devices.
+ */
+#include <string.h>
+
+#include "trace.h"
+
+enum { FEW = 16 };
+
+/* The natives of a tuple of tensors or operations of a graph, behind *n others. */
+static void add_fetches(struct trace_object *self, PyObject *tuple) {
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); i++) {
+    PyObject *item = PyTuple_GET_ITEM(tuple, i);
+    situ_value *native = &self->fetches[self->n_fetches++];
+    if (IS_VALUE(item)) {
+      *native = value_native((struct value_object *)item);
+    } else {
+      *native = operation_native((struct operation_object *)item);
+      native->output = SITU_ANY;
+    }
+  }
+}
+
+static void add_feeds(struct trace_object *self, PyObject *tuple) {
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); i++)
+    self->feeds[self->n_feeds++] =
+        (situ_feed){.value = value_native((struct value_object *)PyTuple_GET_ITEM(tuple, i))};
+}
+
+/* Every element of some tuples is of one of two types. */
+static int check_items(PyObject *const *tuples, int n, PyTypeObject *type, PyTypeObject *other) {
+  for (int i = 0; i < n; i++)
+    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(tuples[i]); k++) {
+      const PyTypeObject *have = Py_TYPE(PyTuple_GET_ITEM(tuples[i], k));
+      if (have == type || have == other) continue;
+      PyErr_Format(PyExc_TypeError, "%R is no part of a trace", PyTuple_GET_ITEM(tuples[i], k));
+      return -1;
+    }
+  return 0;
+}
+
+static int open_session(struct trace_object *self, PyObject *options) {
+  situ_config config;
+  struct config_store store;
+  if (config_read(options, &config, &store)) return -1;
+  const situ_status status = situ_session_create(self->graph->graph, &config, &self->session);
+  if (status) errors_raise(status, self->graph);
+  return status ? -1 : 0;
+}
+
+/* Trace(graph, options, name, structure, inputs, captures, captured, reads, read, outputs, writes,
+ * written, effects): what is fed is the arguments, tensors that were captured, and variables that
+ * are read; what is fetched is the results, the new values of variables, and operations. */
+static PyObject *create(PyTypeObject *type, PyObject *args, PyObject *words) {
+  (void)words;
+  PyObject *graph, *options, *name, *structure, *feeds[3], *captured, *read, *fetches[3], *written;
+  if (!PyArg_ParseTuple(args, "O!O!UOO!O!O!O!O!O!O!O!O!", &graph_type, &graph, &PyDict_Type,
+                        &options, &name, &structure, &PyTuple_Type, &feeds[0], &PyTuple_Type,
+                        &feeds[1], &PyTuple_Type, &captured, &PyTuple_Type, &feeds[2],
+                        &PyTuple_Type, &read, &PyTuple_Type, &fetches[0], &PyTuple_Type,
+                        &fetches[1], &PyTuple_Type, &written, &PyTuple_Type, &fetches[2]))
+    return NULL;
+  if (check_items(feeds, 3, &value_type, NULL) || check_items(&captured, 1, &tensor_type, NULL) ||
+      check_items(fetches, 3, &value_type, &operation_type))
+    return NULL;
+  struct trace_object *self = (struct trace_object *)type->tp_alloc(type, 0);
+  if (!self) return NULL;
+  self->graph = (struct graph_object *)Py_NewRef(graph);
+  self->name = Py_NewRef(name);
+  self->structure = Py_NewRef(structure);
+  self->captured = Py_NewRef(captured);
+  self->read = Py_NewRef(read);
+  self->written = Py_NewRef(written);
+  size_t n_feeds = 1, n_fetches = 1;
+  for (int i = 0; i < 3; i++) {
+    n_feeds += (size_t)PyTuple_GET_SIZE(feeds[i]);
+    n_fetches += (size_t)PyTuple_GET_SIZE(fetches[i]);
+  }
+  self->feeds = PyMem_Calloc(n_feeds, sizeof *self->feeds);
+  self->fetches = PyMem_Calloc(n_fetches, sizeof *self->fetches);
+  self->n_inputs = (int)PyTuple_GET_SIZE(feeds[0]);
+  self->n_outputs = (int)PyTuple_GET_SIZE(fetches[0]);
+  if (!self->feeds || !self->fetches) PyErr_NoMemory();
+  for (int i = 0; i < 3 && !PyErr_Occurred(); i++) {
+    add_feeds(self, feeds[i]);
+    add_fetches(self, fetches[i]);
+  }
+  if (PyErr_Occurred() || open_session(self, options)) Py_CLEAR(self);
+  return (PyObject *)self;
+}
+
+static int traverse(PyObject *object, visitproc visit, void *arg) {
+  struct trace_object *self = (struct trace_object *)object;
+  Py_VISIT(self->graph);
+  Py_VISIT(self->structure);
+  Py_VISIT(self->captured);
+  Py_VISIT(self->read);
+  Py_VISIT(self->written);
+  return 0;
+}
+
+static int clear(PyObject *object) {
+  struct trace_object *self = (struct trace_object *)object;
+  situ_session_release(self->session);
+  self->session = NULL;
+  Py_CLEAR(self->graph);
+  Py_CLEAR(self->structure);
+  Py_CLEAR(self->captured);
+  Py_CLEAR(self->read);
+  Py_CLEAR(self->written);
+  return 0;
+}
+
+static void dealloc(PyObject *object) {
+  struct trace_object *self = (struct trace_object *)object;
+  PyObject_GC_UnTrack(object);
+  clear(object);
+  Py_CLEAR(self->name);
+  PyMem_Free(self->feeds);
+  PyMem_Free(self->fetches);
+  Py_TYPE(object)->tp_free(object);
+}
+
+/* Fills in the tensors, each with a reference; *n counts those that were. */
+static int fill(const struct trace_object *self, PyObject *const *inputs, situ_feed *feeds,
+                int *n) {
+  memcpy(feeds, self->feeds, sizeof *feeds * (size_t)self->n_feeds);
+  for (int i = 0; i < self->n_inputs; i++)
+    feeds[(*n)++].tensor = situ_tensor_retain(TENSOR_OF(inputs[i]));
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(self->captured); i++)
+    feeds[(*n)++].tensor = situ_tensor_retain(TENSOR_OF(PyTuple_GET_ITEM(self->captured, i)));
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(self->read); i++) {
+    PyObject *value = PyObject_GetAttrString(PyTuple_GET_ITEM(self->read, i), "_value");
+    if (value && IS_TENSOR(value)) feeds[(*n)++].tensor = situ_tensor_retain(TENSOR_OF(value));
+    Py_XDECREF(value);
+    if (*n != self->n_inputs + PyTuple_GET_SIZE(self->captured) + i + 1) {
+      if (!PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "a variable has no value");
+      return -1;
+    }
+  }
+  return 0;
+}
+
+/* The words of TensorFlow: the function, not the node. */
+static PyObject *raise(const struct trace_object *self, situ_status status) {
+  const char *text = situ_status_message(status);
+  int length = (int)strlen(text);
+  while (length && strchr(" \n\t", text[length - 1])) length--;
+  const situ_status told = situ_status_create(situ_status_code(status), "%.*s [Op:__inference_%s]",
+                                              length, text, PyUnicode_AsUTF8(self->name));
+  situ_status_release(status);
+  return errors_raise(told, NULL);
+}
+
+struct results {
+  situ_tensor **next;
+};
+
+/* The next result takes the place of what stands for it; None stays. */
+static PyObject *take_result(PyObject *item, void *context) {
+  struct results *results = context;
+  if (item == Py_None) Py_RETURN_NONE;
+  situ_tensor *tensor = *results->next;
+  *results->next++ = NULL;
+  return tensor_wrap(tensor);
+}
+
+static int write_variables(const struct trace_object *self, situ_tensor **values) {
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(self->written); i++) {
+    PyObject *value = tensor_wrap(values[i]);
+    values[i] = NULL;
+    PyObject *done =
+        value ? PyObject_CallMethod(PyTuple_GET_ITEM(self->written, i), "_put", "O", value) : NULL;
+    Py_XDECREF(value);
+    Py_XDECREF(done);
+    if (!done) return -1;
+  }
+  return 0;
+}
+
+static situ_status run_native(const struct trace_object *self, const situ_feed *feeds,
+                              situ_tensor **results) {
+  situ_status status;
+  Py_BEGIN_ALLOW_THREADS;
+  status = situ_session_run_there(self->session, feeds, self->n_feeds, self->fetches,
+                                  self->n_fetches, results);
+  Py_END_ALLOW_THREADS;
+  return status;
+}
+
+static PyObject *finish(const struct trace_object *self, situ_tensor **results) {
+  struct results outputs = {results};
+  if (write_variables(self, results + self->n_outputs)) return NULL;
+  return structure_map(self->structure, take_result, &outputs);
+}
+
+PyObject *trace_run(struct trace_object *self, PyObject *const *inputs) {
+  situ_feed few[FEW], *feeds = few;
+  situ_tensor *some[FEW] = {NULL}, **results = some;
+  int n = 0;
+  if (self->n_feeds > FEW) feeds = PyMem_Malloc(sizeof *feeds * (size_t)self->n_feeds);
+  if (self->n_fetches > FEW) results = PyMem_Calloc((size_t)self->n_fetches, sizeof *results);
+  PyObject *result = NULL;
+  Py_INCREF(self);
+  if (!feeds || !results) {
+    PyErr_NoMemory();
+  } else if (!fill(self, inputs, feeds, &n)) {
+    const situ_status status = run_native(self, feeds, results);
+    result = status ? raise(self, status) : finish(self, results);
+  }
+  for (int i = 0; i < n; i++) situ_tensor_release(feeds[i].tensor);
+  for (int i = 0; results && i < self->n_fetches; i++) situ_tensor_release(results[i]);
+  if (feeds != few) PyMem_Free(feeds);
+  if (results != some) PyMem_Free(results);
+  Py_DECREF(self);
+  return result;
+}
+
+/* run(tensors) */
+static PyObject *run(PyObject *object, PyObject *tensors) {
+  struct trace_object *self = (struct trace_object *)object;
+  PyObject *tuple = PySequence_Tuple(tensors), *result = NULL;
+  if (!tuple) return NULL;
+  if (PyTuple_GET_SIZE(tuple) != self->n_inputs)
+    PyErr_Format(PyExc_TypeError, "%U takes %d tensors (%zd given)", self->name, self->n_inputs,
+                 PyTuple_GET_SIZE(tuple));
+  else if (!check_items(&tuple, 1, &tensor_type, NULL))
+    result = trace_run(self, ((PyTupleObject *)tuple)->ob_item);
+  Py_DECREF(tuple);
+  return result;
+}
+
+static PyMethodDef methods[] = {{"run", run, METH_O, "run(tensors): the results."},
+                                {NULL, NULL, 0, NULL}};
+
+PyTypeObject trace_type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "_situ.Trace",
+    .tp_basicsize = sizeof(struct trace_object),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
+    .tp_doc = "The graph of a Python function, ready to be run.",
+    .tp_new = create,
+    .tp_dealloc = dealloc,
+    .tp_traverse = traverse,
+    .tp_clear = clear,
+    .tp_methods = methods,
+};
