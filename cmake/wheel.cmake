@@ -4,8 +4,10 @@
 if(NOT TARGET situ_python)
   return()
 endif()
-add_custom_target(situ_wheel DEPENDS situ_python situ_command)
+add_custom_target(situ_wheel DEPENDS situ_python situ_command situ_stubs)
 install(TARGETS situ_python LIBRARY DESTINATION . COMPONENT wheel EXCLUDE_FROM_ALL)
 install(TARGETS situ_command RUNTIME DESTINATION situ/_bin COMPONENT wheel EXCLUDE_FROM_ALL)
+install(DIRECTORY ${CMAKE_BINARY_DIR}/python/situ-stubs DESTINATION . COMPONENT wheel
+        EXCLUDE_FROM_ALL)
 install(FILES ${CMAKE_SOURCE_DIR}/python/pytest_situ.py DESTINATION . COMPONENT wheel
         EXCLUDE_FROM_ALL)

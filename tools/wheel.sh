@@ -5,8 +5,8 @@
 python=$1 out=$2
 set -- ${3:+--config-settings=cmake.define.SITU_PREBUILT="$(realpath "$3")"}
 cd "$(dirname "$0")/.." || exit 1
-"$python" -c 'import scikit_build_core' 2>/dev/null ||
-  "$python" -m pip install -q --disable-pip-version-check 'scikit-build-core>=0.10' ||
+"$python" -c 'import numpy, scikit_build_core' 2>/dev/null ||
+  "$python" -m pip install -q --disable-pip-version-check numpy 'scikit-build-core>=0.10' ||
   { echo "wheel.sh: scikit-build-core is missing and cannot be fetched" >&2; exit 1; }
 rm -f "$out"/situ-*.whl
 "$python" -m pip wheel -q --disable-pip-version-check --no-build-isolation --no-deps \

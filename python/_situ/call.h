@@ -10,7 +10,7 @@ enum { FLAT = 16, MAX_OUTPUTS = 1024 };
 struct function_object {
   PyObject_HEAD vectorcallfunc vectorcall;
   int number; /* of the op in the catalogue */
-  PyObject *name, *doc, *defaults;
+  PyObject *name, *defaults;
   struct row row;
 };
 

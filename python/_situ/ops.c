@@ -38,7 +38,6 @@ PyObject *ops_function(int number) {
   self->vectorcall = run;
   self->number = number;
   self->name = PyUnicode_InternFromString(op.name);
-  self->doc = PyUnicode_FromString(op.doc ? op.doc : "");
   self->defaults = NULL;
   if (!row_parse(&op, &self->row)) return NULL;
   return functions[number] = (PyObject *)self;
@@ -105,13 +104,28 @@ static PyObject *get_signature(PyObject *self, void *closure) {
   return list;
 }
 
+/* The row as texts; those that it leaves open are None. */
+static PyObject *get_row(PyObject *self, void *closure) {
+  (void)closure;
+  situ_op op;
+  const situ_status status = situ_ops_get(((struct function_object *)self)->number, &op);
+  if (status) return errors_raise(status, NULL);
+  return Py_BuildValue("{szszszszszszsz}", "name", op.name, "inputs", op.inputs, "outputs",
+                       op.outputs, "attrs", op.attrs, "python", op.python, "devices", op.devices,
+                       "doc", op.doc);
+}
+
+/* A function for pydoc and inspect; no method of a class that holds it. */
+static PyObject *get_itself(PyObject *self, PyObject *instance, PyObject *owner) {
+  (void)instance, (void)owner;
+  return Py_NewRef(self);
+}
+
 static PyObject *repr(PyObject *self) {
   return PyUnicode_FromFormat("<op %U>", ((struct function_object *)self)->name);
 }
 
 static PyMemberDef members[] = {
-    {"__name__", T_OBJECT, offsetof(struct function_object, name), READONLY, NULL},
-    {"__doc__", T_OBJECT, offsetof(struct function_object, doc), READONLY, NULL},
     {"number", T_INT, offsetof(struct function_object, number), READONLY, NULL},
     {NULL, 0, 0, 0, NULL}};
 
@@ -119,6 +133,7 @@ static PyMethodDef methods[] = {{"rename", rename_params, METH_O, "Gives paramet
                                 {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef attributes[] = {
+    {"row", get_row, NULL, "What the op's row says.", NULL},
     {"parameters", get_signature, NULL, "Pairs of name and default (as written, or None).", NULL},
     {NULL, NULL, NULL, NULL, NULL}};
 
@@ -133,6 +148,7 @@ PyTypeObject function_type = {
     .tp_methods = methods,
     .tp_members = members,
     .tp_getset = attributes,
+    .tp_descr_get = get_itself,
 };
 
 /* [(function, name, "python names", "inputs", "outputs")] */

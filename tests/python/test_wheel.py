@@ -61,7 +61,7 @@ def test_is_small_and_whole(wheel):
     assert wheel.stat().st_size < 8e6
     names = zipfile.ZipFile(wheel).namelist()
     tops = {name.split("/")[0] for name in names}
-    assert {"situ", "pytest_situ.py"} < tops
+    assert {"situ", "situ-stubs", "pytest_situ.py"} < tops
     assert not [name for name in names if "__pycache__" in name or name.endswith((".c", ".h"))]
 
 

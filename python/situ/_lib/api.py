@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """api.py: which names stand under tf, in which style; the modules that show them."""
 import difflib
-import inspect
 import sys
 import types
 
 import _situ
-from situ._lib import style
+from situ._lib import rows, style
 
 BOTH, V1, V2 = {}, {}, {}  # dotted name -> object
 OPS = {}                   # name of an op -> its function
@@ -22,32 +21,6 @@ def export(*names, v1=(), v2=()):
     return record
 
 
-def _default(text):
-    words = {"true": True, "false": False, None: inspect.Parameter.empty}
-    if text in words:
-        return words[text]
-    try:
-        return int(text)
-    except ValueError:
-        return text.strip("'")
-
-
-def signature(op):
-    """The signature of an op's function, for inspect and the stubs."""
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    parameters, optional = [], False
-    for name, default in op.parameters:
-        value = _default(default)
-        optional = optional or value is not inspect.Parameter.empty
-        if optional and value is inspect.Parameter.empty:
-            value = None
-        parameters.append(inspect.Parameter(name, kind, default=value))
-    parameters.append(inspect.Parameter("name", kind, default=None))
-    return inspect.Signature(parameters)
-
-
-_situ.extend(_situ.Op, "__signature__", property(signature))
-
 # Parameters that have another name in Python than in the op.
 RENAMED = {"dim": "axis", "squeeze_dims": "axis", "dimension": "axis", "concat_dim": "axis",
            "DstT": "dtype"}
@@ -55,14 +28,14 @@ RENAMED = {"dim": "axis", "squeeze_dims": "axis", "dimension": "axis", "concat_d
 
 def read_rows():
     """Makes the functions of all rows; names that were exported by hand win."""
-    rows = {}
+    found = {}
     for function, name, python, _, _ in _situ.ops():
         function.rename(RENAMED)
         OPS[name] = function
         for word in (python or "").split():
-            rows[word] = function
-        rows["raw_ops." + name] = function
-    return rows
+            found[word] = function
+        found["raw_ops." + name] = function
+    return found
 
 
 class Names(types.ModuleType):

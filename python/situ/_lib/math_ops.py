@@ -75,7 +75,7 @@ def _reduction(row):
         axis = reduction_indices if axis is None else axis
         keep = bool(keep_dims if keepdims is None else keepdims)
         return row(tensor, _axes(tensor, axis), keep, name=name)
-    reduce.__doc__, reduce.__name__ = row.__doc__, row.__name__
+    reduce.__doc__, reduce.__name__ = row.row["doc"], row.__name__
     return reduce
 
 
@@ -83,7 +83,7 @@ def _arg(row):
     def find(input, axis=None, name=None, dimension=None, output_type="int64"):
         axis = dimension if axis is None else axis
         return row(input, 0 if axis is None else axis, output_type=as_dtype(output_type), name=name)
-    find.__doc__, find.__name__ = row.__doc__, row.__name__
+    find.__doc__, find.__name__ = row.row["doc"], row.__name__
     return find
 
 
