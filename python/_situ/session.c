@@ -92,7 +92,7 @@ static int foreign(PyObject *fetch, const char *what) {
 }
 
 /* Something of Python's that is made of tensors: `_situ_parts_` is a list of them, and
- * `_situ_value_(values)` makes what the run gives (a summary, rows of a sparse gradient). */
+ * `_situ_value_(values, session)` makes what the run gives (a summary). */
 static PyObject *parts_name;
 
 static bool is_composite(PyObject *fetch) {
@@ -146,12 +146,19 @@ static int collect(struct session_object *self, PyObject *fetch, struct fetches 
   return collect_other(self, fetch, out);
 }
 
+/* The results that were not taken yet, and whose they are. */
+struct taking {
+  situ_tensor **next;
+  PyObject *session;
+};
+
 static PyObject *take_array(PyObject *fetch, void *context);
 
-static PyObject *rebuild_composite(PyObject *fetch, void *context) {
+static PyObject *rebuild_composite(PyObject *fetch, struct taking *taking) {
   PyObject *parts = PyObject_GetAttr(fetch, parts_name);
-  PyObject *values = parts ? structure_map(parts, take_array, context) : NULL;
-  PyObject *result = values ? PyObject_CallMethod(fetch, "_situ_value_", "O", values) : NULL;
+  PyObject *values = parts ? structure_map(parts, take_array, taking) : NULL;
+  PyObject *result =
+      values ? PyObject_CallMethod(fetch, "_situ_value_", "OO", values, taking->session) : NULL;
   Py_XDECREF(parts);
   Py_XDECREF(values);
   return result;
@@ -161,8 +168,8 @@ static PyObject *rebuild_composite(PyObject *fetch, void *context) {
 static PyObject *take_array(PyObject *fetch, void *context) {
   if (!IS_VALUE(fetch) && Py_TYPE(fetch) != &operation_type && is_composite(fetch))
     return rebuild_composite(fetch, context);
-  situ_tensor ***next = context;
-  situ_tensor *tensor = *(*next)++;
+  struct taking *taking = context;
+  situ_tensor *tensor = *taking->next++;
   if (!tensor) Py_RETURN_NONE;
   return array_of(tensor);
 }
@@ -257,8 +264,8 @@ static PyObject *run_collected(struct session_object *self, PyObject *fetch, PyO
   PyObject *result = NULL;
   if (!read_feeds(self, dict, feeds, &n_feeds)) {
     const situ_status status = run_native(self, feeds, n_feeds, fetches, results);
-    situ_tensor **next = results;
-    result = status ? errors_raise(status, self->graph) : structure_map(fetch, take_array, &next);
+    struct taking taking = {results, (PyObject *)self};
+    result = status ? errors_raise(status, self->graph) : structure_map(fetch, take_array, &taking);
   }
   for (int i = 0; i < n_feeds; i++) situ_tensor_release(feeds[i].tensor);
   for (int i = 0; i < fetches->count; i++) situ_tensor_release(results[i]);

@@ -8,10 +8,19 @@ from situ._lib.api import BOTH, V1
 DEBUG, INFO, WARN, ERROR, FATAL = 10, 20, 30, 40, 50
 
 
+class _Stderr(logging.StreamHandler):
+    """Writes to what standard error is now, not to what it was once."""
+
+    def __init__(self):
+        logging.Handler.__init__(self)
+
+    stream = property(lambda s: sys.stderr)
+
+
 def _logger():
     logger = logging.getLogger("tensorflow")
     if not logger.handlers:
-        handler = logging.StreamHandler(sys.stderr)
+        handler = _Stderr()
         handler.setFormatter(logging.Formatter(logging.BASIC_FORMAT, None))
         logger.addHandler(handler)
         logger.propagate = False

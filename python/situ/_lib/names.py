@@ -77,14 +77,6 @@ for _name, _make in (("as_bytes", True), ("as_text", False), ("as_str", False),
     BOTH["compat." + _name] = _text(_make)
 
 
-@export(v1="app.run")
-def app_run(main=None, argv=None):
-    """Runs main(argv) and ends the program."""
-    import sys
-    main = main or sys.modules["__main__"].main
-    sys.exit(main(argv or sys.argv))
-
-
 def eager_table():
     return V2
 

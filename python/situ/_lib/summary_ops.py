@@ -31,7 +31,7 @@ class SummaryTensor:
     def get_shape(self):
         return self.shape
 
-    def _situ_value_(self, values):
+    def _situ_value_(self, values, session):
         return self._make(values).SerializeToString()
 
     def eval(self, feed_dict=None, session=None):

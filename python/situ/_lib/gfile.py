@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: Apache-2.0
+"""gfile.py: tf.gfile and tf.io.gfile: files, with TensorFlow's names and errors."""
+import contextlib
+import errno
+import functools
+import glob as globs
+import os
+import shutil
+
+from situ._lib import errors
+from situ._lib.api import BOTH, V1
+
+_CODES = {errno.ENOENT: 5, errno.EEXIST: 6, errno.EACCES: 7, errno.EPERM: 7, errno.ENOTDIR: 9,
+          errno.EISDIR: 9, errno.ENOTEMPTY: 9, errno.ENOSPC: 8}
+
+
+def _name(path):
+    path = path.decode() if isinstance(path, bytes) else os.fspath(path)
+    return path[7:] if path.startswith("file://") else path
+
+
+@contextlib.contextmanager
+def _translated():
+    try:
+        yield
+    except OSError as error:
+        code = _CODES.get(error.errno, 2)
+        raise errors.CLASSES[code](None, None, f"{error.filename}; {error.strerror}") from None
+
+
+def _file_function(function):
+    @functools.wraps(function)
+    def call(*args, **words):
+        with _translated():
+            return function(*args, **words)
+    return call
+
+
+class GFile:
+    """A file: read, write, seek, and line by line. Opened when it is first used."""
+
+    def __init__(self, name, mode="r"):
+        if mode not in ("r", "rb", "w", "wb", "a", "ab", "r+", "w+", "a+", "rb+", "wb+", "ab+"):
+            raise errors.CLASSES[3](None, None, f"mode is not 'r' or 'w' or 'a': {mode!r}")
+        self._name, self._mode, self._file = name, mode, None
+
+    name = property(lambda s: s._name)
+    mode = property(lambda s: s._mode)
+
+    def _open(self):
+        if self._file is None:
+            with _translated():
+                self._file = open(_name(self._name), self._mode,
+                                  encoding=None if "b" in self._mode else "utf-8")
+        return self._file
+
+    def read(self, n=-1):
+        self._need("r", "reading")
+        return self._open().read(n)
+
+    def write(self, file_content):
+        self._need("wa+", "writing")
+        self._open().write(file_content if isinstance(file_content, str) or "b" in self._mode
+                           else file_content.decode())
+
+    def _need(self, letters, what):
+        if not any(c in self._mode for c in letters + "+"):
+            raise errors.CLASSES[7](None, None, f"File isn't open for {what}")
+
+    def readline(self):
+        self._need("r", "reading")
+        return self._open().readline()
+
+    def readlines(self):
+        return list(self)
+
+    def seek(self, offset=None, whence=0, position=None):
+        self._open().seek(position if offset is None else offset, whence)
+
+    def tell(self):
+        return self._open().tell()
+
+    def seekable(self):
+        return True
+
+    def size(self):
+        with _translated():
+            return os.path.getsize(_name(self._name))
+
+    def flush(self):
+        if self._file is not None:
+            self._file.flush()
+
+    def close(self):
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    Close, Size = close, size
+
+    def __iter__(self):
+        self._need("r", "reading")
+        return iter(self._open())
+
+    def __next__(self):
+        line = self.readline()
+        if not line:
+            raise StopIteration
+        return line
+
+    def __enter__(self):
+        if "w" in self._mode or "a" in self._mode:
+            self._open()
+        return self
+
+    def __exit__(self, *error):
+        self.close()
+
+    def __del__(self):
+        self.close()
+
+
+class FastGFile(GFile):
+    pass
+
+
+def exists(path):
+    return os.path.exists(_name(path))
+
+
+def isdir(path):
+    return os.path.isdir(_name(path))
+
+
+@_file_function
+def makedirs(path):
+    os.makedirs(_name(path), exist_ok=True)
+
+
+@_file_function
+def mkdir(path):
+    os.mkdir(_name(path))
+
+
+@_file_function
+def remove(path):
+    os.remove(_name(path))
+
+
+@_file_function
+def rmtree(path):
+    path = _name(path)
+    if os.path.isdir(path):
+        shutil.rmtree(path)
+    else:
+        os.remove(path)
+
+
+@_file_function
+def listdir(path):
+    return sorted(os.listdir(_name(path)))
+
+
+@_file_function
+def copy(src, dst, overwrite=False):
+    if not overwrite and exists(dst):
+        raise errors.CLASSES[6](None, None, f"file already exists: {_name(dst)}")
+    shutil.copyfile(_name(src), _name(dst))
+
+
+@_file_function
+def rename(src, dst, overwrite=False):
+    if not overwrite and exists(dst):
+        raise errors.CLASSES[6](None, None, f"file already exists: {_name(dst)}")
+    os.replace(_name(src), _name(dst))
+
+
+def glob(pattern):
+    patterns = pattern if isinstance(pattern, (list, tuple)) else [pattern]
+    return sorted(f for p in patterns for f in globs.glob(_name(p)))
+
+
+class FileStatistics:
+    """What stat gives."""
+
+    def __init__(self, found):
+        self.length, self.mtime_nsec = found.st_size, found.st_mtime_ns
+        self.is_directory = os.path.stat.S_ISDIR(found.st_mode)
+
+
+@_file_function
+def stat(path):
+    return FileStatistics(os.stat(_name(path)))
+
+
+def walk(top, topdown=True, onerror=None):
+    yield from os.walk(_name(top), topdown, onerror)
+
+
+def join(path, *paths):
+    return os.path.join(path, *paths)
+
+
+_NEW = {"GFile": GFile, "exists": exists, "isdir": isdir, "makedirs": makedirs, "mkdir": mkdir,
+        "remove": remove, "rmtree": rmtree, "listdir": listdir, "copy": copy, "rename": rename,
+        "glob": glob, "stat": stat, "walk": walk, "join": join}
+_OLD = {"GFile": GFile, "Open": GFile, "FastGFile": FastGFile, "Exists": exists,
+        "IsDirectory": isdir, "MakeDirs": makedirs, "MkDir": mkdir, "Remove": remove,
+        "DeleteRecursively": rmtree, "ListDirectory": listdir, "Copy": copy, "Rename": rename,
+        "Glob": glob, "Stat": stat, "Walk": walk}
+BOTH.update({"io.gfile." + k: v for k, v in _NEW.items()})
+V1.update({"gfile." + k: v for k, v in _OLD.items()})
+BOTH.update({"python.platform.gfile." + k: v for k, v in _OLD.items()})

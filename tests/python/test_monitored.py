@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: Apache-2.0
+"""test_monitored.py: monitored sessions and their hooks; Supervisor; Coordinator."""
+import glob
+import os
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import situ.compat.v1 as tf
+from situ._lib.summary_writer import FileWriterCache
+
+
+@pytest.fixture(autouse=True)
+def graph():
+    with tf.Graph().as_default() as made:
+        yield made
+    FileWriterCache.clear()
+
+
+def _model():
+    step = tf.train.get_or_create_global_step()
+    w = tf.get_variable("w", [2], initializer=tf.ones_initializer())
+    loss = tf.reduce_sum(w * w, name="loss")
+    tf.summary.scalar("loss", loss)
+    train = tf.train.GradientDescentOptimizer(0.1).apply_gradients([(2.0 * w, w)], step)
+    return step, w, loss, train
+
+
+class Seen(tf.train.SessionRunHook):
+    """Notes what it is told."""
+
+    def __init__(self, fetches):
+        self.fetches, self.calls, self.values = fetches, [], []
+
+    def begin(self):
+        self.calls.append("begin")
+
+    def after_create_session(self, session, coord):
+        self.calls.append("create")
+
+    def before_run(self, run_context):
+        return tf.train.SessionRunArgs(self.fetches)
+
+    def after_run(self, run_context, run_values):
+        self.values.append(run_values.results)
+
+    def end(self, session):
+        self.calls.append("end")
+
+
+def test_hooks_are_asked(tmp_path):
+    step, _, loss, train = _model()
+    seen = Seen({"loss": loss})
+    with tf.train.MonitoredTrainingSession(
+            hooks=[seen, tf.train.StopAtStepHook(last_step=3)]) as sess:
+        assert sess.graph is tf.get_default_graph() and sess.graph.finalized
+        while not sess.should_stop():
+            assert sess.run([train, step])[0] is None
+    assert seen.calls == ["begin", "create", "end"]
+    assert len(seen.values) == 3 and "loss" in seen.values[0]
+    assert sess.should_stop()
+
+
+def test_goes_on_from_the_last_checkpoint(tmp_path):
+    for last in (3, 5):
+        with tf.Graph().as_default():
+            step, w, _, train = _model()
+            with tf.train.MonitoredTrainingSession(
+                    checkpoint_dir=str(tmp_path), save_checkpoint_steps=2, save_summaries_steps=1,
+                    hooks=[tf.train.StopAtStepHook(last_step=last)]) as sess:
+                while not sess.should_stop():
+                    _, value, at = sess.run([train, w, step])
+    assert tf.train.latest_checkpoint(str(tmp_path)) == str(tmp_path / "model.ckpt-5")
+    np.testing.assert_allclose(tf.train.load_variable(str(tmp_path), "w"), [0.8 ** 5] * 2,
+                               rtol=1e-6)
+    FileWriterCache.clear()
+    events = [e for f in glob.glob(str(tmp_path / "events*"))
+              for e in tf.train.summary_iterator(f)]
+    assert {e.step for e in events for v in e.summary.value if v.tag == "loss_1"} >= {1, 2, 4}
+
+
+def test_nan_stops_the_training():
+    step, _, _, train = _model()
+    bad = tf.log(tf.constant(-1.0))
+    with pytest.raises(tf.train.NanLossDuringTrainingError):
+        with tf.train.MonitoredSession(hooks=[tf.train.NanTensorHook(bad)]) as sess:
+            sess.run(train)
+    with tf.Graph().as_default():
+        _, _, _, train = _model()
+        bad = tf.log(tf.constant(-1.0))
+        with tf.train.MonitoredSession(hooks=[tf.train.NanTensorHook(bad, False)]) as sess:
+            sess.run(train)
+            assert sess.should_stop()
+
+
+def test_out_of_range_ends_the_block():
+    _model()
+    with tf.train.SingularMonitoredSession() as sess:
+        assert sess.raw_session() is not None
+        raise tf.errors.OutOfRangeError(None, None, "no more")
+    with pytest.raises(RuntimeError, match="already closed"):
+        sess.run("loss:0")
+
+
+def test_other_errors_pass():
+    _model()
+    seen = Seen("loss:0")
+    with pytest.raises(KeyError), tf.train.MonitoredSession(hooks=[seen]) as sess:
+        sess.run("loss:0")
+        raise KeyError("mine")
+    assert seen.calls == ["begin", "create"]
+
+
+def test_a_lost_session_is_made_again(tmp_path):
+    step, _, _, train = _model()
+    failures = [tf.errors.UnavailableError(None, None, "gone")]
+
+    class Breaks(tf.train.SessionRunHook):
+        def after_run(self, run_context, run_values):
+            if failures:
+                raise failures.pop()
+    creator = tf.train.ChiefSessionCreator(checkpoint_dir=str(tmp_path))
+    with tf.train.MonitoredSession(creator, hooks=[Breaks()]) as sess:
+        sess.run(train)
+        assert sess.run(step) == 1
+
+
+def test_scaffold_runs_init_fn():
+    w = tf.get_variable("w", [2], initializer=tf.zeros_initializer())
+    scaffold = tf.train.Scaffold(
+        init_fn=lambda s, sess: w.load(np.array([3.0, 4.0], "f"), sess))
+    with tf.train.SingularMonitoredSession(scaffold=scaffold) as sess:
+        assert sess.run(w).tolist() == [3, 4]
+    assert scaffold.summary_op is None and scaffold.saver is not None
+
+
+def test_model_that_is_not_ready():
+    tf.get_variable("w", [2])
+    with pytest.raises(RuntimeError, match="Variables not initialized: w"):
+        tf.train.MonitoredSession(tf.train.ChiefSessionCreator(
+            tf.train.Scaffold(init_op=tf.no_op())))
+
+
+def test_final_ops_and_feed_hook():
+    x = tf.placeholder(tf.float32, [])
+    w = tf.Variable(0.0)
+    add = tf.assign_add(w, x)
+    final = tf.train.FinalOpsHook(w)
+    with tf.train.MonitoredSession(hooks=[tf.train.FeedFnHook(lambda: {x: 2.0}), final]) as sess:
+        sess.run(add)
+        sess.run(add)
+    assert final.final_ops_values == 4
+
+
+def test_logging_hook(capsys):
+    _, _, loss, train = _model()
+    tf.logging.set_verbosity(tf.logging.INFO)
+    with tf.train.MonitoredSession(
+            hooks=[tf.train.LoggingTensorHook({"loss": loss}, every_n_iter=2)]) as sess:
+        for _ in range(3):
+            sess.run(train)
+    tf.logging.set_verbosity(tf.logging.WARN)
+    lines = [line for line in capsys.readouterr().err.splitlines() if "loss = " in line]
+    assert len(lines) == 2 and lines[0].startswith("INFO:tensorflow:loss = ")
+
+
+def test_timer():
+    timer = tf.train.SecondOrStepTimer(every_steps=3)
+    assert timer.should_trigger_for_step(1)
+    timer.update_last_triggered_step(1)
+    assert not timer.should_trigger_for_step(3) and timer.should_trigger_for_step(4)
+    with pytest.raises(ValueError):
+        tf.train.SecondOrStepTimer()
+
+
+def test_supervisor(tmp_path):
+    step, _, _, train = _model()
+    supervisor = tf.train.Supervisor(logdir=str(tmp_path), save_model_secs=0)
+    with supervisor.managed_session() as sess:
+        for _ in range(4):
+            if not supervisor.should_stop():
+                sess.run(train)
+        supervisor.saver.save(sess, supervisor.save_path, global_step=step)
+    assert os.path.exists(str(tmp_path / "model.ckpt-4.index"))
+
+
+def test_coordinator_hands_on_an_error():
+    coord = tf.train.Coordinator()
+
+    def work():
+        with coord.stop_on_exception():
+            time.sleep(0.01)
+            raise ValueError("of a thread")
+
+    def wait():
+        coord.wait_for_stop()
+    threads = [threading.Thread(target=t) for t in (work, wait)]
+    for thread in threads:
+        thread.start()
+    with pytest.raises(ValueError, match="of a thread"):
+        coord.join(threads)
+    assert coord.should_stop() and coord.joined
+
+
+def test_uninitialized_variables():
+    tf.get_variable("a", [2])
+    b = tf.Variable(1.0, name="b")
+    report = tf.report_uninitialized_variables()
+    ready = tf.is_variable_initialized(b)
+    with tf.Session() as sess:
+        assert sorted(sess.run(report)) == [b"a", b"b"]
+        assert not sess.run(ready)
+        sess.run(b.initializer)
+        assert sess.run([report, ready])[0].tolist() == [b"a"] and sess.run(ready)
+        sess.run(tf.global_variables_initializer())
+        assert len(sess.run(report)) == 0
