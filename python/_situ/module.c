@@ -70,7 +70,8 @@ static int add_types(PyObject *module) {
     PyTypeObject *type;
   } types[] = {{"Tensor", &base_type}, {"EagerTensor", &tensor_type},  {"GraphTensor", &value_type},
                {"Graph", &graph_type}, {"Operation", &operation_type}, {"Session", &session_type},
-               {"Op", &function_type}, {"Trace", &trace_type},         {"Function", &traced_type}};
+               {"Op", &function_type}, {"Trace", &trace_type},         {"Function", &traced_type},
+               {"Recording", &recording_type}};
   for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
     if (PyType_Ready(types[i].type)) return -1;
     Py_INCREF(types[i].type);
@@ -91,5 +92,6 @@ PyMODINIT_FUNC PyInit__situ(void) {
     failed = PyModule_AddFunctions(module, more[i]);
   if (!failed) failed = PyModule_AddStringConstant(module, "version", situ_version());
   if (failed) Py_CLEAR(module);
+  watch_prepare();
   return module;
 }

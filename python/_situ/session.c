@@ -10,6 +10,7 @@ struct session_object {
   struct graph_object *graph;
   PyObject *dict, *weak;
   bool closed, log;
+  long long timeout_ms; /* of runs that say nothing else; 0: none */
 };
 
 enum { FEW = 16 };
@@ -236,26 +237,24 @@ static int check_run(const struct session_object *self, PyObject *feeds) {
   return PyErr_Occurred() ? -1 : 0;
 }
 
-static situ_status run_native(struct session_object *self, const situ_feed *feeds, int n_feeds,
-                              const struct fetches *fetches, situ_tensor **results) {
-  situ_status status;
+static int run_native(struct session_object *self, const struct watch_options *options,
+                      const situ_feed *feeds, int n_feeds, const struct fetches *fetches,
+                      situ_tensor **results) {
   if (self->log) {
     PyObject *out = PySys_GetObject("stdout");
     PyObject *done = out ? PyObject_CallMethod(out, "flush", NULL) : NULL;
     Py_XDECREF(done);
     PyErr_Clear();
   }
-  situ_session *session = situ_session_retain(self->session);
-  Py_BEGIN_ALLOW_THREADS;
-  status = situ_session_run(session, feeds, n_feeds, fetches->values, fetches->count, results);
+  const int failed = watch_run(self->session, self->graph, options, feeds, n_feeds,
+                               fetches->values, fetches->count, results);
   if (self->log) fflush(stdout);
-  situ_session_release(session);
-  Py_END_ALLOW_THREADS;
-  return status;
+  return failed;
 }
 
 static PyObject *run_collected(struct session_object *self, PyObject *fetch, PyObject *dict,
-                               const struct fetches *fetches) {
+                               const struct fetches *fetches,
+                               const struct watch_options *options) {
   const Py_ssize_t n = dict && dict != Py_None ? PyDict_GET_SIZE(dict) : 0;
   situ_feed few[FEW], *feeds = n > FEW ? PyMem_Malloc(sizeof *feeds * (size_t)n) : few;
   situ_tensor *some[FEW] = {NULL}, **results = some;
@@ -263,9 +262,9 @@ static PyObject *run_collected(struct session_object *self, PyObject *fetch, PyO
   int n_feeds = 0;
   PyObject *result = NULL;
   if (!read_feeds(self, dict, feeds, &n_feeds)) {
-    const situ_status status = run_native(self, feeds, n_feeds, fetches, results);
     struct taking taking = {results, (PyObject *)self};
-    result = status ? errors_raise(status, self->graph) : structure_map(fetch, take_array, &taking);
+    if (!run_native(self, options, feeds, n_feeds, fetches, results))
+      result = structure_map(fetch, take_array, &taking);
   }
   for (int i = 0; i < n_feeds; i++) situ_tensor_release(feeds[i].tensor);
   for (int i = 0; i < fetches->count; i++) situ_tensor_release(results[i]);
@@ -274,13 +273,16 @@ static PyObject *run_collected(struct session_object *self, PyObject *fetch, PyO
   return result;
 }
 
-static PyObject *run_any(PyObject *object, PyObject *fetch, PyObject *feeds) {
+static PyObject *run_any(PyObject *object, PyObject *fetch, PyObject *feeds,
+                         const struct watch_options *options) {
   struct session_object *self = (struct session_object *)object;
+  const struct watch_options usual = {.timeout_ms = self->timeout_ms};
   if (check_run(self, feeds)) return NULL;
   struct fetches fetches = {.capacity = FEW};
   fetches.values = fetches.few;
   PyObject *result = NULL;
-  if (!collect(self, fetch, &fetches)) result = run_collected(self, fetch, feeds, &fetches);
+  if (!collect(self, fetch, &fetches))
+    result = run_collected(self, fetch, feeds, &fetches, options ? options : &usual);
   if (fetches.values != fetches.few) PyMem_Free(fetches.values);
   return result;
 }
@@ -299,7 +301,23 @@ static PyObject *run(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObje
     given[k] = args[n + i];
   }
   if (!given[0]) return PyErr_Format(PyExc_TypeError, "run() missing required argument 'fetches'");
-  return run_any(self, given[0], given[1]);
+  for (int i = 2; i < 4; i++)
+    if (given[i] && given[i] != Py_None)
+      return PyObject_CallMethod(self, "_run_with", "OOOO", given[0], given[1] ? given[1] : Py_None,
+                                 given[2] ? given[2] : Py_None, given[3] ? given[3] : Py_None);
+  return run_any(self, given[0], given[1], NULL);
+}
+
+/* _run_watched(fetches, feeds, timeout_ms, trace or None) */
+static PyObject *run_watched(PyObject *self, PyObject *args) {
+  PyObject *fetch, *feeds, *trace;
+  long long timeout;
+  if (!PyArg_ParseTuple(args, "OOLO", &fetch, &feeds, &timeout, &trace)) return NULL;
+  if (trace != Py_None && Py_TYPE(trace) != &recording_type)
+    return PyErr_Format(PyExc_TypeError, "%R is no trace", trace);
+  const struct watch_options options = {
+      .timeout_ms = timeout, .trace = trace == Py_None ? NULL : recording_native(trace)};
+  return run_any(self, fetch, feeds, &options);
 }
 
 static PyObject *close_session(PyObject *object, PyObject *none) {
@@ -338,12 +356,14 @@ static PyMethodDef methods[] = {
     {"run", (PyCFunction)(void (*)(void))run, METH_FASTCALL | METH_KEYWORDS,
      "run(fetches, feed_dict=None, options=None, run_metadata=None)\n\nComputes tensors and runs "
      "operations; gives arrays in the structure of the fetches."},
+    {"_run_watched", run_watched, METH_VARARGS, "The same, traced and in a limited time."},
     {"close", close_session, METH_NOARGS, "Frees what the session holds on its devices."},
     {"_placement", placement, METH_NOARGS, "Where every operation goes, and why."},
     {NULL, NULL, 0, NULL}};
 
 static PyMemberDef members[] = {
     {"graph", T_OBJECT, offsetof(struct session_object, graph), READONLY, "The graph."},
+    {"_timeout_ms", T_LONGLONG, offsetof(struct session_object, timeout_ms), 0, "Of each run."},
     {"_closed", T_BOOL, offsetof(struct session_object, closed), READONLY, "Whether it is closed."},
     {NULL, 0, 0, 0, NULL}};
 

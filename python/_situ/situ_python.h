@@ -83,7 +83,7 @@ struct value_object {
 };
 
 extern PyTypeObject base_type, tensor_type, graph_type, operation_type, value_type, session_type,
-    function_type, trace_type, traced_type;
+    function_type, trace_type, traced_type, recording_type;
 
 #define IS_TENSOR(o) (Py_TYPE(o) == &tensor_type)
 #define IS_VALUE(o) (Py_TYPE(o) == &value_type)
@@ -199,6 +199,25 @@ extern PyMethodDef ops_methods[];
 extern PyNumberMethods operators_number;
 PyObject *operators_compare(PyObject *a, PyObject *b, int how);
 int operators_prepare(void);
+
+/* recording.c: what a Recording holds. Borrowed. */
+situ_trace *recording_native(PyObject *object);
+
+/* watch.c: how a run is watched; zero is the default of everything. */
+struct watch_options {
+  int64_t timeout_ms;
+  situ_trace *trace;
+  bool there; /* results stay on their devices */
+};
+
+/* Runs a session without the interpreter's lock; Ctrl-C ends the run. 0, or -1 with an exception.
+ */
+int watch_run(situ_session *session, struct graph_object *graph,
+              const struct watch_options *options, const situ_feed *feeds, int n_feeds,
+              const situ_value *fetches, int n_fetches, situ_tensor **results);
+
+/* Remembers the main thread, for which signals are. */
+void watch_prepare(void);
 
 extern PyMethodDef devices_methods[], types_methods[];
 extern PyMethodDef checksum_methods[];

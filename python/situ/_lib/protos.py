@@ -59,6 +59,9 @@ class Message:
     def ClearField(self, name):
         self._values.pop(name, None)
 
+    def Clear(self):
+        self._values.clear()
+
     def CopyFrom(self, other):
         self._values.clear()
         self.MergeFrom(other)
@@ -191,10 +194,6 @@ class RunOptions(Message):
     NO_TRACE, SOFTWARE_TRACE, HARDWARE_TRACE, FULL_TRACE = 0, 1, 2, 3
     FIELDS = {"trace_level": 0, "timeout_in_ms": 0, "inter_op_thread_pool": 0,
               "output_partition_graphs": False, "report_tensor_allocations_upon_oom": False}
-
-
-class RunMetadata(Message):
-    FIELDS = {"step_stats": Message, "cost_graph": Message, "partition_graphs": []}
 
 
 def options_of(config):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """session.py: Session and InteractiveSession."""
 import _situ
-from situ._lib import device_lib, protos, sessions_default
+from situ._lib import device_lib, protos, sessions_default, stepstats
 from situ._lib.graph import Graph, get_default_graph
 
 
@@ -17,6 +17,7 @@ class Session(_situ.Session):
             raise TypeError(f"target must be a string, but got {type(target)}")
         self._config, self._target, self._entered = config, target, []
         self._open(graph if graph is not None else get_default_graph(), protos.options_of(config))
+        self._timeout_ms = config.operation_timeout_in_ms if config is not None else 0
 
     graph_def = property(lambda s: s.graph.as_graph_def())
     sess_str = property(lambda s: s._target)
@@ -33,6 +34,24 @@ class Session(_situ.Session):
         self._entered.pop().__exit__(*error)
         self.close()
 
+    def _run_with(self, fetches, feeds, options, metadata):
+        """run with RunOptions and RunMetadata."""
+        if options is not None and not isinstance(options, protos.RunOptions):
+            raise TypeError(f"options must be a tf.RunOptions, but got {type(options)}")
+        if metadata is not None and not isinstance(metadata, stepstats.RunMetadata):
+            raise TypeError(f"run_metadata must be a tf.RunMetadata, but got {type(metadata)}")
+        options = options or protos.RunOptions()
+        wanted = metadata is not None and options.trace_level > protos.RunOptions.NO_TRACE
+        trace = _situ.Recording() if wanted else None
+        result = self._run_watched(fetches, feeds, options.timeout_in_ms or self._timeout_ms, trace)
+        if metadata is not None:
+            metadata.Clear()
+            if trace is not None:
+                stepstats.fill(metadata.step_stats, trace.records(), self.graph)
+            if options.output_partition_graphs:
+                metadata.partition_graphs.extend(stepstats.partitions(self))
+        return result
+
     def as_default(self):
         return _Default(self)
 
@@ -42,10 +61,12 @@ class Session(_situ.Session):
     def make_callable(self, fetches, feed_list=None, accept_options=False):
         keys = list(feed_list or [])
 
-        def call(*values):
+        def call(*values, **more):
             if len(values) != len(keys):
                 raise TypeError(f"takes {len(keys)} arguments ({len(values)} given)")
-            return self.run(fetches, dict(zip(keys, values)))
+            if more and not accept_options:
+                raise TypeError(f"got an unexpected keyword argument '{next(iter(more))}'")
+            return self.run(fetches, dict(zip(keys, values)), **more)
         return call
 
     def partial_run_setup(self, fetches, feeds=None):

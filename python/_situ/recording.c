@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * recording.c: Recording: what ran where and when. */
+#include <errno.h>
+
+#include "situ_python.h"
+
+struct recording_object {
+  PyObject_HEAD situ_trace *trace;
+};
+
+situ_trace *recording_native(PyObject *object) { return ((struct recording_object *)object)->trace; }
+
+static PyObject *create(PyTypeObject *type, PyObject *args, PyObject *words) {
+  (void)args, (void)words;
+  struct recording_object *self = (struct recording_object *)type->tp_alloc(type, 0);
+  if (!self) return NULL;
+  const situ_status status = situ_trace_create(&self->trace);
+  if (!status) return (PyObject *)self;
+  Py_DECREF(self);
+  return errors_raise(status, NULL);
+}
+
+static void dealloc(PyObject *object) {
+  situ_trace_release(recording_native(object));
+  Py_TYPE(object)->tp_free(object);
+}
+
+/* [(node, op, device, from, queue, bytes, start, end)], times in nanoseconds since 1970. */
+static PyObject *records(PyObject *self, PyObject *none) {
+  (void)none;
+  int count = 0;
+  const situ_trace_record *rows = situ_trace_records(recording_native(self), &count);
+  PyObject *list = PyList_New(0);
+  for (int i = 0; list && i < count; i++) {
+    PyObject *row = Py_BuildValue("(ssszikLL)", rows[i].node, rows[i].op, rows[i].device,
+                                  rows[i].from, rows[i].queue, (unsigned long)rows[i].bytes,
+                                  (long long)rows[i].start_ns, (long long)rows[i].end_ns);
+    if (!row || PyList_Append(list, row)) Py_CLEAR(list);
+    Py_XDECREF(row);
+  }
+  return list;
+}
+
+static PyObject *write_file(PyObject *self, PyObject *path) {
+  const char *name = PyUnicode_AsUTF8(path);
+  if (!name) return NULL;
+  FILE *file = fopen(name, "w");
+  if (!file) return PyErr_SetFromErrnoWithFilenameObject(PyExc_OSError, path);
+  const situ_status status = situ_trace_write(recording_native(self), file);
+  if (fclose(file) && !status) return PyErr_SetFromErrnoWithFilenameObject(PyExc_OSError, path);
+  if (status) return errors_raise(status, NULL);
+  Py_RETURN_NONE;
+}
+
+static PyObject *everything(PyObject *self, PyObject *on) {
+  situ_trace_everything(PyObject_IsTrue(on) == 1 ? recording_native(self) : NULL);
+  Py_RETURN_NONE;
+}
+
+static PyMethodDef methods[] = {
+    {"records", records, METH_NOARGS, "Rows: node, op, device, from, queue, bytes, start, end."},
+    {"write", write_file, METH_O, "Writes a file that chrome://tracing reads."},
+    {"everything", everything, METH_O, "Whether all runs of the process fill this trace."},
+    {NULL, NULL, 0, NULL}};
+
+PyTypeObject recording_type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "_situ.Recording",
+    .tp_basicsize = sizeof(struct recording_object),
+    .tp_flags = Py_TPFLAGS_DEFAULT,
+    .tp_doc = "What ran where and when.",
+    .tp_new = create,
+    .tp_dealloc = dealloc,
+    .tp_methods = methods,
+};
