@@ -12,6 +12,7 @@
 static const struct option options[] = {
     {"api", "STYLE", "v1: graphs and sessions; v2: eager; else told from the program"},
     {"log-placement", NULL, "say where operations run"},
+    {"trace", "FILE", "write what ran where and when, for chrome://tracing"},
     {"check", NULL, "list the names the program uses that situ lacks; do not run it"},
     {0}};
 
@@ -41,7 +42,9 @@ static int run(const struct args *args) {
   if (api && strcmp(api, "v1") && strcmp(api, "v2"))
     return command_misuse(args, "--api is v1 or v2, not '%s'.", api);
   if (args_value(args, "gpus")) setenv("SITU_SIM_GPUS", args_value(args, "gpus"), 1);
-  char **argv = calloc((size_t)args->n_words + 10, sizeof *argv);
+  char **argv = calloc((size_t)args->n_words + 10, sizeof *argv), trace[PATH_MAX + 16];
+  snprintf(trace, sizeof trace, "--trace=%s",
+           args_value(args, "trace") ? args_value(args, "trace") : "");
   if (!argv) return command_fail(args, situ_status_create(SITU_RESOURCE_EXHAUSTED, "no memory"));
   int n = 0;
   argv[n++] = (char *)python;
@@ -49,6 +52,7 @@ static int run(const struct args *args) {
   argv[n++] = (char *)"situ.run";
   if (api) argv[n++] = (char *)(strcmp(api, "v1") ? "--api=v2" : "--api=v1");
   if (args_has(args, "log-placement")) argv[n++] = (char *)"--log-placement";
+  if (args_value(args, "trace")) argv[n++] = trace;
   if (args_has(args, "check")) argv[n++] = (char *)"--check";
   argv[n++] = (char *)"--";
   for (int i = 0; i < args->n_words; i++) argv[n++] = (char *)args->words[i];

@@ -112,6 +112,9 @@ SITU_API situ_status situ_plan_create(situ_session *session, const situ_feed *fe
                                       const situ_value *fetches, int n_fetches,
                                       situ_plan **out) SITU_MUST_USE;
 
+/* Only places the graph: a plan without copies and needs, for which nothing need be fed. */
+SITU_API situ_status situ_plan_place(situ_session *session, situ_plan **out) SITU_MUST_USE;
+
 /* The parts of a plan: pointers to *count elements, borrowed from it. */
 SITU_API const situ_placed *situ_plan_placed(const situ_plan *plan, int *count);
 SITU_API const situ_copy *situ_plan_copies(const situ_plan *plan, int *count);

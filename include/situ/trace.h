@@ -41,8 +41,8 @@ SITU_API const situ_trace_record *situ_trace_records(const situ_trace *trace, in
  * thread per queue. */
 SITU_API situ_status situ_trace_write(const situ_trace *trace, FILE *stream) SITU_MUST_USE;
 
-/* From now on all runs and eager calls of the process that have no trace of their own fill this
- * one; NULL ends that. */
+/* From now on all runs and eager calls of the process fill this trace, whatever other trace they
+ * fill; NULL ends that. */
 SITU_API void situ_trace_everything(situ_trace *trace);
 
 #ifdef __cplusplus

@@ -8,7 +8,9 @@ struct recording_object {
   PyObject_HEAD situ_trace *trace;
 };
 
-situ_trace *recording_native(PyObject *object) { return ((struct recording_object *)object)->trace; }
+situ_trace *recording_native(PyObject *object) {
+  return ((struct recording_object *)object)->trace;
+}
 
 static PyObject *create(PyTypeObject *type, PyObject *args, PyObject *words) {
   (void)args, (void)words;

@@ -246,8 +246,8 @@ static int run_native(struct session_object *self, const struct watch_options *o
     Py_XDECREF(done);
     PyErr_Clear();
   }
-  const int failed = watch_run(self->session, self->graph, options, feeds, n_feeds,
-                               fetches->values, fetches->count, results);
+  const int failed = watch_run(self->session, self->graph, options, feeds, n_feeds, fetches->values,
+                               fetches->count, results);
   if (self->log) fflush(stdout);
   return failed;
 }
@@ -336,7 +336,7 @@ static PyObject *placement(PyObject *object, PyObject *none) {
   struct session_object *self = (struct session_object *)object;
   if (check_run(self, NULL)) return NULL;
   situ_plan *plan = NULL;
-  const situ_status status = situ_plan_create(self->session, NULL, 0, NULL, 0, &plan);
+  const situ_status status = situ_plan_place(self->session, &plan);
   if (status) return errors_raise(status, self->graph);
   int count = 0;
   const situ_placed *placed = situ_plan_placed(plan, &count);

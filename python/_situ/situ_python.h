@@ -216,6 +216,11 @@ int watch_run(situ_session *session, struct graph_object *graph,
               const struct watch_options *options, const situ_feed *feeds, int n_feeds,
               const situ_value *fetches, int n_fetches, situ_tensor **results);
 
+/* The same; a failure with an exception set is that of a handler of signals. */
+situ_status watch_native(situ_session *session, const struct watch_options *options,
+                         const situ_feed *feeds, int n_feeds, const situ_value *fetches,
+                         int n_fetches, situ_tensor **results);
+
 /* Remembers the main thread, for which signals are. */
 void watch_prepare(void);
 

@@ -145,6 +145,10 @@ static int fill(const struct trace_object *self, PyObject *const *inputs, situ_f
 static PyObject *raise(const struct trace_object *self, situ_status status) {
   const char *text = situ_status_message(status);
   int length = (int)strlen(text);
+  if (PyErr_Occurred()) { /* Ctrl-C */
+    situ_status_release(status);
+    return NULL;
+  }
   while (length && strchr(" \n\t", text[length - 1])) length--;
   const situ_status told = situ_status_create(situ_status_code(status), "%.*s [Op:__inference_%s]",
                                               length, text, PyUnicode_AsUTF8(self->name));
@@ -180,12 +184,9 @@ static int write_variables(const struct trace_object *self, situ_tensor **values
 
 static situ_status run_native(const struct trace_object *self, const situ_feed *feeds,
                               situ_tensor **results) {
-  situ_status status;
-  Py_BEGIN_ALLOW_THREADS;
-  status = situ_session_run_there(self->session, feeds, self->n_feeds, self->fetches,
-                                  self->n_fetches, results);
-  Py_END_ALLOW_THREADS;
-  return status;
+  const struct watch_options options = {.there = true};
+  return watch_native(self->session, &options, feeds, self->n_feeds, self->fetches, self->n_fetches,
+                      results);
 }
 
 static PyObject *finish(const struct trace_object *self, situ_tensor **results) {

@@ -16,9 +16,9 @@ static bool stop(void *context) {
   return raised;
 }
 
-int watch_run(situ_session *session, struct graph_object *graph,
-              const struct watch_options *options, const situ_feed *feeds, int n_feeds,
-              const situ_value *fetches, int n_fetches, situ_tensor **results) {
+situ_status watch_native(situ_session *session, const struct watch_options *options,
+                         const situ_feed *feeds, int n_feeds, const situ_value *fetches,
+                         int n_fetches, situ_tensor **results) {
   PyThreadState *state = NULL;
   const situ_run_options native = {.timeout_ms = options->timeout_ms,
                                    .stop = stop,
@@ -31,6 +31,14 @@ int watch_run(situ_session *session, struct graph_object *graph,
       situ_session_run_with(session, &native, feeds, n_feeds, fetches, n_fetches, results);
   situ_session_release(session);
   PyEval_RestoreThread(state);
+  return status;
+}
+
+int watch_run(situ_session *session, struct graph_object *graph,
+              const struct watch_options *options, const situ_feed *feeds, int n_feeds,
+              const situ_value *fetches, int n_fetches, situ_tensor **results) {
+  const situ_status status =
+      watch_native(session, options, feeds, n_feeds, fetches, n_fetches, results);
   if (!status) return 0;
   if (PyErr_Occurred()) /* what the handler of a signal raised is what the caller gets */
     situ_status_release(status);

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """run.py: `situ run`: a script or module as the main program, with situ for tensorflow.
 
-    python -m situ.run [--api=v1|v2] [--log-placement] [--check] -- SCRIPT|-m MODULE [WORD]...
+    python -m situ.run [--api=v1|v2] [--log-placement] [--trace=FILE] [--check]
+                       -- SCRIPT|-m MODULE [WORD]...
 """
 import os
 import sys
@@ -65,6 +66,22 @@ def show(error):
     print("".join(shown.format()), end="", file=sys.stderr)
 
 
+def record(path):
+    """Traces all that runs from now on; the file is written at the end, whatever the end is."""
+    import atexit
+    import _situ
+    trace = _situ.Recording()
+    trace.everything(True)
+
+    def write():
+        trace.everything(False)
+        try:
+            trace.write(path)
+        except OSError as e:
+            print(f"situ run: cannot write {path}: {e.strerror}", file=sys.stderr)
+    atexit.register(write)
+
+
 def execute(path, name, source):
     """Runs the program as __main__; returns the exit code."""
     import types
@@ -101,6 +118,8 @@ def main():
     root = importer.install(api)
     if "log-placement" in options:
         importer.log_placement(root)
+    if "trace" in options:
+        record(os.path.abspath(options["trace"]))
     code = execute(path, name, source)
     sys.stdout.flush()
     if code:

@@ -192,6 +192,24 @@ situ_status situ_plan_create(situ_session *session, const situ_feed *feeds, int 
   return status;
 }
 
+situ_status situ_plan_place(situ_session *session, situ_plan **out) {
+  if (!session || !out) return INVALID("situ_plan_place: an argument is NULL.");
+  *out = NULL;
+  TRY(situ_graph_status(session->graph));
+  situ_plan *plan = calloc(1, sizeof *plan);
+  if (!plan) return NO_MEMORY();
+  pthread_mutex_lock(&session->lock);
+  situ_status status = session_check_open(session);
+  if (!status) status = session_place(session);
+  if (!status) status = show_placement(session, plan);
+  pthread_mutex_unlock(&session->lock);
+  if (status)
+    situ_plan_release(plan);
+  else
+    *out = plan;
+  return status;
+}
+
 const situ_placed *situ_plan_placed(const situ_plan *plan, int *count) {
   *count = plan ? plan->n_placed : 0;
   return plan ? plan->placed : NULL;

@@ -448,11 +448,11 @@ situ_status situ_session_run_with(situ_session *session, const situ_run_options 
                                   int n_fetches, situ_tensor **results) {
   if (!options) return situ_session_run(session, feeds, n_feeds, fetches, n_fetches, results);
   struct watch watch = {.trace = options->trace,
+                        .also = atomic_load(&trace_of_all),
                         .stop = options->stop,
                         .context = options->context,
                         .timeout_ms = options->timeout_ms};
   struct watch *before = watch_here;
-  if (!watch.trace) watch.trace = atomic_load(&trace_of_all);
   watch_begin(&watch);
   watch_here = &watch;
   const situ_status status =

@@ -138,7 +138,6 @@ situ_status situ_trace_write(const situ_trace *trace, FILE *stream) {
   struct text text = {0};
   text_add(&text, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n");
   write_names(trace, &text);
-  if (!trace->count) text_add(&text, "{\"ph\":\"M\",\"pid\":0,\"name\":\"process_name\"}\n");
   for (int i = 0; i < trace->count; i++) write_record(trace, i, &text);
   text_add(&text, "]}\n");
   const bool ok = !text.failed && fwrite(text_get(&text), 1, text.length, stream) == text.length;

@@ -244,7 +244,7 @@ static situ_status walk(struct frame *frame) {
 /* The same under the eyes of a watch. */
 static situ_status walk_watched(struct frame *frame, struct watch *watch) {
   frame->watch = watch;
-  situ_status status = watch->trace ? watch_measure(frame) : NULL;
+  situ_status status = watch->trace || watch->also ? watch_measure(frame) : NULL;
   if (!status) status = walk(frame);
   if (!status) status = watch_late(watch);
   if (frame->times) watch_record(frame);
@@ -257,9 +257,9 @@ situ_status frame_run(struct frame *frame, situ_tensor *const *fed, situ_tensor 
   TRY(check_states(frame));
   TRY(hand_in(frame, fed));
   TRY(make_results(frame));
-  struct watch all = {.trace = atomic_load_explicit(&trace_of_all, memory_order_relaxed)};
-  struct watch *watch = watch_here ? watch_here : all.trace ? &all : NULL;
-  if (all.trace) watch_begin(&all);
+  struct watch all = {.also = atomic_load_explicit(&trace_of_all, memory_order_relaxed)};
+  struct watch *watch = watch_here ? watch_here : all.also ? &all : NULL;
+  if (all.also) watch_begin(&all);
   situ_status status = watch ? walk_watched(frame, watch) : walk(frame);
   if (status) return status;
   frame->warm = true;

@@ -64,7 +64,8 @@ static void record(const struct frame *frame, int32_t index) {
     row.from = devices[program->slots[command->from].device]->full;
     row.bytes = command->bytes;
   }
-  trace_add(frame->watch->trace, &row);
+  if (frame->watch->trace) trace_add(frame->watch->trace, &row);
+  if (frame->watch->also) trace_add(frame->watch->also, &row);
 }
 
 void watch_record(struct frame *frame) {

@@ -10,7 +10,7 @@
 #include "exec/frame.h"
 
 struct watch {
-  situ_trace *trace;           /* gets records; NULL: nobody wants them */
+  situ_trace *trace, *also;    /* get records; NULL: nobody wants them */
   bool (*stop)(void *context); /* NULL, or whether the run shall end */
   void *context;
   int64_t next;       /* when to ask again, as trace_now */

@@ -47,7 +47,7 @@ class Graph(_situ.Graph):
 
     def __init__(self):
         self._collections, self._devices, self._controls = {}, [], []
-        self.seed = None
+        self.seed, self._session = None, None
         self._variable_store = {}
 
     version = property(lambda s: len(s.get_operations()))

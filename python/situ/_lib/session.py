@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """session.py: Session and InteractiveSession."""
+import weakref
+
 import _situ
 from situ._lib import device_lib, protos, sessions_default, stepstats
 from situ._lib.graph import Graph, get_default_graph
@@ -17,6 +19,7 @@ class Session(_situ.Session):
             raise TypeError(f"target must be a string, but got {type(target)}")
         self._config, self._target, self._entered = config, target, []
         self._open(graph if graph is not None else get_default_graph(), protos.options_of(config))
+        self.graph._session = weakref.ref(self)
         self._timeout_ms = config.operation_timeout_in_ms if config is not None else 0
 
     graph_def = property(lambda s: s.graph.as_graph_def())
@@ -76,6 +79,13 @@ class Session(_situ.Session):
         """Where each operation goes, and why: rows (name, op, requested, assigned, cause)."""
         return self._placement()
 
+    def _places(self):
+        """name -> device, of all operations that there are now."""
+        if self.__dict__.get("_placed_version") != self.graph.version:
+            self._placed = {row[0]: row[3] for row in self._placement()}
+            self._placed_version = self.graph.version
+        return self._placed
+
 
 class _Default:
     """with sess.as_default(): the session stays open behind."""
@@ -103,6 +113,18 @@ class InteractiveSession(Session):
         super().close()
         if self in sessions_default.stack():
             sessions_default.stack().remove(self)
+
+
+def assigned_device(operation):
+    """The device that an operation runs on, in the newest session of its graph or a plain one."""
+    graph = operation.graph
+    session = graph._session() if graph._session is not None else None
+    if session is None or session._closed:
+        session = Session(graph=graph)
+    return session._places()[operation.name]
+
+
+_situ.extend(_situ.Operation, "assigned_device", property(assigned_device))
 
 
 def get_default_session():

@@ -62,8 +62,7 @@ def fill(stats, records, graph):
 
 def partitions(session):
     """A GraphDef per device that has nodes."""
-    places = {row[0]: row[3] for row in session.placement()}
-    parts = {}
+    places, parts = session._places(), {}
     for node in session.graph.as_graph_def().node:
         node.device = places.get(node.name, node.device)
         parts.setdefault(node.device, nodedef.GraphDef()).node.append(node)
@@ -97,7 +96,8 @@ class Timeline:
                     flow += 1
                 made[node.node_name] = pid, node.thread_id, start + node.all_end_rel_nanos / 1000
 
-    def generate_chrome_trace_format(self, show_dataflow=True, show_memory=False, op_time="schedule"):
+    def generate_chrome_trace_format(self, show_dataflow=True, show_memory=False,
+                                     op_time="schedule"):
         """The trace as text that chrome://tracing reads."""
         return json.dumps({"traceEvents": list(self._events(show_dataflow))}, indent=4)
 
