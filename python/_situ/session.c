@@ -253,8 +253,7 @@ static int run_native(struct session_object *self, const struct watch_options *o
 }
 
 static PyObject *run_collected(struct session_object *self, PyObject *fetch, PyObject *dict,
-                               const struct fetches *fetches,
-                               const struct watch_options *options) {
+                               const struct fetches *fetches, const struct watch_options *options) {
   const Py_ssize_t n = dict && dict != Py_None ? PyDict_GET_SIZE(dict) : 0;
   situ_feed few[FEW], *feeds = n > FEW ? PyMem_Malloc(sizeof *feeds * (size_t)n) : few;
   situ_tensor *some[FEW] = {NULL}, **results = some;
@@ -315,8 +314,8 @@ static PyObject *run_watched(PyObject *self, PyObject *args) {
   if (!PyArg_ParseTuple(args, "OOLO", &fetch, &feeds, &timeout, &trace)) return NULL;
   if (trace != Py_None && Py_TYPE(trace) != &recording_type)
     return PyErr_Format(PyExc_TypeError, "%R is no trace", trace);
-  const struct watch_options options = {
-      .timeout_ms = timeout, .trace = trace == Py_None ? NULL : recording_native(trace)};
+  const struct watch_options options = {.timeout_ms = timeout,
+                                        .trace = trace == Py_None ? NULL : recording_native(trace)};
   return run_any(self, fetch, feeds, &options);
 }
 

@@ -3,7 +3,8 @@
 import _situ
 from situ._lib import (api, array_ops, config, device_lib, devicespec, dtypes, errors, function,
                        graph, indexing, initializers, math_ops, protos, random_ops, scopes, session,
-                       shapes, stepstats, style, tensors, testing, training, variable_scope, variables)
+                       shapes, stepstats, style, tensors, testing, training, variable_scope,
+                       variables)
 from situ._lib.api import BOTH, V1, V2, export
 
 PARTS = (array_ops, config, function, indexing, initializers, math_ops, random_ops, scopes,
@@ -33,7 +34,8 @@ V1.update({
     "get_default_session": session.get_default_session, "GraphDef": api.Names,
     "ConfigProto": protos.ConfigProto, "GPUOptions": protos.GPUOptions,
     "GraphOptions": protos.GraphOptions, "OptimizerOptions": protos.OptimizerOptions,
-    "RunOptions": protos.RunOptions, "StepStats": stepstats.StepStats, "RunMetadata": stepstats.RunMetadata,
+    "RunOptions": protos.RunOptions, "StepStats": stepstats.StepStats,
+    "RunMetadata": stepstats.RunMetadata,
     "NodeDef": graph.nodedef.NodeDef, "dimension_value": shapes.dimension_value,
     "compat.dimension_value": shapes.dimension_value,
     "enable_eager_execution": lambda *a, **k: style.use("v2"),
