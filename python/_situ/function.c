@@ -136,13 +136,24 @@ static int traverse(PyObject *object, visitproc visit, void *arg) {
   return 0;
 }
 
-static int clear(PyObject *object) {
-  struct traced_object *self = (struct traced_object *)object;
+static void forget_all(struct traced_object *self) {
   for (int i = 0; i < N_KNOWN; i++) {
     struct known *known = self->known[i];
     self->known[i] = NULL;
     forget(known);
   }
+}
+
+/* _forget(): the traces of earlier calls have lost their devices. */
+static PyObject *forget_calls(PyObject *self, PyObject *none) {
+  (void)none;
+  forget_all((struct traced_object *)self);
+  Py_RETURN_NONE;
+}
+
+static int clear(PyObject *object) {
+  struct traced_object *self = (struct traced_object *)object;
+  forget_all(self);
   Py_CLEAR(self->dict);
   return 0;
 }
@@ -155,6 +166,7 @@ static void dealloc(PyObject *object) {
 }
 
 static PyMethodDef methods[] = {
+    {"_forget", forget_calls, METH_NOARGS, "Calls like earlier ones go to the package again."},
     {"_remember", remember, METH_VARARGS, "Calls like this one go straight to a trace."},
     {NULL, NULL, 0, NULL}};
 

@@ -52,8 +52,10 @@ def _leave_devices():
     for sess in _sessions():
         sess.close()
     for thing in gc.get_objects():
-        if isinstance(thing, function.ConcreteFunction):
-            thing.session = None  # is opened anew where it is called next
+        if isinstance(thing, function.Function):
+            thing._forget()
+        elif isinstance(thing, function.ConcreteFunction):
+            thing._trace = None  # is made anew where it is called next
     gc.collect()
     _situ.reset()
     try:
