@@ -17,6 +17,8 @@
   X(arrange) \
   X(random) \
   X(sampling) \
+  X(scatter) \
+  X(segment) \
   X(linalg) \
   X(state) \
   X(reduce) \

@@ -15,6 +15,7 @@ import numpy as np
 from ops_gradient import GRADIENT
 from ops_nn import NN
 from ops_random import RANDOM
+from ops_rows import ROWS
 
 
 def each(function):
@@ -231,6 +232,8 @@ def results(case):
         made = GRADIENT[op](case["attrs"], *inputs)
     elif op in NN:
         made = NN[op](case["attrs"], *inputs)
+    elif op in ROWS:
+        made = ROWS[op](case["attrs"], *inputs)
     elif op in OTHERS:
         made = OTHERS[op](case["attrs"], *inputs)
     else:

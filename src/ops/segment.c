@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * segment.c: rows of one number reduced together. */
+#include "kernel/host.h"
+#include "ops/gradient.h"
+#include "ops/ops.h"
+#include "ops/rows.h"
+#include "tensor/shape.h"
+
+/* Shapes: data begins with the dimensions of the ids, which become one of `segments`. */
+static situ_status segments_shape(struct call *call, int64_t segments) {
+  const situ_shape *data = &call->in[0].shape, *ids = &call->in[1].shape;
+  situ_shape *out = &call->out[0].shape;
+  char a[256], b[256];
+  *out = SITU_ANY_SHAPE;
+  if (data->rank == SITU_ANY || ids->rank == SITU_ANY) return NULL;
+  situ_shape front = *data;
+  front.rank = ids->rank;
+  if (data->rank < ids->rank || !shape_compatible(&front, ids))
+    return INVALID("data.shape = %s does not start with segment_ids.shape = %s",
+                   shape_print(data, a), shape_print(ids, b));
+  out->rank = 0;
+  out->dim[out->rank++] = segments;
+  for (int d = ids->rank; d < data->rank; d++) out->dim[out->rank++] = data->dim[d];
+  return NULL;
+}
+
+static int64_t inner_of(const struct call *call) {
+  int64_t result = 1;
+  for (int d = 1; d < call->out[0].shape.rank; d++) result *= call->out[0].shape.dim[d];
+  return result;
+}
+
+static situ_status unsorted_shape(struct call *call) {
+  int64_t segments = SITU_ANY;
+  bool known;
+  TRY(op_host_scalar(call, 2, &segments, &known));
+  if (known && segments < 0)
+    return INVALID("Input num_segments == %lld must not be negative.", (long long)segments);
+  return segments_shape(call, segments);
+}
+
+static situ_status record_unsorted(struct call *call, const struct kernel *f,
+                                   enum rows_identity identity) {
+  const situ_shape *out = &call->out[0].shape;
+  struct rows_scatter s = {.updates = call->in[0].slot,
+                           .to = call->out[0].slot,
+                           .picks = situ_shape_count(call->in[1].shape),
+                           .inner = inner_of(call)};
+  TRY(rows_clear(call, call->out[0].type, s.to, identity, situ_shape_count(*out)));
+  TRY(rows_number(call, 1, out, 1, true, &s.rows));
+  return rows_scatter(call, f, call->out[0].type, &s);
+}
+
+static situ_status record_unsorted_sum(struct call *call) {
+  return record_unsorted(call, rows_add, ROWS_ZERO);
+}
+static situ_status record_unsorted_prod(struct call *call) {
+  return record_unsorted(call, rows_mul, ROWS_ONE);
+}
+static situ_status record_unsorted_max(struct call *call) {
+  return record_unsorted(call, rows_max, ROWS_LOWEST);
+}
+static situ_status record_unsorted_min(struct call *call) {
+  return record_unsorted(call, rows_min, ROWS_HIGHEST);
+}
+
+/* Gradients */
+
+static struct term gather(struct gradient *g, struct term from, struct term ids) {
+  return OP(g, "GatherV2", from, ids, gradient_int(g, 0));
+}
+
+/* Rows of dy; those of negative ids are 0. */
+static void unsorted_sum_grad(struct gradient *g) {
+  const situ_shape data = gradient_shape(g, g->in[0]), ids = gradient_shape(g, g->in[1]);
+  const struct term zero = gradient_number(g, gradient_type(g, g->in[1]), 0);
+  struct term counts = OP(g, "GreaterEqual", g->in[1], zero);
+  struct term rows = gather(g, g->dy[0], OP(g, "Maximum", g->in[1], zero));
+  for (int d = ids.rank; d < data.rank && ids.rank >= 0; d++)
+    counts = OP(g, "ExpandDims", counts, gradient_int(g, -1));
+  g->dx[0] = OP(g, "SelectV2", counts, rows, gradient_zeros(g, rows));
+}
+
+/* Where data is the chosen extreme; equal ones share. */
+static void extreme_grad(struct gradient *g) {
+  const struct term zero = gradient_number(g, gradient_type(g, g->in[1]), 0);
+  const struct term ids = OP(g, "Maximum", g->in[1], zero);
+  const struct term hit = OP(g, "Equal", g->in[0], gather(g, g->out[0], ids));
+  const struct term ones = gradient_emit(g, "Cast", TERMS(hit),
+                                         ATTRS(situ_attr_type("DstT", gradient_type(g, g->in[0]))));
+  const struct term counts = OP(g, "UnsortedSegmentSum", ones, g->in[1], g->in[2]);
+  const struct term share = gather(g, OP(g, "RealDiv", g->dy[0], counts), ids);
+  g->dx[0] = OP(g, "SelectV2", hit, share, gradient_zeros(g, share));
+}
+
+#define UNSORTED_SAMPLES                                                                          \
+  "[5] [5]=0,1,0,-1,2 []=3; Tindices=int64 [2,2,3] [2,2]=1,1,0,1 []=2; T=float [0,2] [0]= []=2; " \
+  "T=int32 [4,3] [4]=3,0,0,3 []=5"
+
+#define UNSORTED(NAME, word, grad_, text)                                                          \
+  {                                                                                                \
+    .name = "UnsortedSegment" #NAME,                                                               \
+    .inputs = "data:T segment_ids:Tindices num_segments:Tnumsegments", .outputs = "output:T",      \
+    .attrs = "T:{" WORDS_NUMBER "} Tindices:{int32 int64}=int32 Tnumsegments:{int32 int64}=int32", \
+    .python = "math.unsorted_segment_" #word " unsorted_segment_" #word,                           \
+    .doc = text                                                                                    \
+        " of the rows with number i, for each i below num_segments; rows with negative "           \
+        "numbers are left out.",                                                                   \
+    .samples = UNSORTED_SAMPLES, .host = "num_segments", .devices = EVERYWHERE,                    \
+    .shape = unsorted_shape, .record = record_unsorted_##word, grad_                               \
+  }
+
+static const struct op rows[] = {
+    UNSORTED(Sum, sum, .grad = unsorted_sum_grad, "The sum"),
+    UNSORTED(Prod, prod, .flags = OP_NO_GRADIENT, "The product"),
+    UNSORTED(Max, max, .grad = extreme_grad, "The greatest"),
+    UNSORTED(Min, min, .grad = extreme_grad, "The smallest"),
+};
+
+OP_FAMILY(segment, rows);
