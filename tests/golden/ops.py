@@ -16,6 +16,7 @@ from ops_gradient import GRADIENT
 from ops_nn import NN
 from ops_random import RANDOM
 from ops_rows import ROWS
+from ops_train import TRAIN
 
 
 def each(function):
@@ -230,6 +231,8 @@ def results(case):
         made = RANDOM[op](case["attrs"], *inputs)
     elif op in GRADIENT:
         made = GRADIENT[op](case["attrs"], *inputs)
+    elif op in TRAIN:
+        made = TRAIN[op](case["attrs"], *inputs)
     elif op in NN:
         made = NN[op](case["attrs"], *inputs)
     elif op in ROWS:

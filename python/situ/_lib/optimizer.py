@@ -14,6 +14,12 @@ def gradients(*args, **words):
     return (api.BOTH.get("gradients") or api.V1["gradients"])(*args, **words)
 
 
+def at_once():
+    """Whether variables change as the program goes: in eager style, and in traced functions."""
+    graph = _situ.current_graph()
+    return graph is None or graph.building_function
+
+
 def _key(var):
     return var.op if getattr(var, "op", None) is not None else id(var)
 
@@ -126,15 +132,16 @@ class Optimizer:
             constraint = getattr(var, "constraint", None)
             if constraint is None:
                 return result
-            with control_dependencies([result]):
+            with control_dependencies([] if at_once() else [result]):
                 return var.assign(constraint(var))
 
     def _counted(self, done, global_step, full):
-        eager = _situ.executing_eagerly()
+        eager = at_once()
         if global_step is None:
             train_op = self._finish(done, None if eager else full)
         else:
-            with control_dependencies([self._finish(done, "update")]), \
+            finished = self._finish(done, "update")
+            with control_dependencies([] if eager else [finished]), \
                     colocate_with(getattr(global_step, "op", None)):
                 one = convert_to_tensor(1, global_step.dtype.base_dtype)
                 train_op = global_step.assign_add(one, name=None if eager else full)
@@ -172,7 +179,7 @@ class Optimizer:
 
     def variables(self):
         """All variables of the optimizer in this graph: the others first, then the slots."""
-        graph = None if _situ.executing_eagerly() else get_default_graph()
+        graph = None if at_once() else get_default_graph()
         here = [v for (_, g), v in self._non_slots.items() if g is graph]
         here += [v for name in sorted(self._slots) for v in self._slots[name].values()
                  if getattr(v, "graph", None) is graph]
@@ -180,14 +187,14 @@ class Optimizer:
 
     def _non_slot(self, number, name, colocate):
         """A variable that belongs to no other one: beta1_power."""
-        graph = None if _situ.executing_eagerly() else get_default_graph()
+        graph = None if at_once() else get_default_graph()
         if (name, graph) not in self._non_slots:
             with colocate_with(getattr(colocate, "op", None)):
                 self._non_slots[name, graph] = variable(number, name=name, trainable=False)
         return self._non_slots[name, graph]
 
     def _get_non_slot(self, name):
-        return self._non_slots[name, None if _situ.executing_eagerly() else get_default_graph()]
+        return self._non_slots[name, None if at_once() else get_default_graph()]
 
     # What a subclass gives
 
@@ -209,7 +216,7 @@ class Optimizer:
         return self._apply_dense(updates.dense(grad, var), var)
 
     def _finish(self, update_ops, name_scope):
-        return None if _situ.executing_eagerly() else group(*update_ops, name=name_scope)
+        return None if at_once() else group(*update_ops, name=name_scope)
 
 
 def _flat(items):

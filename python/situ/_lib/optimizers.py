@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """optimizers.py: tf.train.GradientDescentOptimizer and its like."""
-import _situ
 from situ._lib.api import export
 from situ._lib.array_ops import group
-from situ._lib.optimizer import Optimizer
+from situ._lib.optimizer import Optimizer, at_once
 from situ._lib.scopes import colocate_with, control_dependencies
 from situ._lib.updates import update
 
@@ -155,11 +154,11 @@ class AdamOptimizer(_Numbers):
 
     def _finish(self, update_ops, name_scope):
         done = list(update_ops)
-        with control_dependencies(update_ops):
+        with control_dependencies([] if at_once() else update_ops):
             for power, beta in zip(self._powers(), self._values("beta1", "beta2")):
                 with colocate_with(getattr(power, "op", None)):
                     done.append(power.assign(power * beta, use_locking=self._use_locking))
-        return None if _situ.executing_eagerly() else group(*done, name=name_scope)
+        return None if at_once() else group(*done, name=name_scope)
 
 
 @_exported("FtrlOptimizer")

@@ -15,7 +15,6 @@ def base_name(variable):
 
 
 def _eager_slot(variable, value, name):
-    value = value() if callable(value) else value
     return EagerVariable(value, trainable=False, name=f"{base_name(variable)}/{name}",
                          dtype=variable.dtype.base_dtype)
 
@@ -49,7 +48,7 @@ def zeros_slot(variable, name, dtype=None):
     """A slot of zeros in the variable's shape."""
     shape, dtype = variable.shape.as_list(), dtype or variable.dtype.base_dtype
     if isinstance(variable, EagerVariable):
-        return _eager_slot(variable, zeros(shape, dtype), name)
+        return _eager_slot(variable, lambda: zeros(shape, dtype), name)
     return create(variable, lambda: Zeros()(shape, dtype=dtype), name, dtype)
 
 

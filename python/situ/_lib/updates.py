@@ -2,6 +2,7 @@
 """updates.py: one update of a variable and its slots: the op for the kind of variable."""
 from situ._lib.api import OPS
 from situ._lib.array_ops import cast, convert_to_tensor
+from situ._lib.variable_eager import EagerVariable
 
 
 def is_slices(grad):
@@ -17,12 +18,23 @@ def dense(grad, variable):
     return OPS["UnsortedSegmentSum"](grad.values, grad.indices, rows)
 
 
+def _put(states, results):
+    """New values of variables of eager style: at once, or when a function that is traced ran."""
+    results = results if isinstance(results, (list, tuple)) else [results]
+    for state, value in zip(states, results):
+        state._put(value)
+    return states[0]
+
+
 def update(name, states, *values, **attrs):
-    """Apply<name> on references, ResourceApply<name> on handles; values take the variable's type.
-    The first of `states` is the variable, the others are its slots."""
+    """Apply<name> on references, ResourceApply<name> on handles, Step<name> on values; the values
+    take the variable's type. The first of `states` is the variable, the others are its slots."""
     first = states[0]
     dtype = first.dtype.base_dtype
-    values = [v if v is None else cast(convert_to_tensor(v), dtype) for v in values]
+    values = [cast(convert_to_tensor(v), dtype) for v in values]
     if hasattr(first, "_ref_"):
         return OPS["Apply" + name](*[s._ref_() for s in states], *values, **attrs)
+    if isinstance(first, EagerVariable):
+        return _put(states, OPS["Step" + name](*[s._situ_tensor_() for s in states], *values,
+                                               **attrs))
     return OPS["ResourceApply" + name](*[s.handle for s in states], *values, **attrs)
