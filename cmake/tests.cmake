@@ -40,6 +40,9 @@ endforeach()
 # Every case of every example: the whole output is compared.
 find_package(Python3 COMPONENTS Interpreter)
 file(GLOB cases CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/examples/expect/*.txt)
+if(NOT TARGET situ_python)
+  list(FILTER cases EXCLUDE REGEX "\\.py\\.")
+endif()
 foreach(file IN LISTS cases)
   get_filename_component(name ${file} NAME_WLE)
   add_test(NAME example/${name}
@@ -122,6 +125,14 @@ foreach(file IN LISTS tools)
     set_tests_properties(tools/${name} PROPERTIES LABELS tools TIMEOUT 300)
   endif()
 endforeach()
+
+if(TARGET situ_python)
+  add_test(NAME example/test_towers.py
+           COMMAND ${CMAKE_SOURCE_DIR}/.venv/bin/python -B -m pytest -q -p no:cacheprovider
+                   -p pytest_situ ${CMAKE_SOURCE_DIR}/examples/test_towers.py
+           WORKING_DIRECTORY ${CMAKE_BINARY_DIR})
+  set_tests_properties(example/test_towers.py PROPERTIES LABELS example TIMEOUT 300)
+endif()
 
 # What the texts show of the command and of the examples is what these print.
 if(TARGET situ_command)

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """run_example.py: runs one case of an example and compares its whole output.
 
-A case is a file examples/expect/NAME.CASE.txt for the example NAME:
+A case is a file examples/expect/NAME.CASE.txt for the example NAME, a program of its own, or
+NAME.py.CASE.txt for a program that `situ run` runs:
 
     # about: the operation asks for a GPU that is not there     (a heading, for make demo)
     # env: SITU_SIM_GPUS=1                                       (any number of these)
     # args: --growth                                             (arguments of the program)
+    # run: --gpus 4                                              (options of situ run)
     # exit: 1                                                    (exit code; 0 if not said)
     what the program prints on standard output
     --- stderr ---
@@ -22,7 +24,8 @@ import subprocess
 import sys
 import tempfile
 
-KEY = re.compile(r"# (about|env|args|exit): ?(.*)")
+KEY = re.compile(r"# (about|env|args|run|exit): ?(.*)")
+EXAMPLES = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "examples")
 MARK = "--- stderr ---"
 
 
@@ -31,7 +34,9 @@ class Case:
 
     def __init__(self, path):
         self.path, self.about, self.env, self.args, self.exit = path, "", {}, [], 0
-        self.name = os.path.basename(path).split(".")[0]
+        parts, self.options = os.path.basename(path).split("."), []
+        self.is_python = parts[1] == "py"
+        self.name = parts[0] + (".py" if self.is_python else "")
         with open(path, encoding="utf-8") as file:
             lines = file.read().splitlines()
         self.head = []
@@ -47,6 +52,8 @@ class Case:
             self.env[name] = text
         elif key == "args":
             self.args = shlex.split(value)
+        elif key == "run":
+            self.options = shlex.split(value)
         elif key == "exit":
             self.exit = int(value)
         else:
@@ -55,9 +62,17 @@ class Case:
     def command(self, folder):
         """The command as it would be typed; a long one in several lines."""
         env = [f"{k}={shlex.quote(v)}" for k, v in self.env.items()]
-        words = [os.path.join(folder, self.name), *map(shlex.quote, self.args)]
+        words = self.program(folder, "examples") + self.args
+        words = [words[0], *map(shlex.quote, words[1:])]
         line = " ".join([*env, *words])
         return line if len(line) < 100 else " \\\n  ".join([*env, " ".join(words)])
+
+    def program(self, folder, examples):
+        """What is run: the example itself, or the command beside its folder."""
+        if not self.is_python:
+            return [os.path.join(folder, self.name)]
+        situ = os.path.join(os.path.dirname(folder), "situ")
+        return [situ, "run", *self.options, os.path.join(examples, self.name)]
 
     def update(self, done):
         head = [line for line in self.head if not line.startswith("# exit:")]
@@ -72,9 +87,9 @@ class Case:
 def run(case, folder):
     env = {k: v for k, v in os.environ.items()
            if not k.startswith("SITU_") and k != "CUDA_VISIBLE_DEVICES"}
-    program = os.path.abspath(os.path.join(folder, case.name))
+    program = case.program(os.path.abspath(folder), EXAMPLES)
     with tempfile.TemporaryDirectory() as scratch:
-        return subprocess.run([program, *case.args], env={**env, **case.env}, cwd=scratch,
+        return subprocess.run([*program, *case.args], env={**env, **case.env}, cwd=scratch,
                               text=True, errors="replace", capture_output=True, timeout=120,
                               stdin=subprocess.DEVNULL, check=False)
 
@@ -101,7 +116,8 @@ def main(arguments):
         case.update(done)
         return 0
     if show:
-        print(f"\n# {case.about} (examples/{case.name}.c)\n$ {case.command(folder)}")
+        source = case.name if case.is_python else case.name + ".c"
+        print(f"\n# {case.about} (examples/{source})\n$ {case.command(folder)}")
         print(done.stdout + done.stderr, end="", flush=True)
         if done.returncode:
             print(f"(exit code {done.returncode})")

@@ -6,6 +6,9 @@ the next one are its output, both streams together. "..." stands for anything: a
 any number of lines, else for a part of the line. Two blanks or more stand for two or more: columns
 are as wide as this machine makes them.
 
+A block ```python examples/NAME.py shows that file, without its head. Any other block ```python is a
+program, which `situ run --gpus 4` runs; what it prints stands in the block ```text behind it.
+
 Every environment variable that the library reads stands in docs/environment.md.
 
 Usage: test_texts.py [--update] FOLDER_OF_THE_BUILD; --update writes what was printed into the text,
@@ -15,10 +18,13 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 BLOCK = re.compile(r"(?ms)^```console\n(.*?)^```")
+PYTHON = re.compile(r"(?ms)^```python ?([^\n]*)\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?")
+HEAD = re.compile(r'(?s)\A#[^\n]*\n""".*?"""\n+')
 PROMPT = "$ "
 
 
@@ -58,6 +64,33 @@ def run(command, build):
     return done.stdout.replace(f"{build}/", "build/")
 
 
+def shown(file):
+    """An example as the texts show it."""
+    return HEAD.sub("", (ROOT / file).read_text(encoding="utf-8"))
+
+
+def run_program(text, build):
+    with tempfile.NamedTemporaryFile("w", suffix=".py", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        return run(f"build/situ run --gpus 4 {file.name}", build)
+
+
+def programs(text, build):
+    """(line, what is wrong, block as it is, block as it should be) of blocks ```python."""
+    for block in PYTHON.finditer(text):
+        file, code, output = block.groups()
+        line = text.count("\n", 0, block.start()) + 1
+        if file:
+            if code != shown(file):
+                yield line, f"{file} is not as it is shown", code, shown(file)
+            continue
+        printed = run_program(code, build)
+        if not pattern(output or "").fullmatch(printed):
+            want = block.group().replace(f"```text\n{output}", f"```text\n{printed}")
+            yield line, f"the program prints\n{printed}", block.group(), want
+
+
 def unlisted():
     """Variables that src/ reads and docs/environment.md does not name."""
     read = {name for path in (ROOT / "src").rglob("*.c")
@@ -79,6 +112,10 @@ def main(arguments):
             wrong += 1
             print(f"{path.relative_to(ROOT)}:{line}: $ {command}\nprints\n{printed}")
             fresh = fresh.replace(f"{PROMPT}{command}\n{output}", f"{PROMPT}{command}\n{printed}")
+        for line, problem, was, want in programs(text, build):
+            wrong += 1
+            print(f"{path.relative_to(ROOT)}:{line}: {problem}")
+            fresh = fresh.replace(was, want)
         if update:
             path.write_text(fresh, encoding="utf-8")
     for name in unlisted():
