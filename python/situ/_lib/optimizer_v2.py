@@ -140,6 +140,8 @@ class Optimizer:
             with init_scope():
                 self._slot_variables[id(var)] = self._make_slots(var)
             self._built.append(var)
+        from situ._lib import checkpoint
+        checkpoint.restore_late()
 
     def _make_slots(self, var):
         return {name: slots.zeros_slot(var, name) for name in self.SLOTS}

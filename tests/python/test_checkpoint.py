@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""test_checkpoint.py: tf.train.Checkpoint and CheckpointManager in eager style."""
+import os
+
+import pytest
+
+import situ as tf
+
+
+class Net:
+    """Something with variables."""
+
+    def __init__(self, value=0.0):
+        self.w = tf.Variable([value, value], name="w")
+        self.parts = [tf.Variable(value), {"b": tf.Variable(value)}]
+        self.size, self.text = 3, "net"
+
+
+def test_round_trip(tmp_path):
+    step = tf.Variable(5)
+    path = tf.train.Checkpoint(net=Net(2.0), step=step).save(str(tmp_path / "a" / "ckpt"))
+    assert path == str(tmp_path / "a" / "ckpt-1")
+    assert tf.train.latest_checkpoint(str(tmp_path / "a")) == path
+    names = [n for n, _ in tf.train.list_variables(path)]
+    end = "/.ATTRIBUTES/VARIABLE_VALUE"
+    assert names == [n + end for n in ("net/parts/0", "net/parts/1/b", "net/w", "save_counter",
+                                       "step")]
+    net, again = Net(), tf.Variable(0)
+    tf.train.Checkpoint(net=net, step=again).restore(path).assert_consumed()
+    assert net.w.numpy().tolist() == [2, 2] and net.parts[1]["b"].numpy() == 2
+    assert again.numpy() == 5
+
+
+def test_what_does_not_match(tmp_path):
+    path = tf.train.Checkpoint(net=Net()).write(str(tmp_path / "c"))
+    status = tf.train.Checkpoint(net=Net(), more=tf.Variable(1.0)).restore(path)
+    with pytest.raises(AssertionError, match="more"):
+        status.assert_existing_objects_matched()
+    status = tf.train.Checkpoint().restore(path)
+    status.expect_partial()
+    with pytest.raises(AssertionError, match="Unresolved object in checkpoint"):
+        status.assert_consumed()
+    with pytest.raises(AssertionError, match="No checkpoint specified"):
+        tf.train.Checkpoint().restore(None).assert_consumed()
+    with pytest.raises(tf.errors.NotFoundError, match="matching files for"):
+        tf.train.Checkpoint().restore(str(tmp_path / "none"))
+    with pytest.raises(ValueError, match="expecting x to be a trackable"):
+        tf.train.Checkpoint(x=3)
+    wrong = tf.train.Checkpoint(net=Net())
+    wrong.net.w = tf.Variable([1.0])
+    with pytest.raises(ValueError, match="incompatible tensor with shape"):
+        wrong.restore(path)
+
+
+def test_slots_are_restored_when_they_are_made(tmp_path):
+    w, optimizer = tf.Variable([1.0]), tf.keras.optimizers.SGD(0.5, momentum=0.5)
+    optimizer.apply_gradients([(tf.constant([1.0]), w)])
+    path = tf.train.Checkpoint(w=w, optimizer=optimizer).save(str(tmp_path / "c"))
+    w2, again = tf.Variable([0.0]), tf.keras.optimizers.SGD(0.1, momentum=0.5)
+    tf.train.Checkpoint(w=w2, optimizer=again).restore(path)
+    assert w2.numpy() == 0.5 and again.iterations.numpy() == 1 and again.lr.numpy() == 0.5
+    for o, v in ((optimizer, w), (again, w2)):
+        o.apply_gradients([(tf.constant([1.0]), v)])
+    assert w.numpy() == w2.numpy() == -0.25
+
+
+def test_manager(tmp_path):
+    step = tf.Variable(0)
+    manager = tf.train.CheckpointManager(tf.train.Checkpoint(step=step), str(tmp_path), 2)
+    assert manager.latest_checkpoint is None and manager.restore_or_initialize() is None
+    for _ in range(3):
+        step.assign_add(1)
+        manager.save()
+    kept = [str(tmp_path / f"ckpt-{i}") for i in (2, 3)]
+    assert manager.checkpoints == kept and not os.path.exists(str(tmp_path / "ckpt-1.index"))
+    step.assign(0)
+    again = tf.train.CheckpointManager(tf.train.Checkpoint(step=step), str(tmp_path), 2)
+    assert again.restore_or_initialize() == kept[1] and step.numpy() == 3
+    again.save()
+    assert again.checkpoints == [kept[1], str(tmp_path / "ckpt-4")]
+    assert again.save(checkpoint_number=9).endswith("ckpt-9")
+
+
+def test_damaged(tmp_path):
+    path = tf.train.Checkpoint(net=Net()).save(str(tmp_path / "c"))
+    name = path + ".data-00000-of-00001"
+    with open(name, "r+b") as file:
+        file.truncate(os.path.getsize(name) - 1)
+    with pytest.raises(tf.errors.DataLossError, match=r"damaged at byte \d+"):
+        tf.train.Checkpoint(net=Net()).restore(path)
