@@ -3,17 +3,19 @@
 import sys as _sys
 
 from situ._lib import api as _api
-from situ._lib import names as _names
 from situ._lib import style as _style
 
 __version__ = _style.VERSIONS["v2"]
-_api.build(_sys.modules[__name__], _names.V2, __name__)
+_api.build(_sys.modules[__name__], _api.V2, __name__)
 
 
 def __getattr__(name):
     if name == "compat":
         import importlib
         return importlib.import_module("situ.compat")
-    if name.startswith("__"):
-        raise AttributeError(name)
-    raise _api.missing("", name, globals())
+    return _api.find("", name, globals())
+
+
+def __dir__():
+    _api.load_all()
+    return list(globals())

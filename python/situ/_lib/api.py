@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""api.py: which names stand under tf, in which style; the modules that show them."""
-import difflib
+"""api.py: which names stand under tf, in which style; the modules that show them.
+
+The modules are empty when they are imported. The first name that is asked for fills them from the
+first of GROUPS; a name that is not there is looked for in the next group, until there is none.
+"""
+import importlib
 import sys
 import types
 
@@ -9,6 +13,10 @@ from situ._lib import rows, style
 
 BOTH, V1, V2 = {}, {}, {}  # dotted name -> object
 OPS = {}                   # name of an op -> its function
+# Modules that import what exports names, those that are needed most first.
+GROUPS = ["situ._lib.names", "situ._lib.training", "situ._lib.testing"]
+_roots = []   # (module, table of its style, prefix, names that it has)
+_loaded = []  # the groups that were imported
 
 
 def export(*names, v1=(), v2=()):
@@ -42,13 +50,26 @@ class Names(types.ModuleType):
     """A part of tf: tf.math. A name that is not there is an error that helps."""
 
     def __getattr__(self, name):
-        if name.startswith("__"):
-            raise AttributeError(name)
-        raise missing(self.__dict__.get("_path", ""), name, self.__dict__)
+        return find(self.__dict__.get("_path", ""), name, self.__dict__)
+
+    def __dir__(self):
+        load_all()
+        return list(self.__dict__)
+
+
+def find(path, name, have):
+    """A name that the module with these names lacks, from groups that were not needed yet."""
+    if name.startswith("__"):
+        raise AttributeError(name)
+    while load():
+        if name in have:
+            return have[name]
+    raise missing(path, name, have)
 
 
 def missing(path, name, have):
     """The AttributeError for a name that situ does not have."""
+    import difflib
     root = style.root()
     module = f"{root}.{path}" if path else root
     whole = f"{path}.{name}" if path else name
@@ -86,6 +107,59 @@ def fill(module, table, prefix):
 
 
 def build(module, which, prefix):
-    """Fills a root module with the names of a style."""
-    table = {**read_rows(), **BOTH, **which}
-    fill(module, {k: v for k, v in table.items() if not k.startswith("compat.")}, prefix)
+    """Makes a module the root of the names of a style, now or when they are asked for."""
+    _roots.append((module, which, prefix, set()))
+    if _loaded:
+        _fill_roots()
+
+
+def _fill_roots():
+    rows = read_rows()
+    for module, which, prefix, have in _roots:
+        table = {**rows, **BOTH, **which}
+        new = {k: v for k, v in table.items() if k not in have and not k.startswith("compat.")}
+        fill(module, new, prefix)
+        have.update(new)
+
+
+def load():
+    """Imports the next group and shows its names; False: there is none."""
+    if len(_loaded) == len(GROUPS):
+        return False
+    group = GROUPS[len(_loaded)]
+    importlib.import_module(group)
+    if group not in _loaded:  # nobody has loaded it meanwhile
+        _loaded.append(group)
+        _fill_roots()
+    return True
+
+
+def load_all():
+    while load():
+        pass
+
+
+class _Finder:
+    """Finds modules that are made of names, as in `import situ.nn`."""
+
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if not any(name.startswith(prefix + ".") for _, _, prefix, _ in _roots):
+            return None
+        while name not in sys.modules and load():
+            pass
+        if name not in sys.modules:
+            return None
+        from importlib.machinery import ModuleSpec
+        return ModuleSpec(name, _Finder, is_package=True)
+
+    @staticmethod
+    def create_module(spec):
+        return sys.modules[spec.name]
+
+    @staticmethod
+    def exec_module(module):
+        """It is there already."""
+
+
+sys.meta_path.append(_Finder)

@@ -26,8 +26,7 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         else:
             at = self.root
         if parts[:1] == ["python"]:  # tensorflow.python.framework.ops and its like
-            known = at.__dict__.get("python")
-            inner = known
+            inner = getattr(at, "python", None)
             for part in parts[1:]:
                 inner = getattr(inner, "__dict__", {}).get(part)
             if inner is not None:

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""names.py: collects every name of tf: imports the parts, adds types, errors and small things."""
+"""names.py: the names that programs begin with: imports the parts, adds types, errors and more."""
 import _situ
 from situ._lib import (api, array_ops, config, device_lib, devicespec, dtypes, errors, function,
                        graph, indexing, initializers, math_ops, protos, random_ops, scopes, session,
-                       shapes, stepstats, style, tensors, testing, training, variable_scope,
-                       variables)
+                       shapes, stepstats, style, tensors, variable_scope, variables)
 from situ._lib.api import BOTH, V1, V2, export
 
 PARTS = (array_ops, config, function, indexing, initializers, math_ops, random_ops, scopes,
-         testing, training, variable_scope, variables)
+         variable_scope, variables)
 
 for _name, _type in dtypes.NAMES.items():
     if not _name.endswith("_ref"):
@@ -78,11 +77,3 @@ def _text(encode):
 for _name, _make in (("as_bytes", True), ("as_text", False), ("as_str", False),
                      ("as_str_any", False)):
     BOTH["compat." + _name] = _text(_make)
-
-
-def eager_table():
-    return V2
-
-
-def graph_table():
-    return V1

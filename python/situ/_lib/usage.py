@@ -130,6 +130,7 @@ def report(path, source, api):
         if lacks:
             missing.setdefault(lacks, []).append(f"{os.path.relpath(file)}:{line}")
     from situ._lib import api as names
+    names.load_all()
     everything = [*names.BOTH, *(names.V1 if api == "v1" else names.V2), *names.read_rows()]
     for name in sorted(missing):
         near = difflib.get_close_matches(name, everything, 1)

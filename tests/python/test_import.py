@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""test_import.py: what `import situ` costs, and that names come when they are asked for."""
+import pytest
+
+COST = """
+import time
+begin = time.process_time()
+import situ
+seconds = time.process_time() - begin
+peak = [line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")]
+print(seconds, int(peak[0]) / 1024)
+"""
+
+USE = COST.replace("import situ\n", "import situ\nsitu.constant([[1.0]]) @ situ.constant([[2.0]])\n")
+
+
+@pytest.mark.parametrize("program", [COST, USE], ids=["import", "import_and_use"])
+def test_at_most_a_twentieth_of_a_second_and_20_mb(python, tmp_path, program):
+    runs = [python(program, PYTHONPYCACHEPREFIX=str(tmp_path), PYTHONDONTWRITEBYTECODE="")
+            for _ in range(6)]
+    assert all(r.code == 0 for r in runs), runs[0].err
+    seconds, megabytes = zip(*[map(float, r.out.split()) for r in runs])
+    assert min(seconds) <= 0.05
+    assert min(megabytes) <= 20
+
+
+@pytest.mark.parametrize("program", [
+    "import situ",
+    "import situ as tf; tf.constant([1.0]) + 2.0",
+    "import situ as tf; tf.function(lambda x: x + 1.0)(tf.constant(1.0))",
+    "import situ.compat.v1 as tf; tf.add(tf.placeholder(tf.float32), 1.0)",
+    "import situ.compat.v1 as tf; tf.Session().run(tf.no_op())"])
+def test_numpy_is_not_imported_before_it_is_needed(python, program):
+    result = python(program + "\nimport sys\nassert 'numpy' not in sys.modules")
+    assert result.code == 0, result.err
+
+
+def test_names_come_when_they_are_asked_for(python):
+    result = python("""
+        import sys
+        import situ
+        assert "situ._lib.array_ops" not in sys.modules
+        assert situ.constant and "situ._lib.array_ops" in sys.modules
+        assert "situ._lib.training" not in sys.modules
+        assert situ.train and "situ._lib.training" in sys.modules
+        assert "TestCase" in dir(situ.test) and "add" in dir(situ)
+        """)
+    assert result.code == 0, result.err
+
+
+def test_parts_are_modules(python):
+    result = python("""
+        import situ.nn as nn
+        from situ.python.client import device_lib
+        from situ.compat.v1 import train
+        import situ.compat.v1.train as again
+        assert train is again and nn.relu and device_lib.list_local_devices
+        try:
+            import situ.there_is_no_such_part
+        except ModuleNotFoundError:
+            print("good")
+        """)
+    assert result.out == "good\n", result.err
+
+
+def test_no_group_takes_a_name_of_another():
+    """Else a name would mean another thing once a further group was loaded."""
+    from situ._lib import api
+    assert api.load()
+    before = [{**api.read_rows(), **table} for table in (api.BOTH, api.V1, api.V2)]
+    api.load_all()
+    for old, table in zip(before, (api.BOTH, api.V1, api.V2)):
+        for name, thing in table.items():
+            assert old.get(name, thing) is thing, name
