@@ -57,7 +57,7 @@ def op_types(op):
     """name in Python -> annotation"""
     inputs, own = dict(rows.ports(op.row["inputs"])), rows.attributes(op)
     found = {"name": "_t.Optional[str]"}
-    for name, meant, _ in rows.parameters(op):
+    for name, meant, _ in op.parameters:
         if meant in inputs:
             many = "*" in inputs[meant]
             found[name] = "_t.Sequence[_s.TensorLike]" if many else "_s.TensorLike"
@@ -214,6 +214,7 @@ def main(folder):
     stubs = Stubs()
     stubs.classes[tensors.Tensor] = "Tensor"
     stubs.names.add("Tensor")
+    api.load_all()
     assert situ.compat.v1  # is made when it is first asked for
     stubs.module(situ, ())
     stubs.write(Path(folder, "situ-stubs"))

@@ -49,7 +49,7 @@ static int set_keywords(struct call *call, PyObject *const *values, PyObject *na
 
 /* A tensor behind a variable stands for it; anything else stays. */
 static PyObject *resolve(PyObject *value) {
-  if (PyObject_TypeCheck(value, &base_type)) return Py_NewRef(value);
+  if (value == Py_None || PyObject_TypeCheck(value, &base_type)) return Py_NewRef(value);
   PyObject *behind = tensor_behind(value);
   if (behind) return behind;
   return PyErr_Occurred() ? NULL : Py_NewRef(value);
@@ -107,6 +107,7 @@ static void learn_types(struct call *call) {
 static int lay_inputs(struct call *call) {
   const struct row *row = &call->function->row;
   for (int p = 0; p < row->n_inputs; p++) {
+    if (row->inputs[p].all_axes && !call->values[p]) call->values[p] = Py_None;
     if (!call->values[p]) return wrong(call, "missing required argument", row->inputs[p].key), -1;
     call->counts[p] = 1;
     if (row->inputs[p].is_list ? lay_list(call, p, call->values[p])
@@ -207,6 +208,18 @@ int call_attrs(struct call *call) {
 situ_type call_type(const struct call *call, int p) {
   const struct row_input *input = &call->function->row.inputs[p];
   return input->type_attr < 0 ? input->type : call->types[input->type_attr];
+}
+
+PyObject *call_axes(int rank) {
+  static PyObject *known[SITU_MAX_RANK + 1];
+  if (!known[rank]) {
+    int32_t axes[SITU_MAX_RANK];
+    situ_tensor *tensor = NULL;
+    for (int i = 0; i < rank; i++) axes[i] = i;
+    const situ_status status = situ_tensor_create(SITU_INT32, SITU_SHAPE(rank), axes, &tensor);
+    known[rank] = status ? errors_raise(status, NULL) : tensor_wrap(tensor);
+  }
+  return Py_XNewRef(known[rank]);
 }
 
 void call_clear(struct call *call) {

@@ -38,6 +38,14 @@ int call_attrs(struct call *call);
 /* The type that flat input `i` of parameter `p` has to have; SITU_NO_TYPE: any. */
 situ_type call_type(const struct call *call, int p);
 
+/* Whether flat input `at` of parameter `p` was left out, and means all dimensions. */
+static inline bool call_all_axes(const struct call *call, int p, int at) {
+  return call->function->row.inputs[p].all_axes && call->flat[at] == Py_None;
+}
+
+/* The numbers of all dimensions of a tensor of that rank, as an eager tensor. New reference. */
+PyObject *call_axes(int rank);
+
 /* Frees what binding made. */
 void call_clear(struct call *call);
 

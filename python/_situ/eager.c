@@ -41,7 +41,9 @@ static int make_tensors(struct call *call) {
           return mismatch(call, at, want), -1;
         continue;
       }
-      PyObject *tensor = tensor_of(value, want);
+      PyObject *tensor = call_all_axes(call, p, at)
+                             ? call_axes(situ_tensor_shape(TENSOR_OF(call->flat[0])).rank)
+                             : tensor_of(value, want);
       if (!tensor) return -1;
       Py_SETREF(call->flat[at], tensor);
       const int attr = row->inputs[p].type_attr;
@@ -71,12 +73,22 @@ static PyObject *results(const struct row *row, situ_tensor **outputs, int count
   return list;
 }
 
+/* All dimensions of a tensor; borrowed. */
+static situ_tensor *axes_of(const situ_tensor *tensor) {
+  PyObject *axes = call_axes(situ_tensor_shape(tensor).rank);
+  if (!axes) return NULL;
+  Py_DECREF(axes); /* it stays known */
+  return TENSOR_OF(axes);
+}
+
 /* The tensors of arguments that are nothing else, of types that agree. */
-static bool take_tensors(const struct row *row, PyObject *const *args, situ_tensor **out) {
+static bool take_tensors(const struct row *row, PyObject *const *args, Py_ssize_t n,
+                         situ_tensor **out) {
   size_t bytes = 0;
   for (int i = 0; i < row->n_inputs; i++) {
-    if (!IS_TENSOR(args[i])) return false;
-    out[i] = TENSOR_OF(args[i]);
+    if (i < n && !IS_TENSOR(args[i])) return false;
+    out[i] = i < n ? TENSOR_OF(args[i]) : axes_of(out[0]);
+    if (!out[i]) return PyErr_Clear(), false;
     const struct row_input *input = &row->inputs[i];
     const situ_type want =
         input->type_attr < 0 ? input->type : situ_tensor_type(out[input->same_as]);
@@ -91,10 +103,11 @@ bool call_quick(const struct function_object *function, const char *name, PyObje
   const struct row *row = &function->row;
   situ_eager *eager = context_quick();
   situ_tensor *inputs[MAX_INPUTS], *output = NULL;
-  if (!eager || !row->simple || n != row->n_inputs || !take_tensors(row, args, inputs))
+  if (!eager || !row->simple || n > row->n_inputs || n < row->n_needed ||
+      !take_tensors(row, args, n, inputs))
     return false;
   int count = 0;
-  const situ_call native = {.op = function->number, .inputs = inputs, .n_inputs = (int)n};
+  const situ_call native = {.op = function->number, .inputs = inputs, .n_inputs = row->n_inputs};
   const situ_status status = situ_eager_run(eager, &native, &output, 1, &count);
   *out = status ? raise(row, name, status) : tensor_wrap(output);
   return true;

@@ -53,6 +53,23 @@ static situ_type type_for(const struct call *call, int p, PyObject *value) {
                                                        : type;
 }
 
+/* All dimensions of the first input: a constant of the scope, or what the package makes of it where
+ * the rank is not known. */
+static PyObject *make_axes(const struct call *call, struct graph_object *graph) {
+  const int rank = ((struct value_object *)call->flat[0])->shape.rank;
+  if (rank < 0) {
+    PyObject *function = PyDict_GetItemString(hooks.composite, "axes");
+    return function ? PyObject_CallOneArg(function, call->flat[0]) : NULL;
+  }
+  char text[512];
+  PyObject *axes = call_axes(rank);
+  if (!axes) return NULL;
+  snprintf(text, sizeof text, "%sConst", PyUnicode_AsUTF8(graph->scope));
+  PyObject *value = graph_constant(graph, TENSOR_OF(axes), text);
+  Py_DECREF(axes);
+  return value;
+}
+
 /* Constants made of arguments are called after op and argument: "mul/y". */
 static PyObject *make_value(const struct call *call, int p, int i, PyObject *value,
                             struct graph_object *graph, const char *name) {
@@ -71,7 +88,9 @@ static int make_values(struct call *call, struct graph_object *graph, const char
   for (int p = 0; p < row->n_inputs; p++) {
     for (int i = 0; i < call->counts[p]; i++, at++) {
       if (!IS_VALUE(call->flat[at])) {
-        PyObject *value = make_value(call, p, i, call->flat[at], graph, name);
+        PyObject *value = call_all_axes(call, p, at)
+                              ? make_axes(call, graph)
+                              : make_value(call, p, i, call->flat[at], graph, name);
         if (!value) return -1;
         Py_SETREF(call->flat[at], value);
       }

@@ -69,23 +69,6 @@ PyObject *ops_call2(int number, const char *name, PyObject *x, PyObject *y) {
   return result;
 }
 
-/* rename({"dim": "axis"}): other names for parameters; both are understood. */
-static PyObject *rename_params(PyObject *self, PyObject *names) {
-  struct row *row = &((struct function_object *)self)->row;
-  Py_ssize_t at = 0;
-  PyObject *from, *to;
-  while (PyDict_Next(names, &at, &from, &to)) {
-    Py_INCREF(to);
-    PyUnicode_InternInPlace(&to);
-    for (int i = 0; i < row->n_inputs; i++)
-      if (!PyUnicode_Compare(row->inputs[i].key, from)) row->input_alias[i] = Py_NewRef(to);
-    for (int i = 0; i < row->n_attrs; i++)
-      if (!PyUnicode_Compare(row->attrs[i].key, from)) row->attrs[i].alias = Py_NewRef(to);
-    Py_DECREF(to);
-  }
-  Py_RETURN_NONE;
-}
-
 /* "(a, b, transpose_a=False, name=None)" */
 static PyObject *get_signature(PyObject *self, void *closure) {
   (void)closure;
@@ -93,13 +76,14 @@ static PyObject *get_signature(PyObject *self, void *closure) {
   PyObject *list = PyList_New(0);
   for (int i = 0; list && i < row->n_params; i++) {
     const struct row_attr *attr = i < row->n_inputs ? NULL : &row->attrs[row->param_attr[i]];
-    PyObject *key = attr                  ? attr->alias ? attr->alias : attr->key
-                    : row->input_alias[i] ? row->input_alias[i]
-                                          : row->inputs[i].key;
-    PyObject *pair = attr && attr->has_preset ? Py_BuildValue("(Os)", key, attr->preset)
-                                              : Py_BuildValue("(OO)", key, Py_None);
-    if (!pair || PyList_Append(list, pair)) Py_CLEAR(list);
-    Py_XDECREF(pair);
+    PyObject *own = attr ? attr->key : row->inputs[i].key;
+    PyObject *alias = attr ? attr->alias : row->input_alias[i];
+    const char *preset = attr && attr->has_preset                ? attr->preset
+                         : !attr && row->inputs[i].all_axes ? "none"
+                                                                 : NULL;
+    PyObject *triple = Py_BuildValue("(OOz)", alias ? alias : own, own, preset);
+    if (!triple || PyList_Append(list, triple)) Py_CLEAR(list);
+    Py_XDECREF(triple);
   }
   return list;
 }
@@ -129,12 +113,9 @@ static PyMemberDef members[] = {
     {"number", T_INT, offsetof(struct function_object, number), READONLY, NULL},
     {NULL, 0, 0, 0, NULL}};
 
-static PyMethodDef methods[] = {{"rename", rename_params, METH_O, "Gives parameters other names."},
-                                {NULL, NULL, 0, NULL}};
-
 static PyGetSetDef attributes[] = {
     {"row", get_row, NULL, "What the op's row says.", NULL},
-    {"parameters", get_signature, NULL, "Pairs of name and default (as written, or None).", NULL},
+    {"parameters", get_signature, NULL, "Name, name in the row, default (as written, or None).", NULL},
     {NULL, NULL, NULL, NULL, NULL}};
 
 PyTypeObject function_type = {
@@ -145,7 +126,6 @@ PyTypeObject function_type = {
     .tp_call = PyVectorcall_Call,
     .tp_vectorcall_offset = offsetof(struct function_object, vectorcall),
     .tp_repr = repr,
-    .tp_methods = methods,
     .tp_members = members,
     .tp_getset = attributes,
     .tp_descr_get = get_itself,

@@ -92,6 +92,25 @@ static bool is_simple(const struct row *row) {
   return simple;
 }
 
+/* Parameters that have another name in Python than in the op; both are understood. */
+static PyObject *other_name(const char *name) {
+  static const char *const pairs[][2] = {
+      {"dim", "axis"},        {"squeeze_dims", "axis"},      {"dimension", "axis"},
+      {"concat_dim", "axis"}, {"reduction_indices", "axis"}, {"keep_dims", "keepdims"},
+      {"DstT", "dtype"}};
+  for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+    if (!strcmp(pairs[i][0], name)) return PyUnicode_InternFromString(pairs[i][1]);
+  return NULL;
+}
+
+static void find_other_names(struct row *row) {
+  for (int i = 0; i < row->n_inputs; i++) row->input_alias[i] = other_name(row->inputs[i].name);
+  for (int i = 0; i < row->n_attrs; i++) row->attrs[i].alias = other_name(row->attrs[i].name);
+  if (row->n_inputs != 2 || strcmp(row->inputs[1].name, "reduction_indices") != 0) return;
+  row->input_alias[0] = PyUnicode_InternFromString("input_tensor");
+  row->inputs[1].all_axes = true;
+}
+
 bool row_parse(const situ_op *op, struct row *out) {
   char word[256];
   *out = (struct row){.name = op->name};
@@ -109,6 +128,9 @@ bool row_parse(const situ_op *op, struct row *out) {
   out->n_params = out->n_inputs;
   for (int i = 0; i < out->n_attrs; i++)
     if (!out->attrs[i].inferred) out->param_attr[out->n_params++] = i;
+  find_other_names(out);
+  out->n_needed = out->n_inputs;
+  while (out->n_needed && out->inputs[out->n_needed - 1].all_axes) out->n_needed--;
   find_same(out);
   out->simple = is_simple(out);
   return !PyErr_Occurred();

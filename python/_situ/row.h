@@ -12,6 +12,7 @@ struct row_input {
   int type_attr;  /* -1: none */
   int same_as;    /* the first input of the same type attribute; itself where there is none */
   bool is_list;
+  bool all_axes; /* may be left out, or None: then all dimensions of the first input */
 };
 
 struct row_attr {
@@ -27,6 +28,7 @@ struct row_attr {
 struct row {
   const char *name;
   int n_inputs, n_attrs, n_outputs;
+  int n_needed; /* inputs that cannot be left out */
   struct row_input inputs[MAX_INPUTS];
   PyObject *input_alias[MAX_INPUTS];
   struct row_attr attrs[MAX_ATTRS];

@@ -9,7 +9,7 @@ import sys
 import types
 
 import _situ
-from situ._lib import rows, style
+from situ._lib import style
 
 BOTH, V1, V2 = {}, {}, {}  # dotted name -> object
 OPS = {}                   # name of an op -> its function
@@ -29,16 +29,10 @@ def export(*names, v1=(), v2=()):
     return record
 
 
-# Parameters that have another name in Python than in the op.
-RENAMED = {"dim": "axis", "squeeze_dims": "axis", "dimension": "axis", "concat_dim": "axis",
-           "DstT": "dtype"}
-
-
 def read_rows():
     """Makes the functions of all rows; names that were exported by hand win."""
     found = {}
     for function, name, python, _, _ in _situ.ops():
-        function.rename(RENAMED)
         OPS[name] = function
         for word in (python or "").split():
             found[word] = function

@@ -59,26 +59,6 @@ def matmul(a, b, transpose_a=False, transpose_b=False, adjoint_a=False, adjoint_
                   transpose_b=transpose_b or adjoint_b, name=full)
 
 
-def _axes(tensor, axis):
-    if axis is not None:
-        return axis
-    rank = shapes.as_shape(tensor.shape).rank
-    if rank is not None:
-        return constant(list(range(rank)), "int32", name="Const")
-    return op("Range", 0, op("Rank", tensor), 1)
-
-
-def _reduction(row):
-    def reduce(input_tensor=None, axis=None, keepdims=None, name=None, reduction_indices=None,
-               keep_dims=None):
-        tensor = convert_to_tensor(input_tensor)
-        axis = reduction_indices if axis is None else axis
-        keep = bool(keep_dims if keepdims is None else keepdims)
-        return row(tensor, _axes(tensor, axis), keep, name=name)
-    reduce.__doc__, reduce.__name__ = row.row["doc"], row.__name__
-    return reduce
-
-
 def _arg(row):
     def find(input, axis=None, name=None, dimension=None, output_type="int64"):
         axis = dimension if axis is None else axis
@@ -88,13 +68,11 @@ def _arg(row):
 
 
 def wrap_rows():
-    """Gives Python's form to every op that reduces over axes, whatever its name."""
+    """Gives Python's form to every op that looks for elements along an axis, whatever its name."""
     for function, _, python, inputs, _ in _situ.ops():
         ports = [w.split(":")[0] for w in (inputs or "").split()]
         for name in (python or "").split():
-            if ports[1:] == ["reduction_indices"]:
-                export(name)(_reduction(function))
-            elif ports[1:] == ["dimension"]:
+            if ports[1:] == ["dimension"]:
                 export(name)(_arg(function))
 
 
@@ -154,7 +132,7 @@ def _equal(same):
 
 
 _situ.hook("composite", {
-    "truediv": truediv, "pow": power, "matmul": lambda x, y: matmul(x, y, name="matmul"),
+    "axes": lambda tensor: op("Range", 0, op("Rank", tensor), 1), "truediv": truediv, "pow": power, "matmul": lambda x, y: matmul(x, y, name="matmul"),
     "and": _logical("LogicalAnd"), "or": _logical("LogicalOr"), "xor": _xor,
     "invert": lambda x: OPS["LogicalNot"](x), "eq": _equal(True), "ne": _equal(False)})
 
@@ -162,7 +140,7 @@ _situ.hook("composite", {
 @export("norm", "linalg.norm")
 def norm(tensor, ord="euclidean", axis=None, keepdims=False, name=None):
     tensor = convert_to_tensor(tensor)
-    return op("Sqrt", OPS["Sum"](op("Square", tensor), _axes(tensor, axis), keepdims), name=name)
+    return op("Sqrt", OPS["Sum"](op("Square", tensor), axis, keepdims), name=name)
 
 
 @export("linspace", v1="lin_space")
@@ -187,10 +165,10 @@ def relu(features, name=None):
 def zero_fraction(value, name=None):
     value = convert_to_tensor(value)
     same = cast(op("Equal", value, zeros(shape_of(value), value.dtype)), "float32")
-    return OPS["Mean"](same, _axes(same, None), name=name)
+    return OPS["Mean"](same, name=name)
 
 
 @export("nn.l2_loss")
 def l2_loss(t, name=None):
     t = convert_to_tensor(t)
-    return op("Mul", OPS["Sum"](op("Square", t), _axes(t, None)), 0.5, name=name or "L2Loss")
+    return op("Mul", OPS["Sum"](op("Square", t)), 0.5, name=name or "L2Loss")

@@ -2,8 +2,8 @@
 """names.py: the names that programs begin with: imports the parts, adds types, errors and more."""
 import _situ
 from situ._lib import (api, array_ops, config, device_lib, devicespec, dtypes, errors, function,
-                       graph, indexing, initializers, math_ops, protos, random_ops, scopes, session,
-                       shapes, stepstats, style, tensors, variable_scope, variables)
+                       graph, indexing, initializers, math_ops, protos, random_ops, rows, scopes,
+                       session, shapes, stepstats, style, tensors, variable_scope, variables)
 from situ._lib.api import BOTH, V1, V2, export
 
 PARTS = (array_ops, config, function, indexing, initializers, math_ops, random_ops, scopes,

@@ -6,7 +6,7 @@ import _situ
 
 _WORD = re.compile(r"(\w+):((?:\{[^}]*\}|\[[^]]*\]|'[^']*'|[^ {\['])+)")
 _KIND = re.compile(r"(\{[^}]*\}|[\w()]+(?:>=-?\d+)?)(?:=(.*))?$")
-_WORDS = {"true": True, "false": False, "[]": (), "<unknown>": None}
+_WORDS = {"true": True, "false": False, "[]": (), "<unknown>": None, "none": None}
 
 
 def ports(text):
@@ -35,27 +35,12 @@ def default(text):
     return text.strip("'")
 
 
-def parameters(op):
-    """[(name in Python, name in the row, default as written or None)]"""
-    row = [name for name, _ in ports(op.row["inputs"])]
-    own = list(attributes(op))
-    found = []
-    for name, text in op.parameters:
-        found.append((name, row.pop(0) if row else _meant(name, own), text))
-    return found
-
-
-def _meant(name, own):
-    from situ._lib import api
-    return name if name in own else next((n for n in own if api.RENAMED.get(n) == name), name)
-
-
 def signature(op):
     """The signature of an op's function, for inspect and the stubs."""
     import inspect
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     found, optional = [], False
-    for name, _, text in parameters(op):
+    for name, _, text in op.parameters:
         optional = optional or text is not None
         value = default(text) if text is not None else None if optional else \
             inspect.Parameter.empty
@@ -80,7 +65,7 @@ def documentation(op):
     row, own = op.row, attributes(op)
     inputs = dict(ports(row["inputs"]))
     lines = [row["doc"] or f"{row['name']}.", "", "Args:"]
-    for name, meant, _ in parameters(op):
+    for name, meant, _ in op.parameters:
         what = types_of(op, inputs[meant]) if meant in inputs else own.get(meant, ("any", 0))[0]
         what = f"one of {what.strip('{}')}" if what.startswith("{") else what
         lines.append(f"  {name}: {what}")
