@@ -78,9 +78,9 @@ static PyObject *get_signature(PyObject *self, void *closure) {
     const struct row_attr *attr = i < row->n_inputs ? NULL : &row->attrs[row->param_attr[i]];
     PyObject *own = attr ? attr->key : row->inputs[i].key;
     PyObject *alias = attr ? attr->alias : row->input_alias[i];
-    const char *preset = attr && attr->has_preset                ? attr->preset
+    const char *preset = attr && attr->has_preset           ? attr->preset
                          : !attr && row->inputs[i].all_axes ? "none"
-                                                                 : NULL;
+                                                            : NULL;
     PyObject *triple = Py_BuildValue("(OOz)", alias ? alias : own, own, preset);
     if (!triple || PyList_Append(list, triple)) Py_CLEAR(list);
     Py_XDECREF(triple);
@@ -113,10 +113,10 @@ static PyMemberDef members[] = {
     {"number", T_INT, offsetof(struct function_object, number), READONLY, NULL},
     {NULL, 0, 0, 0, NULL}};
 
-static PyGetSetDef attributes[] = {
-    {"row", get_row, NULL, "What the op's row says.", NULL},
-    {"parameters", get_signature, NULL, "Name, name in the row, default (as written, or None).", NULL},
-    {NULL, NULL, NULL, NULL, NULL}};
+static PyGetSetDef attributes[] = {{"row", get_row, NULL, "What the op's row says.", NULL},
+                                   {"parameters", get_signature, NULL,
+                                    "Name, name in the row, default (as written, or None).", NULL},
+                                   {NULL, NULL, NULL, NULL, NULL}};
 
 PyTypeObject function_type = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "situ.Op",

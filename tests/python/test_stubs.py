@@ -93,7 +93,7 @@ def test_help_reads_well():
 def test_every_row_has_a_signature_and_a_text(op):
     signature = inspect.signature(op)
     assert "name" in signature.parameters
-    assert {p for p, _, _ in rows.parameters(op)} < set(signature.parameters)
+    assert {p for p, _, _ in op.parameters} < set(signature.parameters)
     assert op.row["name"] in op.__doc__ and op.__name__.isidentifier()
     for kind, _ in rows.attributes(op).values():
         assert kind

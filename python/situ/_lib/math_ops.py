@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """math_ops.py: operators, reductions and other mathematics that is more than one op."""
 import _situ
-from situ._lib import shapes
+from situ._lib import rows, shapes
 from situ._lib.api import OPS, export
 from situ._lib.array_ops import cast, constant, convert_to_tensor, op, shape_of, zeros
 from situ._lib.dtypes import as_dtype, dtype_of
@@ -63,7 +63,7 @@ def _arg(row):
     def find(input, axis=None, name=None, dimension=None, output_type="int64"):
         axis = dimension if axis is None else axis
         return row(input, 0 if axis is None else axis, output_type=as_dtype(output_type), name=name)
-    find.__doc__, find.__name__ = row.row["doc"], row.__name__
+    find.__doc__, find.__name__ = row.row["doc"], rows.short_name(row)
     return find
 
 
