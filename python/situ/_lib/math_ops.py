@@ -132,7 +132,8 @@ def _equal(same):
 
 
 _situ.hook("composite", {
-    "axes": lambda tensor: op("Range", 0, op("Rank", tensor), 1), "truediv": truediv, "pow": power, "matmul": lambda x, y: matmul(x, y, name="matmul"),
+    "axes": lambda tensor: op("Range", 0, op("Rank", tensor), 1), "truediv": truediv,
+    "pow": power, "matmul": lambda x, y: matmul(x, y, name="matmul"),
     "and": _logical("LogicalAnd"), "or": _logical("LogicalOr"), "xor": _xor,
     "invert": lambda x: OPS["LogicalNot"](x), "eq": _equal(True), "ne": _equal(False)})
 
