@@ -43,7 +43,8 @@ SITU_API situ_session *situ_session_retain(situ_session *session);
 /* Gives one reference back; NULL may be released. */
 SITU_API void situ_session_release(situ_session *session);
 
-/* Frees what the session holds on its devices; running it afterwards is an error. */
+/* Cancels runs that wait for something (a queue), waits for all that are under way, and frees what
+ * the session holds on its devices; running it afterwards is an error. */
 SITU_API situ_status situ_session_close(situ_session *session) SITU_MUST_USE;
 
 /* Computes values. `results` has n_fetches elements; each gets a tensor in host memory that the
@@ -77,6 +78,13 @@ SITU_API situ_status situ_session_run_with(situ_session *session, const situ_run
 /* The common case: one value, nothing fed. */
 SITU_API situ_status situ_session_eval(situ_session *session, situ_value value,
                                        situ_tensor **result) SITU_MUST_USE;
+
+/* Asked now and then by runs that wait (for a queue, say): whether they are to give up. They fail
+ * with Cancelled then. */
+typedef bool (*situ_interrupt)(void);
+
+/* Sets what is asked, for the whole process; NULL: nothing. */
+SITU_API void situ_interrupt_set(situ_interrupt hook);
 
 /* Where a node goes, and why. Texts are borrowed until the session or the placement goes. */
 typedef struct situ_placed {

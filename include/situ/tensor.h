@@ -20,7 +20,8 @@ extern "C" {
 #endif
 
 /* Every element type once: name, TensorFlow's number, bytes, TensorFlow's word, NumPy's word. A
- * string element is a pointer to text that the tensor owns; strings live in host memory only. */
+ * string element is a pointer to text that the tensor owns (see situ_tensor_text); a resource
+ * element is a handle of a queue, a variable, ...; both live in host memory only. */
 #define SITU_TYPES(X)                  \
   X(FLOAT, 1, 4, "float", "float32")   \
   X(DOUBLE, 2, 8, "double", "float64") \
@@ -30,7 +31,8 @@ extern "C" {
   X(STRING, 7, 8, "string", "object")  \
   X(INT64, 9, 8, "int64", "int64")     \
   X(BOOL, 10, 1, "bool", "bool")       \
-  X(HALF, 19, 2, "half", "float16")
+  X(HALF, 19, 2, "half", "float16")    \
+  X(RESOURCE, 20, 8, "resource", "resource")
 
 typedef enum situ_type {
   SITU_NO_TYPE = 0,
@@ -83,8 +85,22 @@ typedef struct situ_tensor situ_tensor;
 SITU_API situ_status situ_tensor_create(situ_type type, situ_shape shape, const void *data,
                                         situ_tensor **out) SITU_MUST_USE;
 
-/* Makes a tensor over memory of the caller without a copy; `release(context)` is called when the
- * last reference is gone (NULL: nothing is called). The memory must stay as it is until then. */
+/* Bytes of a string element, which may hold zeros; behind them stands one more 0. */
+typedef struct situ_text {
+  const char *data;
+  size_t length;
+} situ_text;
+
+/* Makes a tensor of strings; `texts` has one element for each, and is copied. */
+SITU_API situ_status situ_tensor_create_texts(situ_shape shape, const situ_text *texts,
+                                              situ_tensor **out) SITU_MUST_USE;
+
+/* Element `index` of a tensor of strings; borrowed from it. */
+SITU_API situ_text situ_tensor_text(const situ_tensor *tensor, int64_t index);
+
+/* Makes a tensor over memory of the caller without a copy (strings are copied); `release(context)`
+ * is called when the last reference is gone (NULL: nothing is called). The memory must stay as it
+ * is until then. */
 SITU_API situ_status situ_tensor_wrap(situ_type type, situ_shape shape, const void *data,
                                       void (*release)(void *context), void *context,
                                       situ_tensor **out) SITU_MUST_USE;

@@ -25,10 +25,11 @@ static int prepare(void) {
 /* An array of bytes objects. */
 static PyObject *texts(const situ_tensor *tensor) {
   const int64_t count = situ_shape_count(situ_tensor_shape(tensor));
-  const char *const *data = situ_tensor_data(tensor);
   PyObject *list = PyList_New(count), *shape = types_tuple(situ_tensor_shape(tensor));
-  for (int64_t i = 0; list && i < count; i++)
-    PyList_SET_ITEM(list, i, PyBytes_FromString(data[i] ? data[i] : ""));
+  for (int64_t i = 0; list && i < count; i++) {
+    const situ_text text = situ_tensor_text(tensor, i);
+    PyList_SET_ITEM(list, i, PyBytes_FromStringAndSize(text.data, (Py_ssize_t)text.length));
+  }
   PyObject *flat = list && shape
                        ? PyObject_CallFunction(numpy_array, "OO", list, numpy_types[SITU_STRING])
                        : NULL;

@@ -122,9 +122,12 @@ static void fill(PyObject *value, situ_type type, char **at) {
     const Py_ssize_t n = PySequence_Fast_GET_SIZE(value);
     for (Py_ssize_t i = 0; i < n; i++) fill(PySequence_Fast_GET_ITEM(value, i), type, at);
   } else if (type == SITU_STRING) {
-    *(const char **)*at =
-        PyUnicode_Check(value) ? PyUnicode_AsUTF8(value) : PyBytes_AS_STRING(value);
-    *at += sizeof(char *);
+    Py_ssize_t length = 0;
+    situ_text *text = (situ_text *)(void *)*at;
+    text->data =
+        PyUnicode_Check(value) ? PyUnicode_AsUTF8AndSize(value, &length) : PyBytes_AS_STRING(value);
+    text->length = (size_t)(PyUnicode_Check(value) ? length : PyBytes_GET_SIZE(value));
+    *at += sizeof *text;
   } else {
     store(value, type, at);
   }
@@ -172,13 +175,17 @@ static situ_tensor *through_numpy(PyObject *value, situ_type type) {
 }
 
 static situ_tensor *build(PyObject *value, const struct found *found, situ_type type) {
-  const size_t bytes = (size_t)situ_shape_count(found->shape) * situ_type_size(type);
+  const size_t element = type == SITU_STRING ? sizeof(situ_text) : situ_type_size(type);
+  const size_t bytes = (size_t)situ_shape_count(found->shape) * element;
   char small[512], *data = bytes <= sizeof small ? small : malloc(bytes), *at = data;
   if (!data) return (situ_tensor *)PyErr_NoMemory();
   fill(value, type, &at);
   situ_tensor *tensor = NULL;
   if (!PyErr_Occurred()) {
-    const situ_status status = situ_tensor_create(type, found->shape, data, &tensor);
+    const situ_status status =
+        type == SITU_STRING
+            ? situ_tensor_create_texts(found->shape, (const situ_text *)(void *)data, &tensor)
+            : situ_tensor_create(type, found->shape, data, &tensor);
     if (status) errors_raise(status, NULL);
   }
   if (data != small) free(data);

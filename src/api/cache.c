@@ -21,8 +21,9 @@ static bool same_feed(const struct feed *have, const struct plan_feed *want) {
 }
 
 static bool serves(const struct program *program, const struct plan_request *request) {
-  if (program->n_fetches != request->n_fetches || program->n_feeds != request->n_feeds ||
-      program->keep != request->keep)
+  if (program->n_asked != request->n_fetches || program->n_feeds != request->n_feeds ||
+      program->keep != request->keep ||
+      program->before != (request->before ? request->before->id : 0))
     return false;
   for (int32_t i = 0; i < request->n_fetches; i++)
     if (!same_edge(program->fetches[i].edge, request->fetches[i])) return false;
@@ -114,14 +115,15 @@ static void take_idle(struct cached *cached, struct frame **out) {
 }
 
 situ_status cache_enter(struct situ_session *session, const struct plan_request *request,
-                        struct cached **out, struct frame **frame, struct edge *need) {
-  need->node = -1;
+                        struct cached **out, struct frame **frame) {
   *out = find(session, request);
   if (!*out) {
     struct program *program = NULL;
+    struct edge need;
     TRY(check_twice(request));
-    TRY(plan_make(request, &program, need));
-    if (need->node >= 0) return NULL;
+    TRY(plan_make(request, &program, &need));
+    program->id = ++session->n_planned;
+    program->need = need;
     TRY(add(session, program, out));
   }
   (*out)->active++;
@@ -130,7 +132,10 @@ situ_status cache_enter(struct situ_session *session, const struct plan_request 
   return NULL;
 }
 
-void cache_leave(struct cached *cached) { cached->active--; }
+void cache_leave(struct situ_session *session, struct cached *cached) {
+  cached->active--;
+  if (session->cancelled) pthread_cond_broadcast(&session->idle);
+}
 
 /* Asked by a device that runs out of memory. The lock may be held by whoever asks: then we have
  * nothing to give. */
@@ -174,7 +179,7 @@ void cache_give(struct situ_session *session, struct cached *cached, struct fram
   pthread_mutex_lock(&session->lock);
   frame->next = cached->idle;
   cached->idle = frame;
-  cache_leave(cached);
+  cache_leave(session, cached);
   pthread_mutex_unlock(&session->lock);
 }
 

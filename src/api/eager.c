@@ -21,6 +21,8 @@ struct situ_eager {
   struct recipe **recent; /* per op: the last one that was run */
   int n_recipes;
   struct recipe_log *said; /* what was logged */
+  struct resources resources;
+  struct services services;
 };
 
 situ_status situ_eager_create(const situ_config *config, situ_eager **out) {
@@ -29,12 +31,16 @@ situ_status situ_eager_create(const situ_config *config, situ_eager **out) {
   situ_eager *eager = calloc(1, sizeof *eager);
   if (!eager) return NO_MEMORY();
   pthread_mutex_init(&eager->lock, NULL);
+  pthread_mutex_init(&eager->resources.lock, NULL);
+  eager->resources.anonymous = true;
+  eager->services = (struct services){.resources = &eager->resources};
   eager->recent = calloc((size_t)schema_count(), sizeof(struct recipe *));
   const situ_status status = !eager->recent
                                  ? NO_MEMORY()
                                  : list_acquire(config ? &config->devices : NULL,
                                                 config && config->strict, &eager->devices);
   if (status) {
+    pthread_mutex_destroy(&eager->resources.lock);
     pthread_mutex_destroy(&eager->lock);
     free(eager->recent);
     free(eager);
@@ -68,6 +74,8 @@ void situ_eager_release(situ_eager *eager) {
   if (!eager) return;
   forget(eager);
   recipe_log_free(eager->said);
+  resource_clear(&eager->resources);
+  pthread_mutex_destroy(&eager->resources.lock);
   list_release();
   pthread_mutex_destroy(&eager->lock);
   free(eager->recent);
@@ -112,7 +120,7 @@ static situ_status search(situ_eager *eager, const situ_call *call, const struct
   while (recipe && !recipe_matches(recipe, key)) recipe = recipe->next;
   if (!recipe) {
     if (eager->n_recipes >= MAX_RECIPES) forget(eager);
-    TRY(recipe_create(call, key, eager->devices, eager->soft, &recipe));
+    TRY(recipe_create(call, key, eager->devices, eager->soft, &eager->services, &recipe));
     recipe->next = *bucket;
     *bucket = recipe;
     eager->n_recipes++;

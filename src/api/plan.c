@@ -153,12 +153,13 @@ static situ_status make(struct situ_session *session, const struct plan_request 
   struct program *program = NULL;
   struct edge need;
   TRY(plan_make(request, &program, &need));
-  if (!program)
-    return situ_status_create(SITU_UNIMPLEMENTED,
-                              "The plan depends on the value of '%s', which only a run can give: "
-                              "feed it to plan with a value of your choice.",
-                              request->graph->nodes[need.node]->name);
-  situ_status status = show_placement(session, plan);
+  situ_status status = NULL;
+  if (need.node >= 0)
+    status = situ_status_create(SITU_UNIMPLEMENTED,
+                                "The plan depends on the value of '%s', which only a run can give: "
+                                "feed it to plan with a value of your choice.",
+                                request->graph->nodes[need.node]->name);
+  if (!status) status = show_placement(session, plan);
   if (!status) status = show_copies(program, plan);
   if (!status) status = show_needs(program, plan);
   plan_free(program);

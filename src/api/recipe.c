@@ -162,7 +162,7 @@ static situ_status plan(struct recipe *recipe, const situ_call *call,
                                        .n_fetches = node->n_outputs ? node->n_outputs : 1,
                                        .keep = true},
                 &recipe->program, &need));
-  if (recipe->program) return NULL;
+  if (need.node < 0) return NULL;
   return INVALID("Input %d of %s must be in host memory: the shape of the result depends on it.",
                  need.node, node->schema->op->name);
 }
@@ -188,14 +188,16 @@ enum { LIGHT = 64 * 1024, TINY = 4 * 1024 };
 static bool is_tiny(const struct program *program) {
   size_t bytes = 0;
   for (int32_t i = 0; i < program->n_slots; i++) bytes += program->slots[i].bytes;
-  return program->host_only && bytes <= TINY;
+  return program->host_only && !program->n_host_ops && bytes <= TINY;
 }
 
 situ_status recipe_create(const situ_call *call, const struct recipe_key *key,
-                          const struct device_list *devices, bool soft, struct recipe **out) {
+                          const struct device_list *devices, bool soft,
+                          const struct services *services, struct recipe **out) {
   struct recipe *recipe = calloc(1, sizeof *recipe);
   if (!recipe) return NO_MEMORY();
   pthread_mutex_init(&recipe->state.lock, NULL);
+  recipe->state.services = services;
   recipe->length = key->length;
   recipe->key = malloc(key->length ? key->length : 1);
   recipe->type = call->n_inputs ? call->inputs[0]->type : SITU_NO_TYPE;

@@ -47,7 +47,7 @@ bool recipe_matches(const struct recipe *recipe, const struct recipe_key *key);
 /* Compiles a call. */
 situ_status recipe_create(const situ_call *call, const struct recipe_key *key,
                           const struct device_list *devices, bool soft,
-                          struct recipe **out) SITU_MUST_USE;
+                          const struct services *services, struct recipe **out) SITU_MUST_USE;
 
 /* Frees it; nobody runs it. */
 void recipe_destroy(struct recipe *recipe);

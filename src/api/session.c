@@ -67,6 +67,11 @@ situ_status situ_session_create(situ_graph *graph, const situ_config *config, si
   session->soft = config && config->allow_soft_placement;
   pthread_mutex_init(&session->lock, NULL);
   pthread_mutex_init(&session->state.lock, NULL);
+  pthread_mutex_init(&session->resources.lock, NULL);
+  pthread_cond_init(&session->idle, NULL);
+  session->services = (struct services){
+      .resources = &session->resources, .cancelled = &session->cancelled, .ask = hosted_ask};
+  session->state.services = &session->services;
   enlist(session);
   const situ_status status = begin(session, config);
   if (status)
@@ -85,6 +90,7 @@ situ_session *situ_session_retain(situ_session *session) {
 static void drop_programs(struct situ_session *session) {
   if (session->devices && session->pressed) cache_clear(session);
   state_clear(&session->state);
+  resource_clear(&session->resources);
 }
 
 void situ_session_release(situ_session *session) {
@@ -97,6 +103,8 @@ void situ_session_release(situ_session *session) {
   situ_graph_release(session->graph);
   pthread_mutex_destroy(&session->lock);
   pthread_mutex_destroy(&session->state.lock);
+  pthread_mutex_destroy(&session->resources.lock);
+  pthread_cond_destroy(&session->idle);
   free(session);
 }
 
@@ -106,21 +114,35 @@ static int32_t count_active(const struct situ_session *session) {
   return active;
 }
 
+/* Closes the session when no run is under way; called with the lock. */
+static void shut(struct situ_session *session) {
+  session->closed = true;
+  drop_programs(session);
+  if (session->devices) list_release();
+  session->devices = NULL;
+}
+
 situ_status situ_session_close(situ_session *session) {
   if (!session) return INVALID("situ_session_close: the session is NULL.");
+  pthread_mutex_lock(&session->lock);
+  session->closed = true;
+  session->cancelled = true;
+  while (count_active(session)) pthread_cond_wait(&session->idle, &session->lock);
+  shut(session);
+  pthread_mutex_unlock(&session->lock);
+  return NULL;
+}
+
+static situ_status close_idle(struct situ_session *session) {
   situ_status status = NULL;
   pthread_mutex_lock(&session->lock);
   const int32_t active = count_active(session);
-  if (active) {
+  if (active)
     status =
         situ_status_create(SITU_FAILED_PRECONDITION,
                            "The session cannot be closed while %d run(s) are under way.", active);
-  } else {
-    session->closed = true;
-    drop_programs(session);
-    if (session->devices) list_release();
-    session->devices = NULL;
-  }
+  else
+    shut(session);
   pthread_mutex_unlock(&session->lock);
   return status;
 }
@@ -129,7 +151,7 @@ situ_status session_close_all(void) {
   situ_status status = NULL;
   pthread_mutex_lock(&all_lock);
   for (struct situ_session *session = all; session && !status; session = session->next)
-    status = situ_session_close(session);
+    status = close_idle(session);
   pthread_mutex_unlock(&all_lock);
   return status;
 }
@@ -161,17 +183,6 @@ situ_status session_place(struct situ_session *session) {
   if (placement.warning) log_warn_once("%s", placement.warning);
   return session->log_placement ? log_nodes(&session->placement) : NULL;
 }
-
-/* What a run is asked for, in the planner's words. */
-struct asked {
-  struct plan_feed few_feeds[8], *feeds;
-  situ_tensor *few_tensors[8],
-      **tensors; /* borrowed from the caller, but for those computed here */
-  struct edge few_fetches[8], *fetches;
-  int32_t n_feeds, n_fetches;
-  bool keep; /* results stay on the devices that compute them */
-  struct arena arena;
-};
 
 situ_status session_check_value(const struct situ_session *session, situ_value value,
                                 const char *what, int index) {
@@ -257,167 +268,6 @@ static situ_status ask(struct situ_session *session, const situ_feed *feeds, int
   return NULL;
 }
 
-static struct plan_request plan_request(const struct situ_session *session,
-                                        const struct asked *asked) {
-  return (struct plan_request){.graph = session->graph,
-                               .placement = session->placement.device,
-                               .devices = session->devices,
-                               .feeds = asked->feeds,
-                               .n_feeds = asked->n_feeds,
-                               .fetches = asked->fetches,
-                               .n_fetches = asked->n_fetches,
-                               .keep = asked->keep};
-}
-
-static situ_status enter(struct situ_session *session, const struct asked *asked,
-                         struct cached **cached, struct frame **frame, struct edge *need) {
-  pthread_mutex_lock(&session->lock);
-  situ_status status = session_check_open(session);
-  if (!status) status = session_place(session);
-  if (!status) {
-    const struct plan_request request = plan_request(session, asked);
-    status = cache_enter(session, &request, cached, frame, need);
-  }
-  pthread_mutex_unlock(&session->lock);
-  return status;
-}
-
-static void leave(struct situ_session *session, struct cached *cached) {
-  pthread_mutex_lock(&session->lock);
-  cache_leave(cached);
-  pthread_mutex_unlock(&session->lock);
-}
-
-static situ_status run_asked(struct situ_session *session, struct asked *asked,
-                             situ_tensor **results);
-
-/* The value that the plan lacks, and every stateful one behind it, so that these are drawn once in
- * the step. */
-static situ_status missing_values(const struct situ_session *session, const struct asked *asked,
-                                  struct edge need, struct asked *out) {
-  const struct situ_graph *graph = session->graph;
-  char *behind = arena_zero(&out->arena, (size_t)graph->n_nodes + 1);
-  out->fetches = ARENA_ARRAY(&out->arena, struct edge, need.node + 2);
-  if (out->arena.failed) return NO_MEMORY();
-  behind[need.node] = 1;
-  out->fetches[out->n_fetches++] = need;
-  for (int32_t i = need.node; i >= 0; i--) {
-    if (!behind[i]) continue;
-    const struct node *node = graph->nodes[i];
-    bool fed = false;
-    for (int32_t f = 0; f < asked->n_feeds; f++) fed |= asked->feeds[f].edge.node == i;
-    if (fed) continue;
-    if (i != need.node && node->n_outputs == 1 && node->schema->op->flags & OP_STATEFUL)
-      out->fetches[out->n_fetches++] = (struct edge){i, 0};
-    for (int32_t k = 0; k < node->n_inputs; k++) behind[node->inputs[k].node] = 1;
-  }
-  out->feeds = asked->feeds;
-  out->tensors = asked->tensors;
-  out->n_feeds = asked->n_feeds;
-  return NULL;
-}
-
-/* Feeds of the second part: those of the first, and what it computed. */
-static situ_status feed_missing(const struct situ_session *session, const struct asked *asked,
-                                const struct asked *missing, situ_tensor *const *values,
-                                struct asked *out) {
-  const int32_t n = asked->n_feeds + missing->n_fetches;
-  out->feeds = ARENA_ARRAY(&out->arena, struct plan_feed, n);
-  out->tensors = ARENA_ARRAY(&out->arena, situ_tensor *, n);
-  if (out->arena.failed) return NO_MEMORY();
-  memcpy(out->feeds, asked->feeds, sizeof *out->feeds * (size_t)asked->n_feeds);
-  memcpy(out->tensors, asked->tensors, sizeof *out->tensors * (size_t)asked->n_feeds);
-  for (int32_t i = 0; i < missing->n_fetches; i++) {
-    const struct edge edge = missing->fetches[i];
-    out->tensors[asked->n_feeds + i] = values[i];
-    out->feeds[asked->n_feeds + i] =
-        (struct plan_feed){.edge = edge,
-                           .type = session->graph->nodes[edge.node]->outputs[edge.output].type,
-                           .shape = values[i]->shape,
-                           .tensor = values[i]};
-  }
-  out->n_feeds = n;
-  out->keep = asked->keep;
-  out->fetches = asked->fetches;
-  out->n_fetches = asked->n_fetches;
-  return NULL;
-}
-
-/* A shape depends on a value that only running gives: runs what makes the value, then plans and
- * runs the rest. */
-static situ_status run_in_parts(struct situ_session *session, const struct asked *asked,
-                                struct edge need, situ_tensor **results) {
-  struct asked missing = {0}, rest = {0};
-  situ_tensor **values = NULL;
-  situ_status status = missing_values(session, asked, need, &missing);
-  if (!status) {
-    values = ARENA_ARRAY(&missing.arena, situ_tensor *, missing.n_fetches);
-    status = values ? run_asked(session, &missing, values) : NO_MEMORY();
-  }
-  if (!status) status = feed_missing(session, asked, &missing, values, &rest);
-  if (!status) status = run_asked(session, &rest, results);
-  for (int32_t i = 0; values && i < missing.n_fetches; i++) situ_tensor_release(values[i]);
-  arena_free(&rest.arena);
-  arena_free(&missing.arena);
-  return status;
-}
-
-/* Shows the node that failed behind what happened to it. */
-static situ_status show_node(const struct situ_session *session, situ_status status) {
-  const char *name = situ_status_node(status);
-  const int32_t id = name ? graph_find(session->graph, name, strlen(name)) : -1;
-  if (id < 0) return status;
-  struct text line = {0};
-  graph_describe(session->graph, session->graph->nodes[id], &line);
-  status = status_note(status, "\t [[Node: %s]]", text_get(&line));
-  text_free(&line);
-  return status;
-}
-
-/* A shape depends on a value that is fed, but on another device: runs with a copy in the host. */
-static situ_status run_with_copy(struct situ_session *session, struct asked *asked, int32_t feed,
-                                 situ_tensor **results) {
-  situ_tensor *copy = NULL, *original = asked->tensors[feed];
-  TRY(tensor_host(original, &copy));
-  struct plan_feed *to = &asked->feeds[feed];
-  const int32_t device = to->device;
-  to->device = 0;
-  to->tensor = asked->tensors[feed] = copy;
-  const situ_status status = run_asked(session, asked, results);
-  to->device = device;
-  to->tensor = asked->tensors[feed] = original;
-  situ_tensor_release(copy);
-  return status;
-}
-
-/* The feed of a value that is on a device; -1: it is none. */
-static int32_t feed_on_device(const struct asked *asked, struct edge edge) {
-  for (int32_t i = 0; i < asked->n_feeds; i++) {
-    const struct plan_feed *feed = &asked->feeds[i];
-    if (feed->device && feed->edge.node == edge.node && feed->edge.output == edge.output) return i;
-  }
-  return -1;
-}
-
-static situ_status run_asked(struct situ_session *session, struct asked *asked,
-                             situ_tensor **results) {
-  struct cached *cached = NULL;
-  struct frame *frame = NULL;
-  struct edge need = {-1, 0};
-  TRY(enter(session, asked, &cached, &frame, &need));
-  const int32_t feed = need.node >= 0 ? feed_on_device(asked, need) : -1;
-  if (feed >= 0) return run_with_copy(session, asked, feed, results);
-  if (need.node >= 0) return run_in_parts(session, asked, need, results);
-  situ_status status = cache_take(session, cached, asked->tensors, &frame);
-  if (status) {
-    leave(session, cached);
-    return status;
-  }
-  status = frame_run(frame, asked->tensors, results);
-  cache_give(session, cached, frame);
-  return status ? show_node(session, status) : NULL;
-}
-
 static situ_status run(situ_session *session, const situ_feed *feeds, int n_feeds,
                        const situ_value *fetches, int n_fetches, bool keep, situ_tensor **results) {
   for (int i = 0; results && i < n_fetches; i++) results[i] = NULL;
@@ -427,7 +277,7 @@ static situ_status run(situ_session *session, const situ_feed *feeds, int n_feed
   asked.arena = (struct arena){0};
   asked.keep = keep;
   situ_status status = ask(session, feeds, n_feeds, fetches, n_fetches, false, &asked);
-  if (!status) status = run_asked(session, &asked, results);
+  if (!status) status = steps_run(session, &asked, results);
   arena_free(&asked.arena);
   return status;
 }

@@ -19,7 +19,7 @@ struct cached {
   uint64_t used;      /* when it was last asked for, as a count */
 };
 
-enum { MAX_PROGRAMS = 64 };
+enum { MAX_PROGRAMS = 256 };
 
 struct situ_session {
   int references;                    /* atomic */
@@ -34,9 +34,13 @@ struct situ_session {
   int32_t placed; /* nodes that were there when the graph was placed; -1: never */
   struct cached *programs[MAX_PROGRAMS];
   int32_t n_programs;
-  uint64_t clock;
+  uint64_t clock, n_planned;
   bool *pressed; /* per device: asks us for idle memory when it runs out */
   struct state state;
+  struct resources resources;
+  struct services services;
+  _Atomic bool cancelled; /* runs that wait give up */
+  pthread_cond_t idle;    /* no run is under way */
 };
 
 /* FailedPrecondition of a session that is closed; called with the lock. */
@@ -44,6 +48,21 @@ situ_status session_check_open(const struct situ_session *session) SITU_MUST_USE
 
 /* Closes every session of the process; FailedPrecondition where one has a run under way. */
 situ_status session_close_all(void) SITU_MUST_USE;
+
+/* What a run is asked for, in the planner's words. */
+struct asked {
+  struct plan_feed few_feeds[8], *feeds;
+  situ_tensor *few_tensors[8],
+      **tensors; /* borrowed from the caller, but for those computed here */
+  struct edge few_fetches[8], *fetches;
+  int32_t n_feeds, n_fetches;
+  bool keep; /* as in struct plan_request */
+  struct arena arena;
+};
+
+/* Runs a step, in as many parts as it takes: see steps.c. */
+situ_status steps_run(struct situ_session *session, struct asked *asked,
+                      situ_tensor **results) SITU_MUST_USE;
 
 /* Places the graph if it has grown since; called with the lock. */
 situ_status session_place(struct situ_session *session) SITU_MUST_USE;
@@ -58,11 +77,10 @@ situ_status session_check_feed(const struct situ_session *session, const situ_fe
                                bool may_lack) SITU_MUST_USE;
 
 /* A program for these fetches and feeds, made if there is none, and an idle frame of it, or NULL;
- * called with the lock. The caller gives it back with cache_give, or cache_leave. *need as in
- * plan_make. */
+ * called with the lock. The caller gives it back with cache_give, or cache_leave. */
 situ_status cache_enter(struct situ_session *session, const struct plan_request *request,
-                        struct cached **out, struct frame **frame, struct edge *need) SITU_MUST_USE;
-void cache_leave(struct cached *cached);
+                        struct cached **out, struct frame **frame) SITU_MUST_USE;
+void cache_leave(struct situ_session *session, struct cached *cached);
 
 /* Makes the frame that cache_enter has given ready, or a new one; called without the lock. */
 situ_status cache_take(struct situ_session *session, struct cached *cached, situ_tensor *const *fed,

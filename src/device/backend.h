@@ -32,7 +32,7 @@ union arg {
 /* A kernel as C: does the work items begin <= i < end. NULL is success. */
 typedef situ_status host_kernel(const union arg *args, int64_t begin, int64_t end);
 
-enum { TYPE_SLOTS = 20 }; /* one more than the largest number in SITU_TYPES */
+enum { TYPE_SLOTS = 24 }; /* more than the largest number in SITU_TYPES */
 
 /* A kernel in all its element types; static data of ops/. */
 struct kernel {

@@ -59,6 +59,19 @@ situ_status buffer_wrap(void *host, size_t bytes, void (*release)(void *), void 
   return NULL;
 }
 
+situ_status buffer_lend(struct device *device, struct span span, size_t bytes,
+                        struct buffer **out) {
+  struct buffer *buffer = NULL;
+  TRY(create(bytes, &buffer));
+  const bool is_host = device->backend->is_host;
+  buffer->device = is_host ? NULL : device;
+  buffer->host = is_host ? (char *)span.region + span.offset : NULL;
+  buffer->span = span;
+  buffer->lent = true;
+  *out = buffer;
+  return NULL;
+}
+
 situ_status buffer_device(struct device *device, size_t bytes, const struct memory_tag *tag,
                           struct buffer **out) {
   if (device->backend->is_host) return buffer_host(bytes, out);
@@ -165,7 +178,7 @@ struct buffer *buffer_retain(struct buffer *buffer) {
 
 void buffer_release(struct buffer *buffer) {
   if (!buffer || __atomic_sub_fetch(&buffer->references, 1, __ATOMIC_ACQ_REL) > 0) return;
-  if (buffer->device) {
+  if (buffer->device && !buffer->lent) {
     list_drop(buffer);
     memory_free(buffer->device->memory, &buffer->block);
   }

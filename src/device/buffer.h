@@ -15,6 +15,7 @@ struct buffer {
   struct memory_block block;
   void (*release)(void *context); /* of memory that belongs to somebody else */
   void *context;
+  bool lent; /* belongs to a program and changes with the next run: not to be kept */
 };
 
 /* Host memory, aligned to 64 bytes, not cleared. */
@@ -22,6 +23,10 @@ situ_status buffer_host(size_t bytes, struct buffer **out) SITU_MUST_USE;
 
 /* Memory of somebody else; `release(context)` is called with the last reference. */
 situ_status buffer_wrap(void *host, size_t bytes, void (*release)(void *), void *context,
+                        struct buffer **out) SITU_MUST_USE;
+
+/* A view of memory that a program owns: nothing is freed with it. */
+situ_status buffer_lend(struct device *device, struct span span, size_t bytes,
                         struct buffer **out) SITU_MUST_USE;
 
 /* Memory of a device (which is opened if need be); the tag says who asks. */

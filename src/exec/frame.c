@@ -120,6 +120,19 @@ static situ_status place_moving(struct frame *frame, situ_tensor *const *fed) {
   return NULL;
 }
 
+situ_status frame_move(struct frame *frame, int32_t slot, struct span span) {
+  struct span *now = &frame->slots[slot];
+  if (now->region == span.region && now->offset == span.offset) return NULL;
+  *now = span;
+  const struct program *program = frame->program;
+  for (int32_t i = program->slots[slot].moving; i >= 0; i = program->moving[i].next) {
+    const struct moving *moving = &program->moving[i];
+    struct device *device = device_of(frame, program->commands[moving->command].device);
+    TRY(device->backend->rebind(device->handle, frame->calls[moving->command], moving->arg, span));
+  }
+  return NULL;
+}
+
 static situ_status prepare_calls(struct frame *frame) {
   const struct program *program = frame->program;
   for (int32_t i = 0; i < program->n_commands; i++) {
@@ -148,6 +161,7 @@ static situ_status fill(struct frame *frame, struct state *state, situ_tensor *c
   for (int32_t i = 0; i < program->n_lanes; i++) TRY(make_block(frame, i));
   TRY(place_moving(frame, fed));
   for (int32_t i = 0; i < program->n_slots; i++) TRY(place_slot(frame, state, i));
+  if (program->n_host_ops) TRY(hosted_prepare(frame));
   return prepare_calls(frame);
 }
 
@@ -156,6 +170,7 @@ situ_status frame_create(const struct program *program, struct state *state,
   struct frame *frame = calloc(1, sizeof *frame);
   if (!frame) return NO_MEMORY();
   frame->program = program;
+  frame->state = state;
   const situ_status status = fill(frame, state, fed);
   if (status)
     frame_destroy(frame);
@@ -182,6 +197,8 @@ static void unbind(struct frame *frame) {
 void frame_destroy(struct frame *frame) {
   if (!frame) return;
   if (frame->calls) unbind(frame);
+  for (int32_t i = 0; frame->views && i < frame->program->n_views; i++)
+    situ_tensor_release(frame->views[i]);
   for (int32_t i = 0; frame->results && i < frame->program->n_fetches; i++)
     situ_tensor_release(frame->results[i]);
   for (int32_t i = 0; frame->blocks && i < frame->program->n_lanes; i++)

@@ -32,6 +32,10 @@ struct frame {
   uint64_t *marks;        /* per command, where it signals */
   situ_tensor *
       *results; /* per fetch: what the last run gave, to be used again when nobody else has it */
+  struct state *state;
+  situ_tensor *const *fed;   /* of the run under way */
+  situ_tensor **made;        /* per slot: what a host op made in the run under way; else NULL */
+  situ_tensor **views;       /* per input of a host op: memory that is the program's; else NULL */
   struct held_state *states; /* variables that a run needs or sets */
   int32_t n_states;
   _Atomic(situ_status) error; /* of a kernel in this run */
@@ -47,6 +51,21 @@ situ_status frame_create(const struct program *program, struct state *state,
 
 /* A new tensor for result number `index`, in frame->results. */
 situ_status frame_new_result(struct frame *frame, int32_t index) SITU_MUST_USE;
+
+/* Runs host op number `index` of the program: see hosted.c. */
+situ_status hosted_run(struct frame *frame, int32_t index) SITU_MUST_USE;
+
+/* Why the run of this thread has to end, or NULL: for struct services. */
+situ_status hosted_ask(void) SITU_MUST_USE;
+
+/* Makes the tensors through which host ops see the program's memory. */
+situ_status hosted_prepare(struct frame *frame) SITU_MUST_USE;
+
+/* Lets go of what host ops made in this run. */
+void hosted_end(struct frame *frame);
+
+/* Gives the calls that read or write a slot its new memory. */
+situ_status frame_move(struct frame *frame, int32_t slot, struct span span) SITU_MUST_USE;
 
 /* Gives everything back; NULL may be destroyed. */
 void frame_destroy(struct frame *frame);

@@ -11,24 +11,10 @@ static struct device *device_of(const struct frame *frame, int32_t number) {
   return frame->program->devices->devices[number];
 }
 
-/* Gives the calls that read or write a slot its new memory. */
-static situ_status move_slot(struct frame *frame, int32_t slot, struct span span) {
-  struct span *now = &frame->slots[slot];
-  if (now->region == span.region && now->offset == span.offset) return NULL;
-  *now = span;
-  const struct program *program = frame->program;
-  for (int32_t i = program->slots[slot].moving; i >= 0; i = program->moving[i].next) {
-    const struct moving *moving = &program->moving[i];
-    struct device *device = device_of(frame, program->commands[moving->command].device);
-    TRY(device->backend->rebind(device->handle, frame->calls[moving->command], moving->arg, span));
-  }
-  return NULL;
-}
-
 static situ_status hand_in(struct frame *frame, situ_tensor *const *fed) {
   for (int32_t i = 0; i < frame->program->n_feeds; i++) {
     const int32_t slot = frame->program->feeds[i].slot;
-    if (slot >= 0) TRY(move_slot(frame, slot, fed[i]->buffer->span));
+    if (slot >= 0) TRY(frame_move(frame, slot, fed[i]->buffer->span));
   }
   return NULL;
 }
@@ -49,7 +35,7 @@ static situ_status make_results(struct frame *frame) {
     const struct slot *slot = &program->slots[fetch->slot];
     if (slot->kind != SLOT_RESULT || slot->index != i) continue;
     if (!is_ours(frame->results[i])) TRY(frame_new_result(frame, i));
-    TRY(move_slot(frame, fetch->slot, frame->results[i]->buffer->span));
+    TRY(frame_move(frame, fetch->slot, frame->results[i]->buffer->span));
   }
   return NULL;
 }
@@ -125,6 +111,7 @@ static situ_status step(struct frame *frame, int32_t index) {
   if (command->kind == COMMAND_CALL)
     TRY(device->backend->launch(device->handle, command->queue, frame->calls[index]));
   if (command->kind == COMMAND_COPY) TRY(copy(frame, command));
+  if (command->kind == COMMAND_HOST) TRY(hosted_run(frame, command->launch));
   if (frame->times) TRY(stamp(frame, command, &frame->times[2 * index + 1]));
   if (command->signal)
     TRY(device->backend->mark(device->handle, command->queue, &frame->marks[index]));
@@ -175,11 +162,9 @@ static situ_status walk_host(struct frame *frame, int32_t from) {
   struct watch *watch = frame->watch;
   for (int32_t i = from; i < n; i++) {
     if (watch && i > from) TRY(watch_look(watch));
-    if (!calls[i] || frame->times) {
-      TRY(status_at_node(step(frame, i), node_name(frame, i)));
-      continue;
-    }
-    const situ_status status = host_run((const struct host_call *)calls[i]);
+    const bool is_call = calls[i] && !frame->times;
+    const situ_status status =
+        is_call ? host_run((const struct host_call *)calls[i]) : step(frame, i);
     if (status) return status_at_node(status, node_name(frame, i));
   }
   return NULL;
@@ -204,11 +189,20 @@ static situ_status share(const struct fetch *fetch, const situ_tensor *with, sit
   return NULL;
 }
 
+/* The same of what a host op made: only then is the shape known. */
+static situ_status share_made(const struct fetch *fetch, const situ_tensor *made,
+                              situ_tensor **out) {
+  if (shape_is_known(&fetch->shape)) return share(fetch, made, out);
+  *out = situ_tensor_retain((situ_tensor *)made);
+  return NULL;
+}
+
 static situ_status hand_out(struct frame *frame, situ_tensor *const *fed, int32_t index,
                             situ_tensor **out) {
   const struct fetch *fetch = &frame->program->fetches[index];
   if (fetch->slot < 0) return NULL;
   const struct slot *slot = &frame->program->slots[fetch->slot];
+  if (slot->kind == SLOT_MADE) return share_made(fetch, frame->made[fetch->slot], out);
   if (slot->kind == SLOT_FEED) return share(fetch, fed[slot->index], out);
   if (slot->kind == SLOT_CONSTANT) return share(fetch, slot->constant, out);
   if (slot->kind == SLOT_RESULT && slot->index != index)
@@ -252,10 +246,8 @@ static situ_status walk_watched(struct frame *frame, struct watch *watch) {
   return status;
 }
 
-situ_status frame_run(struct frame *frame, situ_tensor *const *fed, situ_tensor **results) {
+static situ_status run(struct frame *frame, situ_tensor **results) {
   const struct program *program = frame->program;
-  TRY(check_states(frame));
-  TRY(hand_in(frame, fed));
   TRY(make_results(frame));
   struct watch all = {.also = atomic_load_explicit(&trace_of_all, memory_order_relaxed)};
   struct watch *watch = watch_here ? watch_here : all.also ? &all : NULL;
@@ -266,11 +258,20 @@ situ_status frame_run(struct frame *frame, situ_tensor *const *fed, situ_tensor 
   mark_states(frame);
   for (int32_t i = 0; i < program->n_fetches && !status; i++) {
     results[i] = NULL;
-    status = hand_out(frame, fed, i, &results[i]);
+    status = hand_out(frame, frame->fed, i, &results[i]);
   }
   for (int32_t i = 0; i < program->n_fetches && status; i++) {
     situ_tensor_release(results[i]);
     results[i] = NULL;
   }
+  return status;
+}
+
+situ_status frame_run(struct frame *frame, situ_tensor *const *fed, situ_tensor **results) {
+  TRY(check_states(frame));
+  TRY(hand_in(frame, fed));
+  frame->fed = fed;
+  const situ_status status = run(frame, results);
+  if (frame->program->n_host_ops) hosted_end(frame);
   return status;
 }

@@ -8,6 +8,7 @@
 
 #include "device/buffer.h"
 #include "plan/program.h"
+#include "schema/compute.h"
 
 /* Memory that lives from run to run. */
 struct state_entry {
@@ -19,6 +20,7 @@ struct state_entry {
 
 /* Zero, with its lock initialised, remembers nothing. */
 struct state {
+  const struct services *services; /* what host ops of the session may ask for; borrowed */
   pthread_mutex_t lock;
   struct state_entry *entries;
 };

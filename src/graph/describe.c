@@ -9,6 +9,7 @@
 #include "graph/graph.h"
 #include "tensor/number.h"
 #include "tensor/shape.h"
+#include "tensor/tensor.h"
 
 enum { SHOWN_VALUES = 3 };
 
@@ -17,9 +18,13 @@ static void add_escaped(struct text *out, const char *text) {
   attrs_escape(out, text, strlen(text));
 }
 
+static void add_text(struct text *out, situ_text text) {
+  attrs_escape(out, text.data, text.length);
+}
+
 static void add_element(struct text *out, situ_type type, const void *data, int64_t index) {
   if (type == SITU_STRING)
-    add_escaped(out, ((const char *const *)data)[index]);
+    add_text(out, tensor_text_at(data, index));
   else if (type == SITU_FLOAT || type == SITU_DOUBLE || type == SITU_HALF)
     number_write(out, type, number_at(type, data, index));
   else

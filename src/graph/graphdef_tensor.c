@@ -9,6 +9,7 @@
 #include "graph/graphdef.h"
 #include "tensor/number.h"
 #include "tensor/shape.h"
+#include "tensor/tensor.h"
 
 enum { FEW_VALUES = 32 }; /* more are written as bytes */
 
@@ -77,9 +78,8 @@ static situ_status store(const struct proto_source *source, situ_type type,
   if (type == SITU_FLOAT || type == SITU_DOUBLE) {
     store_real(type, value->real, to);
   } else if (type == SITU_STRING) {
-    if (strlen(value->bytes.data) != value->bytes.length)
-      return proto_wrong(source, value->offset, "a string with a byte of 0 is not supported");
-    memcpy(to, &value->bytes.data, sizeof value->bytes.data);
+    const situ_text text = {value->bytes.data, value->bytes.length};
+    memcpy(to, &text, sizeof text);
   } else if (!store_integer(type, value->integer, to)) {
     return proto_wrong(source, value->offset, "%" PRId64 " is no value of type %s", value->integer,
                        situ_type_name(type));
@@ -105,7 +105,7 @@ static situ_status read_head(struct reading *in) {
   in->shape = SITU_SCALAR;
   if (shape) TRY(graphdef_read_shape(in->source, shape, &in->shape));
   char text[SHAPE_TEXT];
-  if (!shape_bytes(in->type, &in->shape, &in->bytes))
+  if (in->type == SITU_RESOURCE || !shape_bytes(in->type, &in->shape, &in->bytes))
     return proto_wrong(in->source, in->from->offset, "a tensor cannot have shape %s",
                        shape_print(&in->shape, text));
   return NULL;
@@ -125,12 +125,17 @@ static situ_status count_values(const struct reading *in, int64_t *count) {
   return NULL;
 }
 
+/* Bytes of an element while the values are collected. */
+static size_t element_size(situ_type type) {
+  return type == SITU_STRING ? sizeof(situ_text) : situ_type_size(type);
+}
+
 /* Writes the values one after another and repeats the last one. */
-static situ_status fill(const struct reading *in, char *data) {
-  const size_t size = situ_type_size(in->type);
+static situ_status fill(const struct reading *in, char *data, char *end) {
+  const size_t size = element_size(in->type);
   const char *field = field_of(in->type);
   const struct proto_value *value = NULL;
-  char *to = data, *end = data + in->bytes;
+  char *to = data;
   while ((value = proto_next(in->from->message, field, value))) {
     TRY(store(in->source, in->type, value, to));
     to += size;
@@ -162,10 +167,14 @@ static situ_status read_values(const struct reading *in, struct graphdef_budget 
                        "%" PRId64 " values for a tensor of %" PRId64 " elements", given, count);
   if (given < count) TRY(take_budget(in, budget));
   if (!given) return situ_tensor_create(in->type, in->shape, NULL, out);
-  char *data = malloc(in->bytes + 1);
+  const size_t bytes = (size_t)count * element_size(in->type);
+  char *data = malloc(bytes + 1);
   if (!data) return NO_MEMORY();
-  situ_status status = fill(in, data);
-  if (!status) status = situ_tensor_create(in->type, in->shape, data, out);
+  situ_status status = fill(in, data, data + bytes);
+  if (!status && in->type == SITU_STRING)
+    status = situ_tensor_create_texts(in->shape, (const situ_text *)(void *)data, out);
+  else if (!status)
+    status = situ_tensor_create(in->type, in->shape, data, out);
   free(data);
   return status;
 }
@@ -192,8 +201,8 @@ static bool add_element(struct arena *arena, situ_type type, const void *data, i
                         struct proto_message *out) {
   const char *field = field_of(type);
   if (type == SITU_STRING) {
-    const char *text = ((const char *const *)data)[index];
-    return graphdef_add_bytes(arena, out, field, text ? text : "", text ? strlen(text) : 0);
+    const situ_text text = tensor_text_at(data, index);
+    return graphdef_add_bytes(arena, out, field, text.data, text.length);
   }
   if (is_real(type)) return graphdef_add_real(arena, out, field, number_at(type, data, index));
   const int64_t value =

@@ -24,6 +24,8 @@ struct value {
   int32_t feed;    /* number of the feed; -1: none */
   situ_type type;
   bool constant; /* depends on constants alone */
+  bool crosses;  /* a later part needs it */
+  bool to_host;  /* and in host memory */
 };
 
 /* A growing list of numbers, for waits. */
@@ -46,6 +48,7 @@ struct builder {
   struct arena scratch;         /* dies with the planning */
   struct recording *recordings; /* per schema: the last one */
   char *live;                   /* per node */
+  char *later;                  /* per node: waits for the next part */
   int32_t *first_value;         /* per live node: number of its output 0 */
   int32_t *node_command;        /* per live node: its last command; -1: none */
   struct value *values;
@@ -54,9 +57,18 @@ struct builder {
   int32_t n_owned, owned_capacity;
   int32_t slot_capacity, command_capacity, launch_capacity, moving_capacity;
   struct numbers waits;
-  struct edge need; /* node -1: nothing is missing */
-  bool one_queue;   /* all is done in the caller's thread, in order: nobody waits for anybody */
+  struct edge need; /* the first value that is missing; node -1: none is */
+  bool lacks;       /* the node at hand lacks it */
+  int32_t host_op_capacity;
+  bool one_queue; /* all is done in the caller's thread, in order: nobody waits for anybody */
 };
+
+/* What a run does with a node: nothing; runs it; only knows that it is fed; takes it as the
+ * variable that it updated in an earlier part. */
+enum { LIVE_NOT, LIVE_RUN, LIVE_FED, LIVE_REFERENCE };
+
+/* Lets a node of kind LIVE_REFERENCE be its variable. */
+void live_stand(struct builder *builder, const struct node *node);
 
 /* Marks what the fetches need, stopping at what is fed, and numbers the values. */
 situ_status live_mark(struct builder *builder) SITU_MUST_USE;
@@ -88,7 +100,7 @@ bool builder_move(struct builder *builder, int32_t command, int32_t arg, int32_t
 void builder_wait(struct builder *builder, int32_t command);
 
 /* Sets shapes and constancy of a node's outputs, and known values of its host inputs. Sets
- * builder->need where a value is missing. */
+ * builder->lacks where a value is missing: the node must wait for the next part. */
 situ_status values_infer(struct builder *builder, const struct node *node) SITU_MUST_USE;
 
 /* The operands of a node as its row sees them; `in` and `out` have room. */
@@ -103,6 +115,40 @@ situ_status record_node(struct builder *builder, const struct node *node, int32_
 situ_status record_launch(struct builder *builder, const struct launch *from,
                           const struct node *node, const int32_t *slots,
                           int32_t *number) SITU_MUST_USE;
+
+/* Adds a host op, or -1 without memory. */
+int32_t builder_host_op(struct builder *builder, const struct host_op *host_op);
+
+/* Whether a node computes on host tensors: its row says so, or it moves strings, which are not
+ * just memory. */
+static inline bool builder_is_hosted(const struct node *node) {
+  if (node->schema->op->compute) return true;
+  const struct op *op = node->schema->op;
+  return node->n_outputs && node->outputs[0].type == SITU_STRING && op->record &&
+         !(op->flags & OP_ALIAS);
+}
+
+/* Whether a node runs nothing: it stands for memory that is there anyway. */
+static inline bool builder_is_source(const struct node *node) {
+  return node->schema->op->flags & (OP_CONSTANT | OP_VARIABLE);
+}
+
+/* Marks what waits for the next part and collects the values that it needs. */
+situ_status later_collect(struct builder *builder) SITU_MUST_USE;
+
+/* Whether a node must wait for the next part because another one does. */
+bool later_waits(const struct builder *builder, const struct node *node);
+
+/* Adds the call of a host op and the copies it needs. */
+situ_status hosted_add(struct builder *builder, const struct node *node,
+                       int32_t device) SITU_MUST_USE;
+
+/* The slot of a value on a device, copied there if need be, and the command that makes it. */
+situ_status commands_bring(struct builder *builder, struct edge edge, int32_t device, int32_t *slot,
+                           int32_t *command) SITU_MUST_USE;
+
+/* Gives fed values and constants a slot, when somebody reads them. */
+situ_status commands_settle(struct builder *builder, struct edge edge) SITU_MUST_USE;
 
 /* Adds the calls of a node and the copies it needs. */
 situ_status commands_add(struct builder *builder, const struct node *node) SITU_MUST_USE;

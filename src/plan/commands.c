@@ -29,7 +29,8 @@ static situ_status add_command(struct builder *builder, const struct plan_comman
 }
 
 /* Fed values and constants get a slot when somebody reads them. */
-static situ_status settle(struct builder *builder, struct edge edge, struct value *value) {
+situ_status commands_settle(struct builder *builder, struct edge edge) {
+  struct value *value = builder_value(builder, edge);
   if (value->slot >= 0) return NULL;
   struct slot slot = {.device = value->feed >= 0 ? value->device : builder_home(builder, 0),
                       .node = edge.node,
@@ -69,16 +70,13 @@ static bool are_peers(const struct builder *builder, int32_t a, int32_t b) {
   return devices[a]->backend == devices[b]->backend && devices[a]->backend->peer;
 }
 
-static situ_status bring(struct builder *builder, struct edge edge, int32_t device, int32_t *slot,
-                         int32_t *command);
-
 /* Makes the copy of a value on a device. */
 static situ_status replicate(struct builder *builder, struct edge edge, struct value *value,
                              int32_t device, struct replica *replica) {
   int32_t from = value->slot, after = value->command;
   const bool direct = is_host(builder, device) || is_host(builder, value->device) ||
                       are_peers(builder, value->device, device);
-  if (!direct) TRY(bring(builder, edge, builder_home(builder, 0), &from, &after));
+  if (!direct) TRY(commands_bring(builder, edge, builder_home(builder, 0), &from, &after));
   const struct slot slot = {.kind = SLOT_BLOCK,
                             .device = device,
                             .node = edge.node,
@@ -96,11 +94,10 @@ static situ_status replicate(struct builder *builder, struct edge edge, struct v
   return status;
 }
 
-/* The slot of a value on a device, copied there if need be, and the command that makes it. */
-static situ_status bring(struct builder *builder, struct edge edge, int32_t device, int32_t *slot,
-                         int32_t *command) {
+situ_status commands_bring(struct builder *builder, struct edge edge, int32_t device, int32_t *slot,
+                           int32_t *command) {
   struct value *value = builder_value(builder, edge);
-  TRY(settle(builder, edge, value));
+  TRY(commands_settle(builder, edge));
   *slot = value->slot;
   *command = value->command;
   if (value->device == device) return NULL;
@@ -131,7 +128,7 @@ static situ_status bring_inputs(struct builder *builder, const struct node *node
     slots[i] = -1;
     if (some_host && schema_input_port(node->schema, node->attrs, i)->is_host) continue;
     int32_t command = -1;
-    TRY(bring(builder, node->inputs[i], device, &slots[i], &command));
+    TRY(commands_bring(builder, node->inputs[i], device, &slots[i], &command));
     builder_wait(builder, command);
   }
   for (int32_t i = 0; i < node->n_controls; i++)
@@ -154,7 +151,7 @@ static situ_status add_point(struct builder *builder, const struct node *node, i
 static situ_status add_alias(struct builder *builder, const struct node *node, int32_t device) {
   struct operand in = {0};
   int32_t command = -1;
-  TRY(bring(builder, node->inputs[0], device, &in.slot, &command));
+  TRY(commands_bring(builder, node->inputs[0], device, &in.slot, &command));
   builder_wait(builder, command);
   for (int32_t i = 0; i < node->n_controls; i++)
     builder_wait(builder, builder->node_command[node->controls[i]]);
@@ -256,6 +253,7 @@ situ_status commands_add(struct builder *builder, const struct node *node) {
   if (flags & OP_CONSTANT) return NULL;
   const int32_t device = builder_home(builder, builder->request->placement[node->id]);
   if (flags & OP_VARIABLE) return add_variable(builder, node, device);
+  if (builder_is_hosted(node)) return status_at_node(hosted_add(builder, node, device), node->name);
   if (flags & OP_ALIAS) return status_at_node(add_alias(builder, node, device), node->name);
   const struct recording *recording = NULL;
   TRY(status_at_node(record_node(builder, node, device, &recording), node->name));
@@ -266,13 +264,20 @@ situ_status commands_add(struct builder *builder, const struct node *node) {
   return status_at_node(add_calls(builder, node, device, recording, slots), node->name);
 }
 
+/* Whether a result stays on the device that computes it. */
+static bool stays(const struct builder *builder, int32_t index) {
+  const struct fetch *fetch = &builder->program->fetches[index];
+  if (index < builder->program->n_asked) return builder->request->keep;
+  return !builder_value(builder, fetch->edge)->to_host;
+}
+
 /* A copy into memory of its own, for what the caller gets. */
 static situ_status copy_result(struct builder *builder, struct fetch *fetch, int32_t index,
                                int32_t from, int32_t after) {
   const struct slot *source = &builder->program->slots[from];
   const struct slot slot = {
       .kind = SLOT_RESULT,
-      .device = builder->request->keep ? source->device : builder_home(builder, 0),
+      .device = stays(builder, index) ? source->device : builder_home(builder, 0),
       .index = index,
       .node = source->node,
       .output = source->output,
@@ -287,18 +292,19 @@ static situ_status copy_result(struct builder *builder, struct fetch *fetch, int
 
 static situ_status fetch_value(struct builder *builder, struct fetch *fetch, int32_t index) {
   struct value *value = builder_value(builder, fetch->edge);
-  TRY(settle(builder, fetch->edge, value));
+  TRY(commands_settle(builder, fetch->edge));
   fetch->type = value->type;
   fetch->shape = *value->shape;
   fetch->constant = value->constant;
   const int32_t host = builder_home(builder, 0);
   int32_t command = -1;
-  if (value->constant) return bring(builder, fetch->edge, host, &fetch->slot, &command);
+  if (value->constant) return commands_bring(builder, fetch->edge, host, &fetch->slot, &command);
   struct slot *slot = &builder->program->slots[value->slot];
   fetch->slot = value->slot;
   if (slot->kind == SLOT_FEED || slot->kind == SLOT_RESULT || slot->kind == SLOT_CONSTANT)
     return NULL;
-  if (slot->kind == SLOT_BLOCK && (value->device == host || builder->request->keep)) {
+  if (slot->kind == SLOT_MADE && (value->device == host || stays(builder, index))) return NULL;
+  if (slot->kind == SLOT_BLOCK && (value->device == host || stays(builder, index))) {
     slot->kind = SLOT_RESULT;
     slot->index = index;
     return NULL;
@@ -309,7 +315,8 @@ static situ_status fetch_value(struct builder *builder, struct fetch *fetch, int
 situ_status commands_fetch(struct builder *builder) {
   for (int32_t i = 0; i < builder->program->n_fetches; i++) {
     struct fetch *fetch = &builder->program->fetches[i];
-    if (fetch->edge.output >= 0) TRY(fetch_value(builder, fetch, i));
+    if (!fetch->given && !fetch->later && fetch->edge.output >= 0)
+      TRY(fetch_value(builder, fetch, i));
   }
   return NULL;
 }

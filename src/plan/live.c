@@ -4,8 +4,6 @@
 
 #include "plan/builder.h"
 
-enum { DEAD, RUN, FED_ONLY };
-
 /* Whether that output is fed; only nodes that feeds name are looked at twice. */
 static bool is_fed(const struct builder *builder, struct edge edge) {
   if (!builder->live[edge.node]) return false;
@@ -16,15 +14,32 @@ static bool is_fed(const struct builder *builder, struct edge edge) {
   return false;
 }
 
-/* A node that is only fed so far carries FED_ONLY, which is_fed reads; needing another output of it
- * makes it RUN. */
+/* Whether an earlier part of the step ran the node. */
+static bool is_done(const struct builder *builder, int32_t node) {
+  const struct program *before = builder->request->before;
+  return before && before->done[node];
+}
+
+/* A node that is only fed so far carries LIVE_FED, which is_fed reads; needing another output of it
+ * makes it LIVE_RUN. What ran in an earlier part and was not handed on is a reference. */
 static void need(struct builder *builder, struct edge edge) {
-  if (!is_fed(builder, edge)) builder->live[edge.node] = RUN;
+  if (is_fed(builder, edge)) return;
+  if (!is_done(builder, edge.node)) {
+    builder->live[edge.node] = LIVE_RUN;
+    return;
+  }
+  builder->live[edge.node] = LIVE_REFERENCE;
+  need(builder, builder->request->graph->nodes[edge.node]->inputs[0]);
+}
+
+void live_stand(struct builder *builder, const struct node *node) {
+  *builder_value(builder, (struct edge){node->id, 0}) = *builder_value(builder, node->inputs[0]);
 }
 
 static void need_inputs(struct builder *builder, const struct node *node) {
   for (int32_t i = 0; i < node->n_inputs; i++) need(builder, node->inputs[i]);
-  for (int32_t i = 0; i < node->n_controls; i++) builder->live[node->controls[i]] = RUN;
+  for (int32_t i = 0; i < node->n_controls; i++)
+    if (!is_done(builder, node->controls[i])) builder->live[node->controls[i]] = LIVE_RUN;
 }
 
 /* Numbers the outputs of all that is live or fed. */
@@ -59,23 +74,25 @@ situ_status live_mark(struct builder *builder) {
   const struct plan_request *request = builder->request;
   const int32_t n_nodes = request->graph->n_nodes;
   builder->live = arena_zero(&builder->scratch, (size_t)n_nodes + 1);
+  builder->later = arena_zero(&builder->scratch, (size_t)n_nodes + 1);
   builder->first_value = arena_alloc(&builder->scratch, sizeof(int32_t) * ((size_t)n_nodes + 1));
   builder->node_command = arena_alloc(&builder->scratch, sizeof(int32_t) * ((size_t)n_nodes + 1));
   if (builder->scratch.failed) return NO_MEMORY();
   for (int32_t i = 0; i < request->n_feeds; i++)
-    builder->live[request->feeds[i].edge.node] = FED_ONLY;
+    builder->live[request->feeds[i].edge.node] = LIVE_FED;
   for (int32_t i = 0; i < request->n_fetches; i++) {
     const struct edge edge = request->fetches[i];
+    if (builder->program->fetches[i].given) continue;
     if (edge.output < 0)
-      builder->live[edge.node] = RUN;
+      builder->live[edge.node] = LIVE_RUN;
     else
       need(builder, edge);
   }
   for (int32_t i = n_nodes - 1; i >= 0; i--)
-    if (builder->live[i] == RUN) need_inputs(builder, request->graph->nodes[i]);
+    if (builder->live[i] == LIVE_RUN) need_inputs(builder, request->graph->nodes[i]);
   TRY(number_values(builder, n_nodes));
   set_fed_values(builder);
   for (int32_t i = 0; i < n_nodes; i++)
-    if (builder->live[i] == FED_ONLY) builder->live[i] = DEAD;
+    if (builder->live[i] == LIVE_FED) builder->live[i] = LIVE_NOT;
   return NULL;
 }

@@ -30,11 +30,18 @@ static bool touch_call(struct builder *builder, const struct plan_command *comma
     if (launch->args[a].kind != ARG_SLOT || number < 0) continue;
     struct slot *slot = &program->slots[number];
     touch(slot, i);
-    if ((slot->kind == SLOT_FEED || slot->kind == SLOT_RESULT) &&
+    if ((slot->kind == SLOT_FEED || slot->kind == SLOT_RESULT || slot->kind == SLOT_MADE) &&
         !builder_move(builder, i, a, number))
       return false;
   }
   return true;
+}
+
+/* What a host op reads must be there until it has run. */
+static void touch_host(struct program *program, const struct plan_command *command, int32_t i) {
+  const struct host_op *host_op = &program->host_ops[command->launch];
+  for (int32_t k = 0; k < host_op->n_in; k++)
+    if (host_op->in[k] >= 0) touch(&program->slots[host_op->in[k]], i);
 }
 
 /* What constants' commands made and others read must last for all runs of a frame. */
@@ -62,6 +69,7 @@ static bool find_lifetimes(struct builder *builder) {
     const struct plan_command *command = &program->commands[i];
     if (command->kind == COMMAND_CALL && !touch_call(builder, command, i)) return false;
     if (command->kind == COMMAND_COPY) touch_copy(program, command, i);
+    if (command->kind == COMMAND_HOST) touch_host(program, command, i);
   }
   keep_constants(program);
   return true;

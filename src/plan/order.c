@@ -5,6 +5,17 @@
 
 #include "plan/builder.h"
 
+/* Devices' commands come first, then the caller's own, then host ops, those that may wait for
+ * others last. */
+enum { N_CLASSES = 4 };
+
+static int class_of(const struct builder *builder, const struct plan_command *command) {
+  const struct program *program = builder->program;
+  if (command->kind == COMMAND_HOST)
+    return program->graph->nodes[command->node]->schema->op->flags & OP_BLOCKS ? 3 : 2;
+  return program->devices->devices[command->device]->backend->is_host;
+}
+
 /* What the caller's thread does while it walks the commands. */
 static bool is_hosted(const struct builder *builder, const struct plan_command *command) {
   return builder->request->devices->devices[command->device]->backend->is_host;
@@ -43,29 +54,35 @@ struct fifo {
   int32_t *items, head, tail;
 };
 
-/* Walks the commands that are ready: devices' first, then the caller's. `order[k]` is the k-th
- * command. */
+/* The queue whose turn it is, or NULL. */
+static struct fifo *first_ready(struct fifo ready[N_CLASSES]) {
+  for (int k = 0; k < N_CLASSES; k++)
+    if (ready[k].head < ready[k].tail) return &ready[k];
+  return NULL;
+}
+
+/* Walks the commands that are ready, class by class. `order[k]` is the k-th command. */
 static bool schedule(struct builder *builder, bool once, int32_t *order, int32_t *count,
                      struct users *users) {
   const struct program *program = builder->program;
   const int32_t n = program->n_commands;
-  struct fifo ready[2] = {{ARENA_ARRAY(&builder->scratch, int32_t, n + 1), 0, 0},
-                          {ARENA_ARRAY(&builder->scratch, int32_t, n + 1), 0, 0}};
+  struct fifo ready[N_CLASSES];
+  for (int k = 0; k < N_CLASSES; k++)
+    ready[k] = (struct fifo){ARENA_ARRAY(&builder->scratch, int32_t, n + 1), 0, 0};
   if (builder->scratch.failed) return false;
   for (int32_t i = 0; i < n; i++)
     if (!users->pending[i] && program->commands[i].once == once) {
-      struct fifo *to = &ready[is_hosted(builder, &program->commands[i])];
+      struct fifo *to = &ready[class_of(builder, &program->commands[i])];
       to->items[to->tail++] = i;
     }
-  while (ready[0].head < ready[0].tail || ready[1].head < ready[1].tail) {
-    struct fifo *from = ready[0].head < ready[0].tail ? &ready[0] : &ready[1];
+  for (struct fifo *from = first_ready(ready); from; from = first_ready(ready)) {
     const int32_t command = from->items[from->head++];
     order[(*count)++] = command;
     users->pending[command] = -1;
     for (int32_t u = users->start[command]; u < users->start[command + 1]; u++) {
       const int32_t user = users->users[u];
       if (--users->pending[user] || program->commands[user].once != once) continue;
-      struct fifo *to = &ready[is_hosted(builder, &program->commands[user])];
+      struct fifo *to = &ready[class_of(builder, &program->commands[user])];
       to->items[to->tail++] = user;
     }
   }
@@ -135,6 +152,11 @@ static void find_state(const struct builder *builder) {
   for (int32_t i = 0; i < program->n_commands; i++) {
     const struct plan_command *command = &program->commands[i];
     if (command->kind == COMMAND_COPY) touch_state(&program->slots[command->from], false);
+    if (command->kind == COMMAND_HOST) {
+      const struct host_op *host_op = &program->host_ops[command->launch];
+      for (int32_t k = 0; k < host_op->n_in; k++)
+        if (host_op->in[k] >= 0) touch_state(&program->slots[host_op->in[k]], false);
+    }
     if (command->kind != COMMAND_CALL) continue;
     const struct node *node = program->graph->nodes[command->node];
     const bool sets = node->schema->op->flags & OP_SETS;

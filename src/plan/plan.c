@@ -71,6 +71,18 @@ int32_t builder_command(struct builder *builder, const struct plan_command *comm
   return program->n_commands++;
 }
 
+int32_t builder_host_op(struct builder *builder, const struct host_op *host_op) {
+  struct program *program = builder->program;
+  struct host_op *host_ops = grow(&program->arena, program->host_ops, program->n_host_ops,
+                                  &builder->host_op_capacity, sizeof *host_ops);
+  if (!host_ops) return -1;
+  program->host_ops = host_ops;
+  host_ops[program->n_host_ops] = *host_op;
+  host_ops[program->n_host_ops].first_view = program->n_views;
+  program->n_views += host_op->n_in;
+  return program->n_host_ops++;
+}
+
 struct launch *builder_launch(struct builder *builder) {
   struct program *program = builder->program;
   struct launch *launches = grow(&program->arena, program->launches, program->n_launches,
@@ -91,6 +103,7 @@ static situ_status reserve(struct builder *builder) {
     if (!builder->live[i]) continue;
     n_live++;
     if (builder_home(builder, request->placement[i])) builder->one_queue = false;
+    if (request->graph->nodes[i]->schema->op->flags & OP_BLOCKS) builder->one_queue = false;
   }
   for (int32_t i = 0; i < request->n_feeds; i++)
     if (builder_home(builder, request->feeds[i].device)) builder->one_queue = false;
@@ -113,7 +126,8 @@ static situ_status begin(struct builder *builder) {
   program->devices = request->devices;
   program->keep = request->keep;
   program->n_feeds = request->n_feeds;
-  program->n_fetches = request->n_fetches;
+  program->n_fetches = program->n_asked = request->n_fetches;
+  program->before = request->before ? request->before->id : 0;
   program->feeds = ARENA_ARRAY(&program->arena, struct feed, request->n_feeds + 1);
   program->fetches = ARENA_ARRAY(&program->arena, struct fetch, request->n_fetches + 1);
   if (program->arena.failed) return NO_MEMORY();
@@ -124,7 +138,11 @@ static situ_status begin(struct builder *builder) {
                                       .type = request->feeds[i].type,
                                       .shape = request->feeds[i].shape};
   for (int32_t i = 0; i < request->n_fetches; i++)
-    program->fetches[i] = (struct fetch){.edge = request->fetches[i], .slot = -1};
+    program->fetches[i] =
+        (struct fetch){.edge = request->fetches[i],
+                       .given = request->before && (request->before->fetches[i].given ||
+                                                    !request->before->fetches[i].later),
+                       .slot = -1};
   builder->need.node = -1;
   TRY(live_mark(builder));
   return reserve(builder);
@@ -133,15 +151,26 @@ static situ_status begin(struct builder *builder) {
 static situ_status add_nodes(struct builder *builder) {
   const struct situ_graph *graph = builder->request->graph;
   for (int32_t i = 0; i < graph->n_nodes; i++) {
+    const struct node *node = graph->nodes[i];
     if (!builder->live[i]) continue;
-    TRY(values_infer(builder, graph->nodes[i]));
-    if (builder->need.node >= 0) return NULL;
-    TRY(commands_add(builder, graph->nodes[i]));
+    if (builder->live[i] == LIVE_REFERENCE) {
+      live_stand(builder, node);
+      continue;
+    }
+    builder->lacks = false;
+    if (builder->need.node >= 0 && later_waits(builder, node)) {
+      builder->later[i] = 1;
+      continue;
+    }
+    TRY(values_infer(builder, node));
+    builder->later[i] = builder->lacks;
+    if (!builder->lacks) TRY(commands_add(builder, node));
   }
   return builder->scratch.failed || builder->program->arena.failed ? NO_MEMORY() : NULL;
 }
 
 static situ_status finish(struct builder *builder) {
+  if (builder->need.node >= 0) TRY(later_collect(builder));
   TRY(commands_fetch(builder));
   TRY(order_commands(builder));
   TRY(offsets_assign(builder));
@@ -154,11 +183,11 @@ situ_status plan_make(const struct plan_request *request, struct program **out, 
   if (!builder.program) return NO_MEMORY();
   situ_status status = begin(&builder);
   if (!status) status = add_nodes(&builder);
-  if (!status && builder.need.node < 0) status = finish(&builder);
+  if (!status) status = finish(&builder);
   *need = builder.need;
   for (int32_t i = 0; i < builder.n_owned; i++) situ_tensor_release(builder.owned[i]);
   arena_free(&builder.scratch);
-  if (status || need->node >= 0)
+  if (status)
     plan_free(builder.program);
   else
     *out = builder.program;

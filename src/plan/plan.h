@@ -23,11 +23,12 @@ struct plan_request {
   const struct edge *fetches; /* output -1: only run the node */
   int32_t n_feeds, n_fetches;
   bool keep; /* results stay on the devices that compute them; else they come to the host */
+  const struct program *before; /* the part of the step that ran before; NULL: none */
 };
 
-/* Plans a run. Where a shape depends on a value that only a run can give, *out stays NULL and *need
- * says which value: the caller computes it, adds it to the feeds, and asks again. Frees with
- * plan_free. */
+/* Plans a run, or the part of it that can be planned. Where a shape depends on a value that only a
+ * run can give, *need says which one (node -1: none): the caller runs the part, adds what it gives
+ * beyond the fetches to the feeds, and asks for the next one. Frees with plan_free. */
 situ_status plan_make(const struct plan_request *request, struct program **out,
                       struct edge *need) SITU_MUST_USE;
 void plan_free(struct program *program);

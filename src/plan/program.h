@@ -19,6 +19,7 @@ enum slot_kind {
   SLOT_FEED,     /* what is fed as number `index` */
   SLOT_RESULT,   /* the result number `index` */
   SLOT_STATE,    /* state of the session: see struct scratch */
+  SLOT_MADE,     /* the tensor that a host op made */
 };
 
 struct slot {
@@ -42,6 +43,7 @@ enum command_kind {
   COMMAND_CALL,    /* of kernel `launch` */
   COMMAND_COPY,    /* of `bytes` bytes from slot to slot */
   COMMAND_NOTHING, /* a point in the order */
+  COMMAND_HOST,    /* of the host op `launch` */
 };
 
 struct plan_command {
@@ -64,11 +66,21 @@ struct moving {
   int32_t next; /* of the same slot; -1: none */
 };
 
+/* A host op: its row's `compute` is called with tensors. */
+struct host_op {
+  int32_t node;
+  int32_t n_in, n_out;
+  int32_t first_view;       /* of its inputs in a frame's views */
+  const int32_t *in, *out;  /* slots */
+  const situ_shape *shapes; /* of the inputs, then of the outputs, as far as they are known */
+};
+
 /* What a run gives back for a fetch. */
 struct fetch {
   struct edge edge;
-  int32_t slot;  /* the slot with the result; -1: a node without outputs */
-  bool constant; /* the same in every run */
+  bool given, later; /* an earlier part of the step gave it; a later one gives it */
+  int32_t slot;      /* the slot with the result; -1: a node without outputs */
+  bool constant;     /* the same in every run */
   situ_type type;
   situ_shape shape;
 };
@@ -94,8 +106,12 @@ struct lane {
   int32_t peak_command;
 };
 
+/* A program is a step, or a part of one: where a shape depends on what a run computes, the nodes
+ * behind that wait for the next part, which is planned when the shape is known. Fetches behind the
+ * first `n_asked` are values that the next part needs. */
 struct program {
   struct arena arena;
+  uint64_t id, before; /* its number, and that of the part before (0: none) */
   const struct situ_graph *graph;
   const struct device_list *devices;
   struct slot *slots;
@@ -105,6 +121,10 @@ struct program {
   struct feed *feeds;
   struct lane *lanes;
   struct moving *moving;
+  struct host_op *host_ops;
+  struct edge need; /* the first value that the next part waits for; node -1: none */
+  char *done;       /* per node: ran in this part or an earlier one; NULL where no part follows */
+  int32_t n_host_ops, n_views, n_asked;
   int32_t n_moving, n_states; /* of slots: SLOT_STATE */
   int32_t n_slots, n_launches, n_commands, n_once, n_fetches, n_feeds, n_lanes;
   bool keep;      /* results stay on the devices that compute them */

@@ -100,18 +100,43 @@ static const situ_tensor *known(struct builder *builder, struct edge edge, int d
   size_t bytes = 0;
   if (flags & (OP_FED | OP_STATEFUL | OP_VARIABLE) || depth > MAX_DEPTH || !value->shape)
     return NULL;
+  if (builder_is_hosted(node)) return NULL;
   if (!shape_bytes(value->type, value->shape, &bytes) || bytes > MAX_KNOWN_BYTES) return NULL;
   if (!inputs_known(builder, node, depth)) return NULL;
   return evaluate(builder, node, edge.output);
+}
+
+/* The node at hand must wait for an input: for its value, or for its shape. What was fed already is
+ * there, and no later part will know more of it. */
+static situ_status lack(struct builder *builder, const struct node *node, int32_t input) {
+  const int32_t feed = builder_value(builder, node->inputs[input])->feed;
+  if (feed >= 0 && !builder->request->feeds[feed].device)
+    return status_at_node(
+        situ_status_create(SITU_UNIMPLEMENTED,
+                           "Input %d of '%s' (%s) must be known to plan the call, and it is more "
+                           "than %d bytes.",
+                           input, node->name, node->schema->op->name, (int)MAX_KNOWN_BYTES),
+        node->name);
+  if (builder->need.node < 0) builder->need = node->inputs[input];
+  builder->lacks = true;
+  return NULL;
+}
+
+/* Kernels need the shapes of their inputs; host ops see them when they run. */
+static situ_status know_shapes(struct builder *builder, const struct node *node) {
+  if (builder_is_hosted(node)) return NULL;
+  for (int32_t i = 0; i < node->n_inputs && !builder->lacks; i++)
+    if (!shape_is_known(builder_value(builder, node->inputs[i])->shape))
+      TRY(lack(builder, node, i));
+  return NULL;
 }
 
 static situ_status know_host_inputs(struct builder *builder, const struct node *node) {
   if (!node->schema->op->host || !*node->schema->op->host) return NULL;
   for (int32_t i = 0; i < node->n_inputs; i++) {
     if (!schema_input_port(node->schema, node->attrs, i)->is_host) continue;
-    if (known(builder, node->inputs[i], 0)) continue;
-    builder->need = node->inputs[i];
-    return NULL;
+    if (known(builder, node->inputs[i], 0) || builder_is_hosted(node)) continue;
+    return lack(builder, node, i);
   }
   return NULL;
 }
@@ -147,7 +172,7 @@ static situ_status infer(struct builder *builder, const struct node *node) {
   TRY(status_at_node(node->schema->op->shape(&call), node->name));
   for (int32_t i = 0; i < node->n_outputs; i++) {
     char text[256];
-    if (!shape_is_known(&out[i].shape))
+    if (!shape_is_known(&out[i].shape) && !builder_is_hosted(node))
       return status_at_node(
           situ_status_create(SITU_UNIMPLEMENTED,
                              "Output %d of '%s' (%s) has the shape %s, which is not known "
@@ -164,6 +189,7 @@ static situ_status infer(struct builder *builder, const struct node *node) {
 static bool is_constant(const struct builder *builder, const struct node *node) {
   const unsigned flags = node->schema->op->flags;
   if (flags & (OP_STATEFUL | OP_FED | OP_VARIABLE) || node->n_controls) return false;
+  if (builder_is_hosted(node)) return false;
   for (int32_t i = 0; i < node->n_inputs; i++)
     if (!builder_value(builder, node->inputs[i])->constant) return false;
   return true;
@@ -205,7 +231,8 @@ static situ_status not_fed(const struct node *node) {
 situ_status values_infer(struct builder *builder, const struct node *node) {
   if (node->schema->op->flags & OP_FED) return not_fed(node);
   begin_outputs(builder, node);
-  TRY(know_host_inputs(builder, node));
-  if (builder->need.node >= 0 || shapes_hold(builder, node)) return NULL;
+  TRY(know_shapes(builder, node));
+  if (!builder->lacks) TRY(know_host_inputs(builder, node));
+  if (builder->lacks || shapes_hold(builder, node)) return NULL;
   return infer(builder, node);
 }

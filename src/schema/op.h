@@ -7,6 +7,7 @@
 #include "base/base.h"
 #include "schema/attr.h"
 #include "schema/call.h"
+#include "schema/compute.h"
 
 struct gradient;
 
@@ -23,6 +24,8 @@ enum op_flags {
   OP_SETS = 512,          /* as OP_UPDATES, and all of it is new: what was there does not count */
   OP_NO_GRADIENT = 1024,  /* not differentiable: gradients end here (a row with real outputs has
                              this or `grad`) */
+  OP_BLOCKS = 2048,       /* of a row with `compute`: may wait for others, so it comes late */
+  OP_ANYWHERE = 4096,     /* of a row with `compute`: takes its inputs where they are */
 };
 
 struct op {
@@ -44,6 +47,8 @@ struct op {
                                                are known; NULL: none */
   void (*grad)(struct gradient *gradient);  /* says which ops give the gradients of the inputs:
                                                ops/gradient.h; or see OP_NO_GRADIENT */
+  situ_status (*compute)(struct compute *compute); /* instead: computes on host tensors, in every
+                                                      step: see compute.h */
 };
 
 /* A family of ops, as a file of ops/ defines it. */

@@ -12,6 +12,7 @@
 
 #include "tensor/number.h"
 #include "tensor/shape.h"
+#include "tensor/tensor.h"
 
 enum { PRECISION = 8, THRESHOLD = 1000, EDGE = 3, LINE_WIDTH = 75 };
 
@@ -213,12 +214,13 @@ static void write_single(situ_type type, double value, struct text *out) {
 }
 
 /* As repr() of Python's bytes. */
-static void write_string(const char *bytes, struct text *out) {
-  const char quote = strchr(bytes, '\'') && !strchr(bytes, '"') ? '"' : '\'';
+static void write_string(situ_text bytes, struct text *out) {
+  const char quote =
+      memchr(bytes.data, '\'', bytes.length) && !memchr(bytes.data, '"', bytes.length) ? '"' : '\'';
   text_addf(out, "b%c", quote);
-  for (const char *at = bytes; *at; at++) {
+  for (const char *at = bytes.data; at < bytes.data + bytes.length; at++) {
     const unsigned char c = (unsigned char)*at;
-    const char *escape = strchr("t\tn\nr\r", c);
+    const char *escape = c ? strchr("t\tn\nr\r", c) : NULL;
     if (c == (unsigned char)quote || c == '\\')
       text_addf(out, "\\%c", c);
     else if (c < ' ' && escape)
@@ -234,8 +236,7 @@ static void write_string(const char *bytes, struct text *out) {
 static void write_element(const struct array *array, int64_t index, struct text *out) {
   const bool single = array->shape->rank == 0;
   if (array->type == SITU_STRING) {
-    const char *bytes = ((const char *const *)(const void *)array->data)[index];
-    write_string(bytes ? bytes : "", out);
+    write_string(tensor_text_at(array->data, index), out);
   } else if (array->type == SITU_BOOL) {
     const bool truth = number_integer_at(array->type, array->data, index) != 0;
     text_add(out, !truth ? "False" : single ? "True" : " True");

@@ -47,33 +47,54 @@ static situ_status allocate(situ_type type, const situ_shape *shape, size_t byte
   return too_large(type, shape, bytes);
 }
 
+/* A text of a string element: the bytes follow their number, which ends where they begin. */
+static size_t text_room(size_t length) { return round_up(sizeof length + length + 1, 8); }
+
+static char *put_text(char *at, situ_text text) {
+  memcpy(at, &text.length, sizeof text.length);
+  char *data = at + sizeof text.length;
+  if (text.length) memcpy(data, text.data, text.length);
+  data[text.length] = 0;
+  return data;
+}
+
+/* Where the texts of a tensor come from: one of the two, or neither for empty ones. */
+struct texts {
+  const situ_text *texts;
+  const char *const *words; /* each ends in 0 */
+};
+
+static situ_text text_of(const struct texts *from, size_t i) {
+  if (from->texts) return from->texts[i];
+  const char *word = from->words && from->words[i] ? from->words[i] : "";
+  return (situ_text){word, strlen(word)};
+}
+
 /* One block: the pointers, then the texts. */
-static situ_status copy_strings(const situ_shape *shape, const char *const *texts, size_t bytes,
+static situ_status copy_strings(const situ_shape *shape, const struct texts *from, size_t bytes,
                                 struct buffer **out) {
   if (!fits_host(bytes)) return too_large(SITU_STRING, shape, bytes);
-  const size_t count = bytes / sizeof *texts;
+  const size_t count = bytes / sizeof(char *);
   size_t total = bytes;
   for (size_t i = 0; i < count; i++) {
-    const size_t length = texts && texts[i] ? strlen(texts[i]) : 0;
-    if (__builtin_add_overflow(total, length + 1, &total))
+    const size_t length = text_of(from, i).length;
+    if (length > PTRDIFF_MAX || __builtin_add_overflow(total, text_room(length), &total))
       return too_large(SITU_STRING, shape, SIZE_MAX);
   }
   TRY(allocate(SITU_STRING, shape, total, out));
   const char **pointers = (*out)->host;
   char *next = (char *)(*out)->host + bytes;
   for (size_t i = 0; i < count; i++) {
-    const char *text = texts && texts[i] ? texts[i] : "";
-    const size_t length = strlen(text) + 1;
-    memcpy(next, text, length);
-    pointers[i] = next;
-    next += length;
+    const situ_text text = text_of(from, i);
+    pointers[i] = put_text(next, text);
+    next += text_room(text.length);
   }
   return NULL;
 }
 
 static situ_status copy_elements(situ_type type, const situ_shape *shape, const void *data,
                                  size_t bytes, struct buffer **out) {
-  if (type == SITU_STRING) return copy_strings(shape, data, bytes, out);
+  if (type == SITU_STRING) return copy_strings(shape, &(struct texts){.words = data}, bytes, out);
   TRY(allocate(type, shape, bytes, out));
   if (!bytes) return NULL;
   if (data)
@@ -97,6 +118,24 @@ situ_status tensor_over(situ_type type, situ_shape shape, struct buffer *buffer,
   *tensor = (situ_tensor){1, type, shape, bytes, buffer};
   *out = tensor;
   return NULL;
+}
+
+situ_status tensor_create_raw(situ_type type, situ_shape shape, situ_tensor **out) {
+  size_t bytes = 0;
+  struct buffer *buffer = NULL;
+  TRY(check(type, &shape, &bytes));
+  TRY(allocate(type, &shape, bytes, &buffer));
+  return tensor_over(type, shape, buffer, out);
+}
+
+situ_status tensor_copy_texts(const situ_tensor *tensor, situ_tensor **out) {
+  const int64_t count = situ_shape_count(tensor->shape);
+  situ_text *texts = malloc(sizeof *texts * (size_t)(count + 1));
+  if (!texts) return NO_MEMORY();
+  for (int64_t i = 0; i < count; i++) texts[i] = situ_tensor_text(tensor, i);
+  const situ_status status = situ_tensor_create_texts(tensor->shape, texts, out);
+  free(texts);
+  return status;
 }
 
 situ_status tensor_reshape(const situ_tensor *tensor, situ_shape shape, situ_tensor **out) {
@@ -132,6 +171,38 @@ situ_status situ_tensor_create(situ_type type, situ_shape shape, const void *dat
   return tensor_over(type, shape, buffer, out);
 }
 
+situ_status situ_tensor_create_texts(situ_shape shape, const situ_text *texts, situ_tensor **out) {
+  if (!out) return INVALID("situ_tensor_create_texts: out is NULL.");
+  *out = NULL;
+  size_t bytes = 0;
+  struct buffer *buffer = NULL;
+  TRY(check(SITU_STRING, &shape, &bytes));
+  TRY(copy_strings(&shape, &(struct texts){.texts = texts}, bytes, &buffer));
+  return tensor_over(SITU_STRING, shape, buffer, out);
+}
+
+situ_text tensor_text_at(const void *data, int64_t index) {
+  situ_text text = {((const char *const *)data)[index], 0};
+  if (!text.data) return (situ_text){"", 0};
+  memcpy(&text.length, text.data - sizeof text.length, sizeof text.length);
+  return text;
+}
+
+situ_text situ_tensor_text(const situ_tensor *tensor, int64_t index) {
+  const int64_t count = tensor ? situ_shape_count(tensor->shape) : 0;
+  if (index < 0 || index >= count || tensor->type != SITU_STRING || !tensor->buffer->host)
+    return (situ_text){"", 0};
+  return tensor_text_at(tensor->buffer->host, index);
+}
+
+/* Texts of the caller lack the number of their bytes. */
+static situ_status wrap_strings(situ_shape shape, const void *data, void (*release)(void *context),
+                                void *context, situ_tensor **out) {
+  TRY(situ_tensor_create(SITU_STRING, shape, data, out));
+  if (release) release(context);
+  return NULL;
+}
+
 situ_status situ_tensor_wrap(situ_type type, situ_shape shape, const void *data,
                              void (*release)(void *context), void *context, situ_tensor **out) {
   if (!out) return INVALID("situ_tensor_wrap: out is NULL.");
@@ -139,6 +210,7 @@ situ_status situ_tensor_wrap(situ_type type, situ_shape shape, const void *data,
   size_t bytes = 0;
   TRY(check(type, &shape, &bytes));
   if (!data && bytes) return INVALID("situ_tensor_wrap: data is NULL.");
+  if (type == SITU_STRING) return wrap_strings(shape, data, release, context, out);
   struct buffer *buffer = NULL;
   /* A failure must leave the memory with the caller: no release before the tensor exists. */
   TRY(buffer_wrap((void *)(uintptr_t)data, bytes, NULL, context, &buffer));

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * compute.c: see compute.h. */
+#include "schema/compute.h"
+
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#include "situ/session.h"
+#include "tensor/tensor.h"
+
+/* How long a cancelled function may go on waiting. */
+enum { WAIT_NANOSECONDS = 20 * 1000 * 1000 };
+
+static _Atomic(situ_interrupt) interrupt_hook;
+
+void situ_interrupt_set(situ_interrupt hook) { atomic_store(&interrupt_hook, hook); }
+
+static situ_status copy_tensor(const situ_tensor *tensor, situ_tensor **out) {
+  if (tensor->type == SITU_STRING) return tensor_copy_texts(tensor, out);
+  struct buffer *buffer = NULL;
+  TRY(buffer_host(tensor->bytes, &buffer));
+  const situ_status status = buffer_read(tensor->buffer, 0, buffer->host, tensor->bytes);
+  if (!status) return tensor_over(tensor->type, tensor->shape, buffer, out);
+  buffer_release(buffer);
+  return status;
+}
+
+situ_status compute_keep(const struct compute *compute, int input, situ_tensor **out) {
+  situ_tensor *tensor = compute->in[input];
+  if (tensor->buffer->lent) return copy_tensor(tensor, out);
+  *out = situ_tensor_retain(tensor);
+  return NULL;
+}
+
+situ_status compute_output(const struct compute *compute, int index, situ_shape shape,
+                           void **data) {
+  TRY(tensor_create_raw(compute->call->out[index].type, shape, &compute->out[index]));
+  *data = compute->out[index]->buffer->host;
+  return NULL;
+}
+
+/* Why a function that waits has to give up, or NULL. */
+static situ_status look(const struct services *services, const char *what) {
+  const situ_interrupt hook = atomic_load(&interrupt_hook);
+  const bool cancelled = services->cancelled && *services->cancelled;
+  if (cancelled || (hook && hook()))
+    return situ_status_create(SITU_CANCELLED, "%s was cancelled", what);
+  return services->ask ? services->ask() : NULL;
+}
+
+situ_status compute_wait(const struct compute *compute, pthread_cond_t *condition,
+                         pthread_mutex_t *lock, const char *what) {
+  struct timespec until;
+  clock_gettime(CLOCK_REALTIME, &until);
+  until.tv_nsec += WAIT_NANOSECONDS;
+  until.tv_sec += until.tv_nsec / 1000000000;
+  until.tv_nsec %= 1000000000;
+  if (pthread_cond_timedwait(condition, lock, &until) != ETIMEDOUT) return NULL;
+  pthread_mutex_unlock(lock); /* the hook may wait for whoever waits for the lock */
+  const situ_status status = look(compute->services, what);
+  pthread_mutex_lock(lock);
+  return status;
+}
+
+situ_status compute_resource(const struct compute *compute, const struct resource_kind *kind,
+                             situ_status (*create)(void *context, struct resource **out),
+                             void *context) {
+  const struct call *call = compute->call;
+  struct resources *resources = compute->services->resources;
+  const char *shared = call_text(call, "shared_name");
+  const char *key = *shared || resources->anonymous ? shared : call->node;
+  struct resource *resource = NULL;
+  TRY(resource_find(resources, kind, call_text(call, "container"), key,
+                    *shared ? shared : call->node, create, context, &resource));
+  return resource_handle(resource, &compute->out[0]);
+}
+
+situ_status compute_handle(const struct compute *compute, int index,
+                           const struct resource_kind *kind, struct resource **out) {
+  return resource_of(compute->in[index], kind, out);
+}
