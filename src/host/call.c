@@ -18,7 +18,9 @@ static inline situ_status place(void *device, host_translate *translate, struct 
 
 situ_status host_bind(void *device, host_translate *translate, const struct launch *launch,
                       const struct span *slots, struct arena *arena, struct bound **out) {
-  host_kernel *kernel = launch->kernel->host[launch->type];
+  const struct kernel *kernels = launch->kernel;
+  host_kernel *kernel = kernels->host[launch->type];
+  if (!kernel && launch->type == SITU_STRING) kernel = kernels->host[SITU_INT64]; /* as pointers */
   if (!kernel)
     return situ_status_create(SITU_UNIMPLEMENTED, "Kernel '%s' has no form for type %s.",
                               launch->kernel->name, situ_type_name(launch->type));

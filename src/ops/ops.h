@@ -27,7 +27,8 @@
   X(train) \
   X(loss) \
   X(pool) \
-  X(lrn)
+  X(lrn) \
+  X(file)
 /* clang-format on */
 
 #define OP_FAMILY_EXTERN(name) extern const struct op_family name##_family;
@@ -42,6 +43,7 @@ OP_FAMILIES(OP_FAMILY_EXTERN)
 #define EVERYWHERE "CPU GPU"
 #define NUMERIC "half float double int32 int64 int8 uint8 bool"
 #define ALL_TYPES NUMERIC " string"
+#define MOVABLE "CPU GPU(" NUMERIC ")" /* of ops that move elements of ALL_TYPES */
 
 /* Elements of an element-wise call that are worth a thread. */
 enum { GRAIN = 32768 };

@@ -231,20 +231,20 @@ static const struct op rows[] = {
     {.name = "Slice",
      .inputs = "input:T begin:Index size:Index",
      .outputs = "output:T",
-     .attrs = "T:{" NUMERIC "} Index:{int32 int64}=int32",
+     .attrs = "T:{" ALL_TYPES "} Index:{int32 int64}=int32",
      .python = "slice",
      .doc =
          "A box of the input: `size` elements from `begin` on; a size of -1 is all that is left.",
      .samples = "[4,5] [2]=1,2 [2]=2,3; [4,5] [2]=0,1 [2]=-1,-1; Index=int64 [3,4,5] [3]=1,0,2 "
                 "[3]=2,4,1; [] [0]= [0]=; [4] [1]=4 [1]=0",
      .host = "begin size",
-     .devices = EVERYWHERE,
+     .devices = MOVABLE,
      .shape = slice_shape,
      .record = record_slice},
     {.name = "StridedSlice",
      .inputs = "input:T begin:Index end:Index strides:Index",
      .outputs = "output:T",
-     .attrs = "T:{" NUMERIC "} Index:{int32 int64}=int32 begin_mask:int=0 end_mask:int=0 "
+     .attrs = "T:{" ALL_TYPES "} Index:{int32 int64}=int32 begin_mask:int=0 end_mask:int=0 "
               "ellipsis_mask:int=0 new_axis_mask:int=0 shrink_axis_mask:int=0",
      .python = "strided_slice",
      .doc =
@@ -258,18 +258,18 @@ static const struct op rows[] = {
                 "new_axis_mask=1 [3] [2]=0,1 [2]=0,3 [2]=1,1; "
                 "begin_mask=1 end_mask=1 [5] [1]=0 [1]=0 [1]=-1; Index=int64 [5] [1]=3 [1]=3 [1]=1",
      .host = "begin end strides",
-     .devices = EVERYWHERE,
+     .devices = MOVABLE,
      .shape = strided_slice_shape,
      .record = record_strided_slice},
     {.name = "ReverseV2",
      .inputs = "tensor:T axis:Tidx",
      .outputs = "output:T",
-     .attrs = "T:{" NUMERIC "} Tidx:{int32 int64}=int32",
+     .attrs = "T:{" ALL_TYPES "} Tidx:{int32 int64}=int32",
      .python = "reverse",
      .doc = "The input with the order of the elements along these axes turned round.",
      .samples = "[3,4] [1]=0; [3,4] [2]=1,0; [3,4] [1]=-1; [5] [0]=; Tidx=int64 [2,3,4] [2]=2,0",
      .host = "axis",
-     .devices = EVERYWHERE,
+     .devices = MOVABLE,
      .shape = reverse_shape,
      .record = record_reverse},
 };

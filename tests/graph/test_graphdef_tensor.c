@@ -116,7 +116,6 @@ static void wrong_tensors(void **state) {
   expect_bad("DT_FLOAT", TWO "int_val: 1", "'int_val' in a tensor of type DT_FLOAT");
   expect_bad("DT_FLOAT", TWO "tensor_content: 'abc'", "3 bytes for a tensor of 8");
   expect_bad("DT_STRING", "tensor_content: 'abc'", "strings");
-  expect_bad("DT_STRING", "string_val: 'a\\000b'", "byte of 0");
   expect_bad("DT_UINT8", "int_val: 256", "256 is no value of type uint8");
   expect_bad("DT_INT8", "int_val: -129", "-129");
   expect_bad("DT_HALF", "half_val: 65536", "65536");

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * file.h: what ops that read files share. */
+#ifndef SITU_OPS_FILE_H
+#define SITU_OPS_FILE_H
+
+#include "base/base.h"
+
+struct text;
+
+/* The status for an errno about a path: "path; No such file or directory". */
+situ_status file_failure(const char *path, int error) SITU_MUST_USE;
+
+/* Appends the contents of a file. */
+situ_status file_read(const char *path, struct text *out) SITU_MUST_USE;
+
+#endif
