@@ -203,3 +203,17 @@ def test_import_graph_def():
         y, = tf.import_graph_def(data, {"x:0": tf.constant([5.0, 5.0])}, ["y:0"])
         assert y.name == "import/y:0"
         np.testing.assert_array_equal(sess.run(y), [6, 7])
+
+
+def test_init_from_checkpoint(tmp_path):
+    path = _saved(str(tmp_path / "m"))[3]
+    with tf.Graph().as_default(), tf.Session() as sess:
+        with tf.variable_scope("net"):
+            w = tf.get_variable("w", [2, 3])
+        other = tf.get_variable("other", [2, 3])
+        tf.train.init_from_checkpoint(path, {"/": "net/", "w": other})
+        sess.run(tf.global_variables_initializer())
+        np.testing.assert_array_equal(sess.run(w), [[0, 1, 2], [3, 4, 5]])
+        np.testing.assert_array_equal(sess.run(other), sess.run(w))
+        with pytest.raises(ValueError, match="is not found in"):
+            tf.train.init_from_checkpoint(path, {"none": other})

@@ -28,6 +28,21 @@ class GraphKeys:
     ACTIVATIONS = "activations"
     WEIGHTS = "weights"
     BIASES = "biases"
+    SAVERS = "savers"
+    SAVEABLE_OBJECTS = "saveable_objects"
+    SUMMARY_OP = "summary_op"
+    READY_OP = "ready_op"
+    READY_FOR_LOCAL_INIT_OP = "ready_for_local_init_op"
+    TABLE_INITIALIZERS = "table_initializer"
+    METRIC_VARIABLES = "metric_variables"
+    RESOURCES = "resources"
+    LOCAL_RESOURCES = "local_resources"
+    CONCATENATED_VARIABLES = "concatenated_variables"
+    ASSET_FILEPATHS = "asset_filepaths"
+    EVAL_STEP = "eval_step"
+    COND_CONTEXT = "cond_context"
+    WHILE_CONTEXT = "while_context"
+    UNBOUND_INPUTS = "unbound_inputs"
 
 
 class _Proxy:

@@ -95,17 +95,18 @@ class _Importer:
 
     @staticmethod
     def call(kind, inputs, attrs, name):
-        function = OPS[kind]
-        parameters = [p for p, _ in function.parameters]
-        known = {k: v for k, v in attrs.items() if k in parameters}
-        listed = "N" in attrs and "N" not in parameters
-        if not listed:
-            return function(*inputs, name=name, **known)
-        count, rest = int(attrs["N"]), len(inputs) - int(attrs["N"])
-        first = [p for p in parameters if p not in attrs][:rest + 1]
-        at = 0 if rest == 0 or kind in ("ConcatV2", "Pack", "AddN") else rest
-        args = inputs[:at] + [inputs[at:at + count]] + inputs[at + count:]
-        return function(*args[:len(first)], name=name, **known)
+        function, args, at = OPS[kind], [], 0
+        for word in (function.row["inputs"] or "").split():
+            type_name = word.partition(":")[2]
+            if "*" in type_name:
+                count = int(attrs[type_name.partition("*")[0]])
+                args.append(inputs[at:at + count])
+                at += count
+            else:
+                args.append(inputs[at])
+                at += 1
+        meant = {m for _, m, _ in function.parameters}
+        return function(*args, name=name, **{k: v for k, v in attrs.items() if k in meant})
 
 
 def import_nodes(nodes, prefix="", input_map=None):

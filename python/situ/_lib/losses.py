@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """losses.py: tf.losses of graph style: losses with weights, kept in a collection."""
-from situ._lib import api, math_ops
+from situ._lib import api
 from situ._lib.api import OPS, V1, export
 from situ._lib.array_ops import cast, convert_to_tensor, op, where
 from situ._lib.graph import GraphKeys, get_default_graph, scope
@@ -30,16 +30,8 @@ class Reduction:
 V1["losses.Reduction"] = Reduction
 
 
-def _reduced(name):
-    return api.BOTH.get(name) or getattr(math_ops, name)
-
-
 def _sum(x):
-    return _reduced("reduce_sum")(x)
-
-
-def _mean(x, axis=None, keepdims=False):
-    return _reduced("reduce_mean")(x, axis, keepdims)
+    return op("Sum", x)
 
 
 def _function(name, row):
@@ -214,7 +206,7 @@ def cosine_distance(labels, predictions, axis=None, weights=1.0, scope=None,
     with _scope(scope, "cosine_distance_loss") as full:
         labels, predictions = _pair(labels, predictions)
         axis = dim if axis is None else axis
-        losses = 1.0 - _reduced("reduce_sum")(labels * predictions, axis, True)
+        losses = 1.0 - op("Sum", labels * predictions, axis, True)
         return compute_weighted_loss(losses, weights, full, loss_collection, reduction)
 
 

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """metrics.py: tf.metrics of graph style: a value, and an operation that takes one more batch in."""
-from situ._lib import api
 from situ._lib.api import V1
 from situ._lib.array_ops import cast, convert_to_tensor, identity, op
 from situ._lib.graph import GraphKeys, get_default_graph
@@ -9,11 +8,9 @@ from situ._lib.scopes import control_dependencies
 from situ._lib.variable_scope import variable_scope
 from situ._lib.variables import variable
 
-GraphKeys.METRIC_VARIABLES = "metric_variables"
-
 
 def _sum(x):
-    return api.BOTH["reduce_sum"](x)
+    return op("Sum", x)
 
 
 def local(name, shape=()):
@@ -168,4 +165,4 @@ for _name, _made in (("streaming_accuracy", lambda predictions, labels, *a, **k:
         labels, predictions, *a, **k)), ("streaming_mean", mean)):
     V1["contrib.metrics." + _name] = _made
 V1["contrib.metrics.accuracy"] = lambda predictions, labels, weights=None, name=None: \
-    api.BOTH["reduce_mean"](cast(op("Equal", *_like(labels, predictions)), "float32"))
+    op("Mean", cast(op("Equal", *_like(labels, predictions)), "float32"))

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """regularizers.py: penalties on weights: tf.contrib.layers.l2_regularizer and its like."""
-from situ._lib import api
 from situ._lib.api import export
 from situ._lib.array_ops import cast, convert_to_tensor, op
 from situ._lib.graph import GraphKeys, get_default_graph, scope
@@ -38,7 +37,7 @@ def l1_regularizer(scale, scope=None):
     def l1(weights):
         with _scope(scope, "l1_regularizer") as name:
             weights = convert_to_tensor(weights)
-            total = api.BOTH["reduce_sum"](op("Abs", weights))
+            total = op("Sum", op("Abs", weights))
             return op("Mul", cast(scale, weights.dtype), total, name=name)
     return l1
 

@@ -30,7 +30,7 @@ class CheckpointSaverListener:
 
 def the_saver():
     """The saver of the collection, where it has one."""
-    found = get_default_graph().get_collection("savers")
+    found = get_default_graph().get_collection(GraphKeys.SAVERS)
     if len(found) > 1:
         raise RuntimeError("More than one item in collection savers.")
     return found[0] if found else None
@@ -202,6 +202,3 @@ class ProfilerHook(SessionRunHook):
     def __init__(self, save_steps=None, save_secs=None, output_dir="", show_dataflow=True,
                  show_memory=False):
         self._timer = SecondOrStepTimer(every_secs=save_secs, every_steps=save_steps)
-
-
-GraphKeys.SAVERS = "savers"

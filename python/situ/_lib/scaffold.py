@@ -14,11 +14,6 @@ from situ._lib.variable_state import report_uninitialized_variables
 from situ._lib.variables import (global_variables, global_variables_initializer,
                                  local_variables_initializer)
 
-GraphKeys.READY_OP = "ready_op"
-GraphKeys.READY_FOR_LOCAL_INIT_OP = "ready_for_local_init_op"
-GraphKeys.SUMMARY_OP = "summary_op"
-GraphKeys.TABLE_INITIALIZERS = "table_initializer"
-
 
 @export(v1="tables_initializer")
 def tables_initializer(name="init_all_tables"):
