@@ -19,6 +19,7 @@
   X(sampling) \
   X(scatter) \
   X(segment) \
+  X(image) \
   X(linalg) \
   X(state) \
   X(reduce) \

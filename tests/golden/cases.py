@@ -1,7 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """cases.py: what TensorFlow and situ are compared on: GRAPH and EAGER, pairs of a name and a
 function of tf that gives tensors."""
+from cases_array import ARRAY_EAGER, ARRAY_GRAPH
+from cases_image import IMAGE_EAGER, IMAGE_GRAPH
 from cases_random import RANDOM_EAGER, RANDOM_GRAPH
 
-GRAPH = [("graph." + name, build) for name, build in RANDOM_GRAPH.items()]
-EAGER = [("eager." + name, build) for name, build in RANDOM_EAGER.items()]
+
+def named(style, **families):
+    return [(f"{style}.{family}.{name}", build)
+            for family, cases in families.items() for name, build in cases.items()]
+
+
+GRAPH = named("graph", random=RANDOM_GRAPH, array=ARRAY_GRAPH, image=IMAGE_GRAPH)
+EAGER = named("eager", random=RANDOM_EAGER, array=ARRAY_EAGER, image=IMAGE_EAGER)

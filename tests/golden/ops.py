@@ -13,6 +13,7 @@ import sys
 import numpy as np
 
 from ops_gradient import GRADIENT
+from ops_image import IMAGE
 from ops_nn import NN
 from ops_random import RANDOM
 from ops_rows import ROWS
@@ -214,6 +215,9 @@ OTHERS = {
 }
 
 
+OURS = {**ROWS, **IMAGE}
+
+
 def wide(entry):
     """An input in the type to compute in."""
     kind = np.dtype(entry["type"]).kind
@@ -235,8 +239,8 @@ def results(case):
         made = TRAIN[op](case["attrs"], *inputs)
     elif op in NN:
         made = NN[op](case["attrs"], *inputs)
-    elif op in ROWS:
-        made = ROWS[op](case["attrs"], *inputs)
+    elif op in OURS:
+        made = OURS[op](case["attrs"], *inputs)
     elif op in OTHERS:
         made = OTHERS[op](case["attrs"], *inputs)
     else:

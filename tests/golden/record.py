@@ -50,7 +50,11 @@ def run_eager(tf, build):
 
 def lines(tf, cases, run):
     for name, build in cases:
-        for number, outputs in enumerate(run(tf, build)):
+        try:
+            runs = run(tf, build)
+        except Exception as error:
+            sys.exit(f"{name}: {error!r}")
+        for number, outputs in enumerate(runs):
             yield name, number, [told(v) for v in outputs]
 
 

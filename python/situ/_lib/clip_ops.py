@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""clip_ops.py: tensors kept within bounds, by value or by norm."""
+from situ._lib.api import OPS, export
+from situ._lib.array_ops import constant, convert_to_tensor, op
+from situ._lib.dtypes import dtype_of
+from situ._lib.graph import scope
+from situ._lib.math_ops import _axes
+
+
+def _values(tensor):
+    """The numbers of a tensor, or of slices of one."""
+    return tensor.values if hasattr(tensor, "dense_shape") else convert_to_tensor(tensor)
+
+
+def _with_values(tensor, values):
+    if not hasattr(tensor, "dense_shape"):
+        return values
+    return type(tensor)(values, tensor.indices, tensor.dense_shape)
+
+
+@export("clip_by_value")
+def clip_by_value(t, clip_value_min, clip_value_max, name=None):
+    """The elements, those below the minimum and above the maximum replaced by it."""
+    values = _values(t)
+    low, high = (v if dtype_of(v) else convert_to_tensor(v, values.dtype)
+                 for v in (clip_value_min, clip_value_max))
+    return _with_values(t, op("ClipByValue", values, low, high, name=name))
+
+
+@export("clip_by_norm")
+def clip_by_norm(t, clip_norm, axes=None, name=None):
+    """t, scaled down where its norm (over axes) is above clip_norm."""
+    with scope(name, "clip_by_norm") as full:
+        values = _values(t)
+        limit = convert_to_tensor(clip_norm, values.dtype)
+        total = OPS["Sum"](op("Mul", values, values), _axes(values, axes), True)
+        positive = op("Greater", total, op("ZerosLike", total))
+        safe = op("SelectV2", positive, total, op("OnesLike", total))
+        norm = op("SelectV2", positive, op("Sqrt", safe), total)
+        clipped = op("RealDiv", op("Mul", values, limit), op("Maximum", norm, limit), name=full)
+        return _with_values(t, clipped)
+
+
+@export(v1="clip_by_average_norm")
+def clip_by_average_norm(t, clip_norm, name=None):
+    """t, scaled down where its norm over the number of its elements is above clip_norm."""
+    with scope(name, "clip_by_average_norm") as full:
+        t = convert_to_tensor(t)
+        limit = convert_to_tensor(clip_norm, t.dtype)
+        count = op("Cast", op("Size", t), t.dtype)
+        inverse = op("Mul", count, op("Rsqrt", OPS["Sum"](op("Mul", t, t), _axes(t, None))))
+        scale = op("Minimum", inverse, op("RealDiv", constant(1, t.dtype), limit))
+        return op("Mul", op("Mul", t, limit), scale, name=full)
+
+
+@export("linalg.global_norm", v1="global_norm")
+def global_norm(t_list, name=None):
+    """The norm of all tensors of a list together."""
+    with scope(name, "global_norm") as full:
+        halves = [OPS["L2Loss"](_values(t)) for t in t_list if t is not None]
+        total = OPS["Sum"](op("Pack", halves), 0)
+        return op("Sqrt", op("Mul", total, constant(2, total.dtype)), name=full)
+
+
+@export("clip_by_global_norm")
+def clip_by_global_norm(t_list, clip_norm, use_norm=None, name=None):
+    """(the tensors, scaled so that their norm together is at most clip_norm; that norm before)"""
+    if not hasattr(t_list, "__iter__") or hasattr(t_list, "dtype"):
+        raise TypeError("`t_list` should be a sequence of tensors. Received "
+                        f"{type(t_list)}.")
+    norm = global_norm(t_list) if use_norm is None else use_norm
+    with scope(name, "clip_by_global_norm"):
+        limit = convert_to_tensor(clip_norm, norm.dtype)
+        one = constant(1, norm.dtype)
+        scale = op("Mul", limit, op("Minimum", op("RealDiv", one, norm),
+                                    op("RealDiv", one, limit)))
+        nan = constant(float("nan"), norm.dtype)
+        scale = op("SelectV2", op("IsFinite", norm), scale, nan)
+        return [None if t is None else _with_values(t, op("Mul", _values(t), scale))
+                for t in t_list], norm

@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: Apache-2.0
+"""gathering.py: rows taken and put by number: embeddings, scatters, segments, masks of lengths."""
+import _situ
+from situ._lib import shapes
+from situ._lib.api import OPS, export
+from situ._lib.array_ops import cast, constant, convert_to_tensor, gather, op, shape as shape_op
+from situ._lib.dtypes import as_dtype
+from situ._lib.graph import scope
+
+
+@export("gather_nd", "manip.gather_nd")
+def gather_nd(params, indices, name=None, batch_dims=0):
+    """The parts of params that tuples of indices name."""
+    if batch_dims:
+        raise ValueError("situ has gather_nd without batch_dims only.")
+    return op("GatherNd", params, indices, name=name)
+
+
+def _one_of_many(params, ids, strategy):
+    """Rows of a table that is cut in parts: by turns ('mod') or in blocks ('div')."""
+    count = constant(len(params), ids.dtype)
+    if strategy == "mod":
+        part, row = op("FloorMod", ids, count), op("FloorDiv", ids, count)
+    else:
+        rows = [int(shapes.as_shape(p.shape)[0]) for p in params]
+        starts = [sum(rows[:i]) for i in range(len(rows))]
+        passed = [cast(op("GreaterEqual", ids, constant(s, ids.dtype)), ids.dtype)
+                  for s in starts[1:]]
+        part = OPS["AddN"](passed)
+        row = op("Sub", ids, op("GatherV2", constant(starts, ids.dtype), part, 0))
+    found = None
+    for i, one in enumerate(params):
+        most = constant(int(shapes.as_shape(one.shape)[0]) - 1, ids.dtype)
+        rows = op("GatherV2", one, op("Minimum", row, most), 0)
+        hit = op("Equal", part, constant(i, ids.dtype))
+        for _ in range(shapes.as_shape(rows.shape).rank - shapes.as_shape(ids.shape).rank):
+            hit = op("ExpandDims", hit, -1)
+        found = rows if found is None else op("SelectV2", hit, rows, found)
+    return found
+
+
+@export(v1="nn.embedding_lookup")
+def embedding_lookup(params, ids, partition_strategy="mod", name=None, validate_indices=True,
+                     max_norm=None):
+    """The rows of a table with these numbers; the table may be a list of parts."""
+    params = list(params) if isinstance(params, (list, tuple)) else [params]
+    if not params:
+        raise ValueError("Argument `params` should not be empty.")
+    with scope(name, "embedding_lookup") as full:
+        params = [convert_to_tensor(p) for p in params]
+        ids = convert_to_tensor(ids, name="ids")
+        found = gather(params[0], ids) if len(params) == 1 else \
+            _one_of_many(params, ids, partition_strategy)
+        if max_norm is not None:
+            from situ._lib.clip_ops import clip_by_norm
+            first = shapes.as_shape(ids.shape).rank
+            last = shapes.as_shape(found.shape).rank
+            found = clip_by_norm(found, max_norm, list(range(first, last)))
+        return op("Identity", found, name=full)
+
+
+@export(v2="nn.embedding_lookup")
+def embedding_lookup_v2(params, ids, max_norm=None, name=None):
+    return embedding_lookup(params, ids, "div", name, max_norm=max_norm)
+
+
+def _scatter(row, names):
+    """A function that updates rows of a variable."""
+    def scatter(ref, indices, updates, use_locking=False, name=None):
+        target = getattr(ref, "_ref", ref)
+        return op(row, target, indices, convert_to_tensor(updates, target.dtype.base_dtype),
+                  name=name)
+    export(v1=names)(scatter)
+    return scatter
+
+
+for _word in ("Update", "Add", "Sub", "Mul", "Div", "Min", "Max"):
+    _scatter("Scatter" + _word, "scatter_" + _word.lower())
+for _word in ("Update", "Add", "Sub"):
+    _scatter("ScatterNd" + _word, "scatter_nd_" + _word.lower())
+
+
+def _segments(row):
+    def segment(data, segment_ids, name=None):
+        """Rows with one number reduced; the numbers do not decrease."""
+        ids = convert_to_tensor(segment_ids, name="segment_ids")
+        last = op("StridedSlice", ids, [-1], [0], [1], shrink_axis_mask=1, end_mask=1)
+        count = op("Add", last, constant(1, ids.dtype))
+        return op(row, data, ids, count, name=name)
+    return segment
+
+
+for _word in ("sum", "prod", "max", "min"):
+    export("math.segment_" + _word, v1="segment_" + _word)(
+        _segments("UnsortedSegment" + _word.capitalize()))
+
+
+@export("math.unsorted_segment_mean", v1="unsorted_segment_mean")
+def unsorted_segment_mean(data, segment_ids, num_segments, name=None):
+    with scope(name, "UnsortedSegmentMean") as full:
+        data = convert_to_tensor(data)
+        ones = op("OnesLike", data)
+        count = op("UnsortedSegmentSum", ones, segment_ids, num_segments)
+        total = op("UnsortedSegmentSum", data, segment_ids, num_segments)
+        return op("RealDiv", total, op("Maximum", count, op("OnesLike", count)), name=full)
+
+
+@export("math.segment_mean", v1="segment_mean")
+def segment_mean(data, segment_ids, name=None):
+    ids = convert_to_tensor(segment_ids)
+    last = op("StridedSlice", ids, [-1], [0], [1], shrink_axis_mask=1, end_mask=1)
+    return unsorted_segment_mean(data, ids, op("Add", last, constant(1, ids.dtype)), name)
+
+
+@export("sequence_mask")
+def sequence_mask(lengths, maxlen=None, dtype="bool", name=None):
+    """mask[i, j] = j < lengths[i]."""
+    with scope(name, "SequenceMask"):
+        lengths = convert_to_tensor(lengths)
+        if maxlen is None:
+            from situ._lib.math_ops import _axes
+            most = OPS["Max"](lengths, _axes(lengths, None))
+            maxlen = op("Maximum", constant(0, lengths.dtype), most)
+        else:
+            maxlen = convert_to_tensor(maxlen, lengths.dtype)
+        row = op("Range", constant(0, maxlen.dtype), maxlen, constant(1, maxlen.dtype))
+        made = op("Less", row, op("ExpandDims", lengths, -1))
+        return cast(made, as_dtype(dtype))
+
+
+@export("tensor_scatter_nd_update", v1="tensor_scatter_update")
+def tensor_scatter_nd_update(tensor, indices, updates, name=None):
+    return op("TensorScatterUpdate", tensor, indices, updates, name=name)
+
+
+@export("repeat")
+def repeat(input, repeats, axis=None, name=None):
+    """Each element (or slice along axis) as often as `repeats`, one number, says."""
+    tensor = convert_to_tensor(input)
+    if axis is None:
+        tensor, axis = op("Reshape", tensor, [-1]), 0
+    rank = shapes.as_shape(tensor.shape).rank
+    axis = axis % rank
+    wide = op("ExpandDims", tensor, axis + 1)
+    many = op("Tile", wide, [repeats if d == axis + 1 else 1 for d in range(rank + 1)])
+    sizes = op("Concat", 0, [op("Slice", shape_op(many), [0], [axis]), constant([-1], "int32"),
+                             op("Slice", shape_op(many), [axis + 2], [-1])])
+    return op("Reshape", many, sizes, name=name)
+
+
+@export("roll", "manip.roll")
+def roll(input, shift, axis, name=None):
+    """The elements moved along axes; those that leave at the end come in at the front."""
+    tensor = convert_to_tensor(input)
+    many = isinstance(axis, (list, tuple))
+    for by, at in zip(shift, axis) if many else [(shift, axis)]:
+        size = int(shapes.as_shape(tensor.shape)[at])
+        by = int(by) % size if size else 0
+        if by:
+            front, back = op("SplitV", tensor, [size - by, by], at, num_split=2)
+            tensor = op("ConcatV2", [back, front], at)
+    return op("Identity", tensor, name=name)
+
+
+@export("meshgrid")
+def meshgrid(*args, indexing="xy", name=None):
+    """Vectors as coordinates of a grid."""
+    with scope(name, "meshgrid"):
+        parts = [op("Reshape", convert_to_tensor(a), [-1]) for a in args]
+        rank = len(parts)
+        sizes = [shape_op(p) for p in parts]
+        order = list(range(rank))
+        if indexing == "xy" and rank > 1:
+            order[0], order[1] = 1, 0
+        elif indexing not in ("xy", "ij"):
+            raise ValueError("Argument `indexing` must be either 'xy' or 'ij', got " + indexing)
+        whole = op("ConcatV2", [sizes[i] for i in order], 0)
+        made = []
+        for i, part in enumerate(parts):
+            form = [-1 if order[d] == i else 1 for d in range(rank)]
+            made.append(op("BroadcastTo", op("Reshape", part, form), whole))
+        return made
+
+
+@export("ensure_shape")
+def ensure_shape(x, shape, name=None):
+    """x, which must have this shape."""
+    x = convert_to_tensor(x)
+    want = shapes.as_shape(shape)
+    if not shapes.as_shape(x.shape).is_compatible_with(want):
+        raise ValueError(f"Shape must be {want}, but is {x.shape}")
+    made = op("Identity", x, name=name or "EnsureShape")
+    if _situ.current_graph() is not None:
+        made.set_shape(want)
+    return made

@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: Apache-2.0
+"""image_ops.py: images cut, padded, turned and resized. An image is [height, width, channels], or
+a batch of them."""
+from situ._lib import shapes
+from situ._lib.api import OPS, export
+from situ._lib.array_ops import cast, constant, convert_to_tensor, op, shape as shape_op
+from situ._lib.graph import scope
+
+
+def rank_of(image):
+    rank = shapes.as_shape(image.shape).rank
+    if rank not in (3, 4):
+        raise ValueError(f"'image' (shape {image.shape}) must have either 3 or 4 dimensions.")
+    return rank
+
+
+def sizes_of(image):
+    """(height, width): numbers where they are known, else tensors."""
+    first = rank_of(image) - 3
+    known = shapes.as_shape(image.shape).as_list()
+    whole = None
+    found = []
+    for d in (first, first + 1):
+        if known[d] is None and whole is None:
+            whole = shape_op(image)
+        found.append(known[d] if known[d] is not None else
+                     op("StridedSlice", whole, [d], [d + 1], [1], shrink_axis_mask=1))
+    return found
+
+
+def _is_number(*values):
+    return all(isinstance(v, int) for v in values)
+
+
+def _reversed(axis, default):
+    def flip(image, name=None):
+        with scope(name, default) as full:
+            image = convert_to_tensor(image, name="image")
+            return op("ReverseV2", image, [rank_of(image) - 3 + axis], name=full)
+    return flip
+
+
+flip_up_down = export("image.flip_up_down")(_reversed(0, "flip_up_down"))
+flip_left_right = export("image.flip_left_right")(_reversed(1, "flip_left_right"))
+
+
+@export("image.transpose", v1="image.transpose_image")
+def transpose(image, name=None):
+    """Height and width exchanged."""
+    image = convert_to_tensor(image, name="image")
+    return op("Transpose", image, [1, 0, 2] if rank_of(image) == 3 else [0, 2, 1, 3],
+              name=name or "transpose")
+
+
+@export("image.rot90")
+def rot90(image, k=1, name=None):
+    """The image turned by k times 90 degrees, against the clock."""
+    with scope(name, "rot90"):
+        image = convert_to_tensor(image, name="image")
+        k = int(k) % 4
+        if k == 1:
+            return flip_up_down(transpose(image))
+        if k == 2:
+            return flip_left_right(flip_up_down(image))
+        return transpose(flip_up_down(image)) if k == 3 else image
+
+
+@export("image.crop_to_bounding_box")
+def crop_to_bounding_box(image, offset_height, offset_width, target_height, target_width):
+    """The box of that size at that place."""
+    with scope(None, "crop_to_bounding_box"):
+        image = convert_to_tensor(image, name="image")
+        height, width = sizes_of(image)
+        if _is_number(height, width, offset_height, offset_width, target_height, target_width):
+            if offset_height < 0 or offset_width < 0:
+                raise ValueError("offset_height and offset_width must be >= 0.")
+            if offset_height + target_height > height:
+                raise ValueError("height must be >= target + offset.")
+            if offset_width + target_width > width:
+                raise ValueError("width must be >= target + offset.")
+        begin, size = [offset_height, offset_width, 0], [target_height, target_width, -1]
+        if rank_of(image) == 4:
+            begin, size = [0] + begin, [-1] + size
+        return op("Slice", image, convert_to_tensor(begin, "int32"),
+                  convert_to_tensor(size, "int32"))
+
+
+@export("image.pad_to_bounding_box")
+def pad_to_bounding_box(image, offset_height, offset_width, target_height, target_width):
+    """The image at a place of a larger one that is 0 elsewhere."""
+    with scope(None, "pad_to_bounding_box"):
+        image = convert_to_tensor(image, name="image")
+        height, width = sizes_of(image)
+        below = target_height - offset_height - height
+        right = target_width - offset_width - width
+        if _is_number(below) and below < 0:
+            raise ValueError("height must be <= target - offset")
+        if _is_number(right) and right < 0:
+            raise ValueError("width must be <= target - offset")
+        pads = [[offset_height, below], [offset_width, right], [0, 0]]
+        if rank_of(image) == 4:
+            pads = [[0, 0]] + pads
+        return op("Pad", image, convert_to_tensor(pads, "int32"))
+
+
+def _most(a, b):
+    return max(a, b) if _is_number(a, b) else op("Maximum", a, b)
+
+
+def _least(a, b):
+    return min(a, b) if _is_number(a, b) else op("Minimum", a, b)
+
+
+@export("image.resize_with_crop_or_pad", v1="image.resize_image_with_crop_or_pad")
+def resize_with_crop_or_pad(image, target_height, target_width):
+    """The middle of the image, or the image in the middle of zeros."""
+    with scope(None, "resize_image_with_crop_or_pad"):
+        image = convert_to_tensor(image, name="image")
+        height, width = sizes_of(image)
+        crop = [_most((have - want) // 2, 0)
+                for have, want in ((height, target_height), (width, target_width))]
+        pad = [_most((want - have) // 2, 0)
+               for have, want in ((height, target_height), (width, target_width))]
+        cut = crop_to_bounding_box(image, *crop, _least(target_height, height),
+                                   _least(target_width, width))
+        return pad_to_bounding_box(cut, *pad, target_height, target_width)
+
+
+@export("image.central_crop")
+def central_crop(image, central_fraction):
+    """The middle part of the image."""
+    with scope(None, "central_crop"):
+        image = convert_to_tensor(image, name="image")
+        if not 0 < central_fraction <= 1:
+            raise ValueError("central_fraction must be within (0, 1]")
+        if central_fraction == 1:
+            return image
+        sizes, starts = [], []
+        for have in sizes_of(image):
+            if not _is_number(have):
+                raise ValueError("situ crops the middle of images of known size only.")
+            start = int((have - have * central_fraction) / 2)
+            starts.append(start)
+            sizes.append(have - start * 2)
+        return crop_to_bounding_box(image, *starts, *sizes)
+
+
+class ResizeMethodV1:
+    BILINEAR, NEAREST_NEIGHBOR, BICUBIC, AREA = 0, 1, 2, 3
+
+
+class ResizeMethod:
+    BILINEAR, NEAREST_NEIGHBOR, BICUBIC, AREA = "bilinear", "nearest", "bicubic", "area"
+
+
+export(v1="image.ResizeMethod")(ResizeMethodV1)
+export(v2="image.ResizeMethod")(ResizeMethod)
+_ROWS = {0: "ResizeBilinear", 1: "ResizeNearestNeighbor", 2: "ResizeBicubic", 3: "ResizeArea",
+         "bilinear": "ResizeBilinear", "nearest": "ResizeNearestNeighbor",
+         "bicubic": "ResizeBicubic", "area": "ResizeArea"}
+
+
+def _kept_ratio(image, size):
+    """The size within `size` that has the ratio of the image."""
+    height, width = sizes_of(image)
+    if not _is_number(height, width) or not isinstance(size, (list, tuple)):
+        raise ValueError("situ keeps the ratio of images of known size only.")
+    scale = min(size[0] / height, size[1] / width)
+    return [int(round(scale * height)), int(round(scale * width))]
+
+
+def _resize(images, size, method, words, preserve, name):
+    with scope(name, "resize"):
+        images = convert_to_tensor(images, name="images")
+        alone = rank_of(images) == 3
+        if preserve:
+            size = _kept_ratio(images, size)
+        if isinstance(size, (list, tuple)) and _is_number(*size) and \
+                list(sizes_of(images)) == list(size):
+            return images
+        batch = op("ExpandDims", images, 0) if alone else images
+        row = _ROWS.get(getattr(method, "lower", lambda: method)())
+        if row is None:
+            raise ValueError(f"Resize method is not implemented: {method}")
+        words = {} if row == "ResizeArea" else words
+        made = op(row, batch, convert_to_tensor(size, "int32", "size"), **words)
+        return op("Squeeze", made, [0]) if alone else made
+
+
+@export(v1=("image.resize_images", "image.resize"))
+def resize_images(images, size, method=0, align_corners=False, preserve_aspect_ratio=False,
+                  name=None):
+    """The images in another size."""
+    return _resize(images, size, method, dict(align_corners=align_corners), preserve_aspect_ratio,
+                   name)
+
+
+@export(v2="image.resize")
+def resize(images, size, method="bilinear", preserve_aspect_ratio=False, antialias=False,
+           name=None):
+    if antialias:
+        raise ValueError("situ resizes without antialias only.")
+    images = convert_to_tensor(images)
+    made = _resize(images, size, method, dict(half_pixel_centers=True), preserve_aspect_ratio, name)
+    return made if method in ("nearest", 1) else cast(made, "float32")
+
+
+def _method(row):
+    def resize_by(images, size, align_corners=False, name=None, half_pixel_centers=False):
+        words = {} if row == "ResizeArea" else dict(half_pixel_centers=half_pixel_centers)
+        return op(row, images, convert_to_tensor(size, "int32"), align_corners=align_corners,
+                  name=name, **words)
+    return resize_by
+
+
+for _word, _row in (("bilinear", "ResizeBilinear"), ("nearest_neighbor", "ResizeNearestNeighbor"),
+                    ("area", "ResizeArea")):
+    export(v1="image.resize_" + _word)(_method(_row))
+
+
+@export("image.grayscale_to_rgb")
+def grayscale_to_rgb(images, name=None):
+    images = convert_to_tensor(images, name="images")
+    rank = shapes.as_shape(images.shape).rank
+    return op("Tile", images, [1] * (rank - 1) + [3], name=name or "grayscale_to_rgb")
+
+
+@export("image.total_variation")
+def total_variation(images, name=None):
+    """How much neighbouring pixels differ, added up for each image."""
+    images = convert_to_tensor(images)
+    first = rank_of(images) - 3
+    total = None
+    for axis in (first, first + 1):
+        size = [-1] * (first + 3)
+        begin = [1 if d == axis else 0 for d in range(first + 3)]
+        length = int(shapes.as_shape(images.shape)[axis]) - 1
+        size[axis] = length
+        change = op("Sub", op("Slice", images, begin, size),
+                    op("Slice", images, [0] * (first + 3), size))
+        one = OPS["Sum"](op("Abs", change), constant(list(range(first, first + 3)), "int32"))
+        total = one if total is None else op("Add", total, one)
+    return total
