@@ -2,9 +2,7 @@
 """clip_ops.py: tensors kept within bounds, by value or by norm."""
 from situ._lib.api import OPS, export
 from situ._lib.array_ops import constant, convert_to_tensor, op
-from situ._lib.dtypes import dtype_of
 from situ._lib.graph import scope
-from situ._lib.math_ops import _axes
 
 
 def _values(tensor):
@@ -18,22 +16,13 @@ def _with_values(tensor, values):
     return type(tensor)(values, tensor.indices, tensor.dense_shape)
 
 
-@export("clip_by_value")
-def clip_by_value(t, clip_value_min, clip_value_max, name=None):
-    """The elements, those below the minimum and above the maximum replaced by it."""
-    values = _values(t)
-    low, high = (v if dtype_of(v) else convert_to_tensor(v, values.dtype)
-                 for v in (clip_value_min, clip_value_max))
-    return _with_values(t, op("ClipByValue", values, low, high, name=name))
-
-
 @export("clip_by_norm")
 def clip_by_norm(t, clip_norm, axes=None, name=None):
     """t, scaled down where its norm (over axes) is above clip_norm."""
     with scope(name, "clip_by_norm") as full:
         values = _values(t)
         limit = convert_to_tensor(clip_norm, values.dtype)
-        total = OPS["Sum"](op("Mul", values, values), _axes(values, axes), True)
+        total = OPS["Sum"](op("Mul", values, values), axes, True)
         positive = op("Greater", total, op("ZerosLike", total))
         safe = op("SelectV2", positive, total, op("OnesLike", total))
         norm = op("SelectV2", positive, op("Sqrt", safe), total)
@@ -48,7 +37,7 @@ def clip_by_average_norm(t, clip_norm, name=None):
         t = convert_to_tensor(t)
         limit = convert_to_tensor(clip_norm, t.dtype)
         count = op("Cast", op("Size", t), t.dtype)
-        inverse = op("Mul", count, op("Rsqrt", OPS["Sum"](op("Mul", t, t), _axes(t, None))))
+        inverse = op("Mul", count, op("Rsqrt", OPS["Sum"](op("Mul", t, t), None)))
         scale = op("Minimum", inverse, op("RealDiv", constant(1, t.dtype), limit))
         return op("Mul", op("Mul", t, limit), scale, name=full)
 

@@ -118,8 +118,7 @@ def sequence_mask(lengths, maxlen=None, dtype="bool", name=None):
     with scope(name, "SequenceMask"):
         lengths = convert_to_tensor(lengths)
         if maxlen is None:
-            from situ._lib.math_ops import _axes
-            most = OPS["Max"](lengths, _axes(lengths, None))
+            most = OPS["Max"](lengths)
             maxlen = op("Maximum", constant(0, lengths.dtype), most)
         else:
             maxlen = convert_to_tensor(maxlen, lengths.dtype)
@@ -128,8 +127,8 @@ def sequence_mask(lengths, maxlen=None, dtype="bool", name=None):
         return cast(made, as_dtype(dtype))
 
 
-@export("tensor_scatter_nd_update", v1="tensor_scatter_update")
-def tensor_scatter_nd_update(tensor, indices, updates, name=None):
+@export(v1="tensor_scatter_update")
+def tensor_scatter_update(tensor, indices, updates, name=None):
     return op("TensorScatterUpdate", tensor, indices, updates, name=name)
 
 

@@ -8,12 +8,6 @@ from situ._lib.api import BOTH, V1, V2, export
 
 PARTS = (array_ops, config, function, indexing, initializers, math_ops, random_ops, scopes,
          variable_scope, variables)
-from situ._lib import (api, array_ops, catalogue, config, device_lib, devicespec, dtypes, errors, function,
-                       graph, indexing, initializers, math_ops, protos, random_ops, scopes, session,
-                       shapes, stepstats, style, tensors, testing, training, variable_scope,
-                       variables)
-PARTS = (array_ops, catalogue, config, function, indexing, initializers, math_ops, random_ops, scopes,
-         testing, training, variable_scope, variables)
 
 for _name, _type in dtypes.NAMES.items():
     if not _name.endswith("_ref"):
