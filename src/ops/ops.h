@@ -29,7 +29,8 @@
   X(loss) \
   X(pool) \
   X(lrn) \
-  X(file)
+  X(file) \
+  X(conv)
 /* clang-format on */
 
 #define OP_FAMILY_EXTERN(name) extern const struct op_family name##_family;

@@ -122,7 +122,67 @@ def lrn_grad(attrs, dy, x, y):
     return dy * scale ** -attrs["beta"] + factor * x * neighbours(attrs, dy * y / scale)
 
 
+def conv_taps(attrs, shape, filter_shape):
+    """Results, pixels and taps that belong together."""
+    for result, inside in Window(attrs, shape[1:3], filter_shape[:2]).pixels():
+        for tap, at in inside:
+            yield (slice(None), *result), (slice(None), *at), tap
+
+
+def grouped(filters, channels):
+    """A filter for every channel: [kh, kw, channels, out], with zeros where none is."""
+    kh, kw, seen, out = filters.shape
+    groups, wide = channels // seen, np.zeros((kh, kw, channels, out))
+    for g in range(groups):
+        outs = slice(g * out // groups, (g + 1) * out // groups)
+        wide[:, :, g * seen:(g + 1) * seen, outs] = filters[:, :, :, outs]
+    return wide
+
+
+def conv(attrs, x, filters):
+    x = last(attrs, x)
+    window = Window(attrs, x.shape[1:3], filters.shape[:2])
+    filters = grouped(filters, x.shape[3])
+    y = np.zeros((x.shape[0], *window.count, filters.shape[3]))
+    for result, at, tap in conv_taps(attrs, x.shape, filters.shape):
+        y[result] += x[at] @ filters[tap]
+    return back(attrs, y)
+
+
+def conv_images(attrs, shape, filters, dy):
+    dx, dy = last(attrs, np.zeros(tuple(shape))), last(attrs, dy)
+    filters = grouped(filters, dx.shape[3])
+    for result, at, tap in conv_taps(attrs, dx.shape, filters.shape):
+        dx[at] += dy[result] @ filters[tap].T
+    return back(attrs, dx)
+
+
+def conv_filter(attrs, x, shape, dy):
+    x, dy = last(attrs, x), last(attrs, dy)
+    channels, seen, out = x.shape[3], int(shape[2]), int(shape[3])
+    df = np.zeros((*shape[:2], channels, out))
+    for result, at, tap in conv_taps(attrs, x.shape, df.shape):
+        df[tap] += x[at].T @ dy[result]
+    groups = channels // seen
+    return np.concatenate([df[:, :, g * seen:(g + 1) * seen, g * out // groups:
+                              (g + 1) * out // groups] for g in range(groups)], 3)
+
+
+def flat(filters):
+    """A depthwise filter as one in groups of one channel."""
+    return filters.reshape(*filters.shape[:2], 1, -1)
+
+
+def depthwise_filter(attrs, x, shape, dy):
+    kh, kw, channels, each = (int(d) for d in shape)
+    return conv_filter(attrs, x, (kh, kw, 1, channels * each), dy).reshape(shape)
+
+
 NN = {
+    "Conv2D": conv, "Conv2DBackpropInput": conv_images, "Conv2DBackpropFilter": conv_filter,
+    "DepthwiseConv2dNative": lambda a, x, f: conv(a, x, flat(f)),
+    "DepthwiseConv2dNativeBackpropInput": lambda a, s, f, dy: conv_images(a, s, flat(f), dy),
+    "DepthwiseConv2dNativeBackpropFilter": depthwise_filter,
     "SoftmaxCrossEntropyWithLogits": cross_entropy,
     "SparseSoftmaxCrossEntropyWithLogits": sparse_cross_entropy, "BiasAddGrad": bias_add_grad,
     "MaxPool": pool(np.max), "AvgPool": pool(np.mean), "MaxPoolGrad": max_pool_grad,

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * conv_kernels.c: the inner loops of conv.c for every element type and instruction set. */
+#include "host/conv_kernels.h"
+
+#define PLAIN
+#define T float
+#define WIDTH 16
+#define ROWS 6
+#define ISA PLAIN
+#define FMA(x, y, z) (x) * (y) + (z)
+#define KIND "portable"
+#define NAMED(word) portable_float_##word
+#include "host/conv_kernel.h"
+
+#define T double
+#define WIDTH 16
+#define ROWS 6
+#define ISA PLAIN
+#define FMA(x, y, z) (x) * (y) + (z)
+#define KIND "portable"
+#define NAMED(word) portable_double_##word
+#include "host/conv_kernel.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#define AVX2 __attribute__((target("avx2,fma")))
+#define AVX512 __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,fma")))
+
+#define T float
+#define WIDTH 32
+#define ROWS 6
+#define ISA AVX2
+#define FMA(x, y, z) (VECTOR) _mm256_fmadd_ps((__m256)(x), (__m256)(y), (__m256)(z))
+#define KIND "avx2"
+#define NAMED(word) avx2_float_##word
+#include "host/conv_kernel.h"
+
+#define T double
+#define WIDTH 32
+#define ROWS 6
+#define ISA AVX2
+#define FMA(x, y, z) (VECTOR) _mm256_fmadd_pd((__m256d)(x), (__m256d)(y), (__m256d)(z))
+#define KIND "avx2"
+#define NAMED(word) avx2_double_##word
+#include "host/conv_kernel.h"
+
+#define T float
+#define WIDTH 64
+#define ROWS 12
+#define ISA AVX512
+#define FMA(x, y, z) (VECTOR) _mm512_fmadd_ps((__m512)(x), (__m512)(y), (__m512)(z))
+#define KIND "avx512"
+#define NAMED(word) avx512_float_##word
+#include "host/conv_kernel.h"
+
+#define T double
+#define WIDTH 64
+#define ROWS 12
+#define ISA AVX512
+#define FMA(x, y, z) (VECTOR) _mm512_fmadd_pd((__m512d)(x), (__m512d)(y), (__m512d)(z))
+#define KIND "avx512"
+#define NAMED(word) avx512_double_##word
+#include "host/conv_kernel.h"
+#endif
+
+/* Every set of kernels once, the worst of a type first. */
+#define PORTABLE(X) X(FLOAT, portable_float, true) X(DOUBLE, portable_double, true)
+#if defined(__x86_64__)
+#define HAS_AVX2 (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+#define HAS_AVX512                                                            \
+  (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && \
+   __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"))
+#define KERNELS(X)                   \
+  PORTABLE(X)                        \
+  X(FLOAT, avx2_float, HAS_AVX2)     \
+  X(DOUBLE, avx2_double, HAS_AVX2)   \
+  X(FLOAT, avx512_float, HAS_AVX512) \
+  X(DOUBLE, avx512_double, HAS_AVX512)
+#else
+#define KERNELS(X) PORTABLE(X)
+#endif
+
+int conv_all_kernels(situ_type type, const struct conv_kernels **out, int most) {
+  int count = 0;
+#define ADD(TYPE, name, works) \
+  if (type == SITU_##TYPE && count < most && (works)) out[count++] = &name##_kernels;
+  KERNELS(ADD)
+#undef ADD
+  return count;
+}
+
+const struct conv_kernels *conv_kernels(situ_type type) {
+  const struct conv_kernels *best = NULL;
+#define ADD(TYPE, name, works) \
+  if (type == SITU_##TYPE && (works)) best = &name##_kernels;
+  KERNELS(ADD)
+#undef ADD
+  return best;
+}
