@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * test_conv.c: convolutions by every set of kernels against plain loops, and with every number of
+ * threads the same bits. */
+#include "host/conv.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "host/conv_kernels.h"
+#include "host/pool.h"
+
+/* n h w c oh ow o kh kw sh sw dh dw top left */
+static const int64_t cases[][15] = {
+    {2, 12, 12, 64, 12, 12, 64, 5, 5, 1, 1, 1, 1, 2, 2},
+    {3, 24, 24, 3, 24, 24, 64, 5, 5, 1, 1, 1, 1, 2, 2},
+    {1, 28, 28, 1, 28, 28, 32, 5, 5, 1, 1, 1, 1, 2, 2},
+    {2, 9, 7, 17, 5, 4, 40, 3, 3, 2, 2, 1, 1, 1, 1},
+    {2, 9, 7, 3, 3, 3, 5, 3, 3, 3, 2, 1, 1, 0, 0},
+    {1, 8, 9, 20, 4, 3, 33, 3, 3, 1, 1, 2, 3, 0, 0},
+    {1, 3, 2, 18, 3, 2, 7, 5, 5, 1, 1, 1, 1, 2, 2},
+    {1, 5, 8, 2, 2, 3, 3, 1, 2, 3, 3, 1, 1, 0, 0},
+    {4, 6, 6, 8, 6, 6, 16, 1, 1, 1, 1, 1, 1, 0, 0},
+    {1, 4, 4, 20, 9, 9, 6, 3, 3, 1, 1, 1, 1, 4, 4},
+    {2, 6, 30, 160, 6, 30, 48, 3, 3, 1, 1, 1, 1, 1, 1},
+    {40, 4, 4, 16, 2, 2, 24, 3, 3, 2, 2, 1, 1, 0, 0},
+    {1, 7, 7, 4, 7, 7, 4, 3, 3, 1, 1, 2, 2, 2, 2},
+};
+
+static struct conv conv_of(situ_type type, const int64_t *c) {
+  return (struct conv){.type = type,
+                       .n = c[0],
+                       .h = c[1],
+                       .w = c[2],
+                       .c = c[3],
+                       .oh = c[4],
+                       .ow = c[5],
+                       .o = c[6],
+                       .kh = c[7],
+                       .kw = c[8],
+                       .sh = c[9],
+                       .sw = c[10],
+                       .dh = c[11],
+                       .dw = c[12],
+                       .top = c[13],
+                       .left = c[14]};
+}
+
+static int64_t x_count(const struct conv *c) { return c->n * c->h * c->w * c->c; }
+static int64_t y_count(const struct conv *c) { return c->n * c->oh * c->ow * c->o; }
+static int64_t f_count(const struct conv *c) { return c->kh * c->kw * c->c * c->o; }
+
+static void put(situ_type type, void *data, int64_t i, double value) {
+  if (type == SITU_FLOAT)
+    ((float *)data)[i] = (float)value;
+  else
+    ((double *)data)[i] = value;
+}
+
+static double get(situ_type type, const void *data, int64_t i) {
+  return type == SITU_FLOAT ? (double)((const float *)data)[i] : ((const double *)data)[i];
+}
+
+static void *make(situ_type type, int64_t count, uint32_t seed) {
+  void *data = malloc((size_t)(count + 1) * situ_type_size(type));
+  assert_non_null(data);
+  for (int64_t i = 0; i < count; i++) {
+    seed = seed * 1664525u + 1013904223u;
+    put(type, data, i, (double)(seed >> 20) / 2048 - 1);
+  }
+  return data;
+}
+
+/* Adds up every product of the three: what is wanted, from the other two. */
+static double *expect(const struct conv *c, enum conv_want want) {
+  const int64_t counts[] = {y_count(c), x_count(c), f_count(c)};
+  double *sums = calloc((size_t)counts[want] + 1, sizeof *sums);
+  assert_non_null(sums);
+  for (int64_t y = 0; y < counts[0]; y++) {
+    const int64_t o = y % c->o, col = y / c->o % c->ow, row = y / c->o / c->ow % c->oh;
+    const int64_t image = y / c->o / c->ow / c->oh;
+    for (int64_t f = o; f < counts[2]; f += c->o) {
+      const int64_t in = f / c->o % c->c, k = f / c->o / c->c % c->kw, r = f / c->o / c->c / c->kw;
+      const int64_t h = row * c->sh - c->top + r * c->dh, w = col * c->sw - c->left + k * c->dw;
+      if (h < 0 || h >= c->h || w < 0 || w >= c->w) continue;
+      const int64_t x = ((image * c->h + h) * c->w + w) * c->c + in;
+      const double vx = get(c->type, c->x, x), vf = get(c->type, c->filter, f),
+                   vy = get(c->type, c->y, y);
+      sums[want == CONV_RESULT   ? y
+           : want == CONV_IMAGES ? x
+                                 : f] += want == CONV_RESULT   ? vx * vf
+                                         : want == CONV_IMAGES ? vy * vf
+                                                               : vx * vy;
+    }
+  }
+  return sums;
+}
+
+static void check(const struct conv_kernels *kernels, const int64_t *sizes, enum conv_want want,
+                  situ_type type) {
+  struct conv c = conv_of(type, sizes);
+  if (!conv_can(&c, want)) return;
+  const int64_t counts[] = {y_count(&c), x_count(&c), f_count(&c)};
+  c.y = make(type, counts[0], 1);
+  c.x = make(type, counts[1], 2);
+  c.filter = make(type, counts[2], 3);
+  /* Some sets of kernels want more than the best one, which conv_space asks. */
+  const size_t bytes = (conv_space(&c, want) * 2 + (1u << 16)) / 64 * 64;
+  c.space = aligned_alloc(64, bytes);
+  assert_non_null(c.space);
+  memset(c.space, 0xff, bytes);
+  double *wanted = expect(&c, want);
+  void *to = want == CONV_RESULT ? c.y : want == CONV_IMAGES ? c.x : c.filter;
+  memset(to, 0xff, (size_t)counts[want] * situ_type_size(type));
+  assert_null(kernels ? conv_run_with(kernels, &c, want) : conv_run(&c, want));
+  for (int64_t i = 0; i < counts[want]; i++) {
+    const double have = get(type, to, i), most = type == SITU_FLOAT ? 1e-4 : 1e-11;
+    if (!(fabs(have - wanted[i]) <= most * fmax(1, fabs(wanted[i]))))
+      fail_msg("%s, %dx%d pixels, want %d: element %lld is %g, not %g",
+               kernels ? kernels->kind : "best", (int)c.h, (int)c.w, (int)want, (long long)i, have,
+               wanted[i]);
+  }
+  free(wanted);
+  free(c.space);
+  free(c.x);
+  free(c.y);
+  free(c.filter);
+}
+
+static void all_kernels_agree_with_plain_loops(void **state) {
+  (void)state;
+  const situ_type types[] = {SITU_FLOAT, SITU_DOUBLE};
+  for (size_t t = 0; t < COUNT_OF(types); t++) {
+    const struct conv_kernels *kernels[8] = {NULL};
+    const int count = conv_all_kernels(types[t], kernels + 1, 7);
+    assert_true(count > 0);
+    for (size_t i = 0; i < COUNT_OF(cases); i++)
+      for (int want = CONV_RESULT; want <= CONV_FILTER; want++)
+        for (int k = 0; k <= count; k++)
+          check(kernels[k], cases[i], (enum conv_want)want, types[t]);
+  }
+}
+
+/* The results of one case with so many threads. */
+static void *run_with_threads(int threads, const struct conv *conv, enum conv_want want,
+                              int64_t count) {
+  struct conv c = *conv;
+  void *to = calloc((size_t)count, sizeof(float));
+  assert_non_null(to);
+  *(want == CONV_RESULT ? &c.y : want == CONV_IMAGES ? &c.x : &c.filter) = to;
+  pool_set_threads(threads);
+  assert_null(conv_run(&c, want));
+  pool_set_threads(0);
+  return to;
+}
+
+static void threads_change_nothing(void **state) {
+  (void)state;
+  for (int want = CONV_RESULT; want <= CONV_FILTER; want++) {
+    struct conv c = conv_of(SITU_FLOAT, cases[want == CONV_FILTER ? 1 : 0]);
+    const int64_t counts[] = {y_count(&c), x_count(&c), f_count(&c)};
+    c.x = make(SITU_FLOAT, counts[1], 2);
+    c.y = make(SITU_FLOAT, counts[0], 1);
+    c.filter = make(SITU_FLOAT, counts[2], 3);
+    c.space = aligned_alloc(64, round_up(conv_space(&c, (enum conv_want)want), 64) + 64);
+    void *one = run_with_threads(1, &c, (enum conv_want)want, counts[want]);
+    void *four = run_with_threads(4, &c, (enum conv_want)want, counts[want]);
+    assert_memory_equal(one, four, (size_t)counts[want] * sizeof(float));
+    free(one);
+    free(four);
+    free(c.space);
+    free(c.x);
+    free(c.y);
+    free(c.filter);
+  }
+}
+
+static void strides_with_dilations_are_refused(void **state) {
+  (void)state;
+  const struct conv c =
+      conv_of(SITU_FLOAT, (const int64_t[]){1, 9, 9, 4, 3, 3, 4, 3, 3, 2, 2, 2, 2, 0, 0});
+  assert_false(conv_can(&c, CONV_IMAGES));
+  assert_true(conv_can(&c, CONV_RESULT));
+  situ_status s = conv_run(&c, CONV_IMAGES);
+  assert_non_null(s);
+  situ_status_release(s);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(all_kernels_agree_with_plain_loops),
+      cmocka_unit_test(threads_change_nothing),
+      cmocka_unit_test(strides_with_dilations_are_refused),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
