@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * loss.c: cross-entropies of softmax, each with the gradient that it makes on the way. */
+#include "ops/gradient.h"
 #include "ops/ops.h"
 #include "tensor/shape.h"
 
@@ -79,6 +80,39 @@ static situ_status record_sparse(struct call *call) {
                 ARG_OUT(call, 0), ARG_OUT(call, 1), ARG_INT(width), ARG_INT(rows));
 }
 
+/* Gradients: the op has made the one of its logits already. */
+
+/* A value for each row, along the classes. */
+static struct term for_classes(struct gradient *g, struct term rows, struct term matrix) {
+  return OP(g, "Mul", OP(g, "ExpandDims", rows, gradient_int(g, -1)), matrix);
+}
+
+/* What arrives at the logits, also through `backprop`, which is softmax less something constant. */
+static struct term for_logits(struct gradient *g) {
+  struct term sum = NO_TERM;
+  if (term_exists(g->dy[0])) sum = for_classes(g, g->dy[0], g->out[1]);
+  if (!term_exists(g->dy[1])) return sum;
+  const struct term softmax = OP(g, "Softmax", g->in[0]);
+  const struct term share =
+      gradient_emit(g, "Sum", TERMS(OP(g, "Mul", g->dy[1], softmax), gradient_int(g, -1)),
+                    ATTRS(situ_attr_bool("keep_dims", true)));
+  const struct term more = OP(g, "Mul", OP(g, "Sub", g->dy[1], share), softmax);
+  return term_exists(sum) ? OP(g, "Add", sum, more) : more;
+}
+
+static void dense_grad(struct gradient *g) {
+  if (gradient_wanted(g, 0)) g->dx[0] = gradient_sum_to(g, for_logits(g), g->in[0], g->in[1]);
+  if (!gradient_wanted(g, 1)) return;
+  struct term labels = NO_TERM;
+  if (term_exists(g->dy[0]))
+    labels = for_classes(g, OP(g, "Neg", g->dy[0]), OP(g, "LogSoftmax", g->in[0]));
+  if (term_exists(g->dy[1]))
+    labels = term_exists(labels) ? OP(g, "Sub", labels, g->dy[1]) : OP(g, "Neg", g->dy[1]);
+  g->dx[1] = gradient_sum_to(g, labels, g->in[1], g->in[0]);
+}
+
+static void sparse_grad(struct gradient *g) { g->dx[0] = for_logits(g); }
+
 static const struct op rows[] = {
     {.name = "SoftmaxCrossEntropyWithLogits",
      .inputs = "features:T labels:T",
@@ -90,7 +124,8 @@ static const struct op rows[] = {
                 "[2,3] [2,3]=0,1,0,0,0,1",
      .devices = EVERYWHERE,
      .shape = dense_shape,
-     .record = record_dense},
+     .record = record_dense,
+     .grad = dense_grad},
     {.name = "SparseSoftmaxCrossEntropyWithLogits",
      .inputs = "features:T labels:Tlabels",
      .outputs = "loss:T backprop:T",
@@ -100,7 +135,8 @@ static const struct op rows[] = {
      .samples = "[3,4] [3]=0,3,1; Tlabels=int32 [2,5] [2]=4,2; [0,3] [0]=; [4,60] [4]=59,0,7,31",
      .devices = EVERYWHERE,
      .shape = sparse_shape,
-     .record = record_sparse},
+     .record = record_sparse,
+     .grad = sparse_grad},
 };
 
 OP_FAMILY(loss, rows);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * lrn.c: local response normalisation and its gradient. */
+#include "ops/gradient.h"
 #include "ops/ops.h"
 #include "tensor/shape.h"
 
@@ -57,6 +58,18 @@ static situ_status lrn_record(struct call *call) {
                 rest[1], rest[2], rest[3], rest[4], rest[5]);
 }
 
+static void lrn_grad(struct gradient *g) {
+  g->dx[0] = gradient_emit(g, "LRNGrad", TERMS(g->dy[0], g->in[0], g->out[0]),
+                           ATTRS(gradient_keep(g, "depth_radius"), gradient_keep(g, "bias"),
+                                 gradient_keep(g, "alpha"), gradient_keep(g, "beta")));
+}
+
+static void lrn_grad_grad(struct gradient *g) {
+  gradient_fail(g, situ_status_create(SITU_UNIMPLEMENTED,
+                                      "LRNGrad has no gradient: local response normalisation can "
+                                      "be differentiated once only"));
+}
+
 #define LRN_ATTRS \
   "depth_radius:int=5 bias:float=1 alpha:float=1 beta:float=0.5 T:{half float double}=float"
 
@@ -73,7 +86,8 @@ static const struct op rows[] = {
                 "beta=0.75 [0,2,2,3]",
      .devices = EVERYWHERE,
      .shape = lrn_shape,
-     .record = lrn_record},
+     .record = lrn_record,
+     .grad = lrn_grad},
     {.name = "LRNGrad",
      .inputs = "input_grads:T input_image:T output_image:T",
      .outputs = "output:T",
@@ -84,7 +98,8 @@ static const struct op rows[] = {
                 "[1,1,2,5] [1,1,2,5]",
      .devices = EVERYWHERE,
      .shape = lrn_shape,
-     .record = lrn_record},
+     .record = lrn_record,
+     .grad = lrn_grad_grad},
 };
 
 OP_FAMILY(lrn, rows);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * pointwise.c: element-wise ops that are more than an expression. */
 #include "ops/broadcast.h"
+#include "ops/gradient.h"
 #include "ops/ops.h"
 #include "ops/strided.h"
 #include "tensor/shape.h"
@@ -140,6 +141,13 @@ static situ_status record_bias(struct call *call) {
                           (struct side){call->in[1].slot, &bias}, side_of(&call->out[0]));
 }
 
+static void bias_grad(struct gradient *g) {
+  g->dx[0] = g->dy[0];
+  if (gradient_wanted(g, 1))
+    g->dx[1] =
+        gradient_emit(g, "BiasAddGrad", TERMS(g->dy[0]), ATTRS(gradient_keep(g, "data_format")));
+}
+
 /* Clipping */
 
 static situ_status clip_shape(struct call *call) {
@@ -228,7 +236,8 @@ static const struct op rows[] = {
      .devices = EVERYWHERE,
      .flags = OP_INPLACE_FIRST,
      .shape = bias_shape,
-     .record = record_bias},
+     .record = record_bias,
+     .grad = bias_grad},
     {.name = "ClipByValue",
      .inputs = "t:T clip_value_min:T clip_value_max:T",
      .outputs = "output:T",

@@ -2,6 +2,7 @@
  * pool.c: the largest element and the mean of windows on images, and their gradients. */
 #include <string.h>
 
+#include "ops/gradient.h"
 #include "ops/ops.h"
 #include "ops/window.h"
 #include "tensor/shape.h"
@@ -102,6 +103,33 @@ static situ_status record_avg_grad(struct call *call) {
                 ARG_INTS(s.dim), ARG_INTS(s.place), ARG_INTS(s.step), ARG_INT(n));
 }
 
+/* Gradients */
+
+static struct term emit(struct gradient *g, const char *op, const struct term *in, int n_in) {
+  const situ_attr attrs[] = {gradient_keep(g, "ksize"), gradient_keep(g, "strides"),
+                             gradient_keep(g, "padding"), gradient_keep(g, "data_format"),
+                             gradient_attr(g, "explicit_paddings")
+                                 ? gradient_keep(g, "explicit_paddings")
+                                 : gradient_keep(g, "padding")};
+  return gradient_emit(g, op, in, n_in, attrs, gradient_attr(g, "explicit_paddings") ? 5 : 4);
+}
+
+static void max_grad(struct gradient *g) {
+  g->dx[0] = emit(g, "MaxPoolGrad", TERMS(g->in[0], g->out[0], g->dy[0]));
+}
+
+static void max_grad_grad(struct gradient *g) {
+  gradient_fail(g, situ_status_create(SITU_UNIMPLEMENTED,
+                                      "MaxPoolGrad has no gradient: max-pooling can be "
+                                      "differentiated once only"));
+}
+
+static void avg_grad(struct gradient *g) {
+  g->dx[0] = emit(g, "AvgPoolGrad", TERMS(gradient_shape_of(g, g->in[0]), g->dy[0]));
+}
+
+static void avg_grad_grad(struct gradient *g) { g->dx[1] = emit(g, "AvgPool", TERMS(g->dy[0])); }
+
 #define FORMATS "data_format:{'NHWC','NCHW'}='NHWC'"
 #define WINDOWS "ksize:list(int) strides:list(int) "
 #define POOL_SAMPLE "ksize=[1,3,3,1] strides=[1,2,2,1] padding="
@@ -120,7 +148,8 @@ static const struct op rows[] = {
                             "'SAME' [0,4,4,1]",
      .devices = EVERYWHERE,
      .shape = pool_shape,
-     .record = record_max},
+     .record = record_max,
+     .grad = max_grad},
     {.name = "AvgPool",
      .inputs = "value:T",
      .outputs = "output:T",
@@ -130,7 +159,8 @@ static const struct op rows[] = {
                             "'SAME' [2,3,5,4]; " POOL_SAMPLE "'SAME' [1,5,5,40]",
      .devices = EVERYWHERE,
      .shape = pool_shape,
-     .record = record_avg},
+     .record = record_avg,
+     .grad = avg_grad},
     {.name = "MaxPoolGrad",
      .inputs = "orig_input:T orig_output:T grad:T",
      .outputs = "output:T",
@@ -145,7 +175,8 @@ static const struct op rows[] = {
                 "[1,2,2,2]=1,5,2,5,3,4,0,7 [1,2,1,1]=5,7 [1,2,1,1]",
      .devices = EVERYWHERE,
      .shape = max_grad_shape,
-     .record = record_max_grad},
+     .record = record_max_grad,
+     .grad = max_grad_grad},
     {.name = "AvgPoolGrad",
      .inputs = "orig_input_shape:int32 grad:T",
      .outputs = "output:T",
@@ -157,7 +188,8 @@ static const struct op rows[] = {
      .host = "orig_input_shape",
      .devices = EVERYWHERE,
      .shape = avg_grad_shape,
-     .record = record_avg_grad},
+     .record = record_avg_grad,
+     .grad = avg_grad_grad},
 };
 
 OP_FAMILY(pool, rows);

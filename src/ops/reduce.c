@@ -5,6 +5,7 @@
  * reduced dimensions, the innermost first. A long dimension is cut into pieces, whose results are
  * reduced by the next stage: a fixed tree, so that no result depends on the number of threads, and
  * rounding errors grow with the logarithm of the length. */
+#include "ops/gradient.h"
 #include "ops/ops.h"
 #include "tensor/shape.h"
 
@@ -229,6 +230,13 @@ static situ_status record_bias_grad(struct call *call) {
   return record_over(call, &sum_kernel, false, &axes);
 }
 
+static void bias_grad_grad(struct gradient *g) {
+  g->dx[0] = gradient_emit(g, "BiasAdd", TERMS(gradient_zeros(g, g->in[0]), g->dy[0]),
+                           ATTRS(gradient_keep(g, "data_format")));
+}
+
+static void l2_loss_grad(struct gradient *g) { g->dx[0] = OP(g, "Mul", g->in[0], g->dy[0]); }
+
 /* ArgMax, ArgMin */
 
 static situ_status place_axis(const struct call *call, int *axis) {
@@ -316,7 +324,8 @@ static const struct op rows[] = {
      .samples = "[3,4]; [9000]; []; [0]",
      .devices = EVERYWHERE,
      .shape = op_scalar_shape,
-     .record = record_l2_loss},
+     .record = record_l2_loss,
+     .grad = l2_loss_grad},
     {.name = "BiasAddGrad",
      .inputs = "out_backprop:T",
      .outputs = "output:T",
@@ -325,7 +334,8 @@ static const struct op rows[] = {
      .samples = "[2,3]; [2,4,5,3]; data_format='NCHW' [2,3,4,5]; data_format='NCHW' [2,3]; [0,3]",
      .devices = EVERYWHERE,
      .shape = bias_grad_shape,
-     .record = record_bias_grad},
+     .record = record_bias_grad,
+     .grad = bias_grad_grad},
     {.name = "ArgMax",
      .inputs = "input:T dimension:Tidx",
      .outputs = "output:output_type",
