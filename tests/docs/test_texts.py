@@ -83,7 +83,9 @@ def programs(text, build):
         line = text.count("\n", 0, block.start()) + 1
         if file:
             if code != shown(file):
-                yield line, f"{file} is not as it is shown", code, shown(file)
+                fence = f"```python {file}\n"
+                yield (line, f"{file} is not as it is shown", f"{fence}{code}```",
+                       f"{fence}{shown(file)}```")
             continue
         printed = run_program(code, build)
         if not pattern(output or "").fullmatch(printed):
