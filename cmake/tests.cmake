@@ -135,11 +135,11 @@ if(TARGET situ_python)
 endif()
 
 # What the texts show of the command and of the examples is what these print.
-if(TARGET situ_command)
+if(TARGET situ_command AND TARGET situ_python)
   add_test(NAME docs/test_texts
            COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_SOURCE_DIR}/tests/docs/test_texts.py
                    ${CMAKE_BINARY_DIR})
-  set_tests_properties(docs/test_texts PROPERTIES LABELS docs TIMEOUT 300)
+  set_tests_properties(docs/test_texts PROPERTIES LABELS docs TIMEOUT 900)
 endif()
 
 # Cases of the reference beside the repository, where they are.
