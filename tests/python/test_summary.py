@@ -133,6 +133,23 @@ def test_eager(tmp_path, eager):
     assert loss.summary.value[0].metadata.plugin_data.plugin_name == "scalars"
 
 
+def test_in_a_function(tmp_path, eager):
+    writer, step = situ.summary.create_file_writer(str(tmp_path)), situ.Variable(4, dtype="int64")
+
+    @situ.function
+    def train(x):
+        step.assign_add(1)
+        with writer.as_default():
+            situ.summary.scalar("x", x * 2.0, step=step)
+        return x
+    train(situ.constant(1.5))
+    train(situ.constant(2.5))
+    writer.close()
+    events = [e for e in _events(tmp_path) if e.summary.value]
+    assert [(e.step, e.summary.value[0].tensor.float_val) for e in events] == \
+        [(5, [3.0]), (6, [5.0])]
+
+
 def test_tensorboard_reads_it(tmp_path):
     module = "tensorboard.backend.event_processing.event_accumulator"
     accumulator = pytest.importorskip(module, reason="the package tensorboard is not installed")

@@ -8,6 +8,7 @@ import numpy
 import _situ
 from situ._lib import png
 from situ._lib.api import export
+from situ._lib.array_ops import convert_to_tensor
 from situ._lib.event_file import EventFile
 from situ._lib.summary_ops import text_value
 from situ._lib.summary_protos import Event, Summary, SummaryMetadata, tensor_proto
@@ -106,17 +107,37 @@ def _recording():
     return bool(_host(record() if callable(record) else record))
 
 
+class _Sink:
+    """Takes a value that a traced function computes, as a variable would."""
+
+    def __init__(self, take):
+        self._take = take
+
+    def _put(self, value):
+        self._take(_host(value))
+
+
+def _trace(graph, writer, name, data, step, make):
+    """Every run of the function that is being traced writes the value."""
+    step = _state["step"] if step is None else step
+    if step is None:
+        _step(step)
+    seen = []
+    graph.write_variable(_Sink(seen.append), convert_to_tensor(data))
+    graph.write_variable(_Sink(lambda at: writer.add(make(name, seen.pop()), at)),
+                         convert_to_tensor(step))
+
+
 def _write(name, data, step, make):
     """Writes a value now, or whenever the function that is being traced runs."""
     writer = _state["writer"]
     if writer is None or not _recording():
         return False
     graph = _situ.current_graph()
-    if graph is not None and hasattr(graph, "after"):
-        parts = [t for t in (data, step if step is not None else _state["step"])]
-        graph.after(parts, lambda values: writer.add(make(name, values[0]), _step(values[1])))
-        return True
-    writer.add(make(name, _host(data)), _step(step))
+    if graph is not None and graph.building_function:
+        _trace(graph, writer, name, data, step, make)
+    else:
+        writer.add(make(name, _host(data)), _step(step))
     return True
 
 
