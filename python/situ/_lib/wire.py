@@ -112,7 +112,7 @@ def _unpack(kind, data):
 
 class Proto(Message):
     """A message that is kept in files. WIRE: name -> (number, kind); a repeated field is a list in
-    FIELDS; numbers of one are packed."""
+    FIELDS, a map by text a dict; numbers of a list are packed."""
     WIRE = {}
     ONEOF = {}
 
@@ -139,7 +139,10 @@ class Proto(Message):
         out = []
         for name, value in self._values.items():
             number, kind = self.WIRE[name]
-            if not isinstance(value, list):
+            if isinstance(value, dict):
+                out += [block(number, encode(1, "text", k) + encode(2, kind, value[k]))
+                        for k in sorted(value)]
+            elif not isinstance(value, list):
                 out.append(encode(number, kind, value))
             elif kind in _FIXED and value:
                 form = _FIXED[kind][0]
@@ -161,7 +164,10 @@ class Proto(Message):
             if number not in known:
                 continue
             name, kind = known[number]
-            if isinstance(self.FIELDS[name], list):
+            if isinstance(self.FIELDS[name], dict):
+                parts = {n: v for n, _, v in fields(memoryview(value))}
+                getattr(self, name)[parts.get(1, b"").decode()] = decode(kind, parts.get(2, b""))
+            elif isinstance(self.FIELDS[name], list):
                 items = getattr(self, name)
                 packed = how == 2 and kind in ("int", "bool", *_FIXED)
                 items.extend(_unpack(kind, value) if packed else [decode(kind, value)])

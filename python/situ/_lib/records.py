@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""records.py: TFRecord files, written and read from Python."""
+import gzip
+import io
+import struct
+import zlib
+
+from situ._lib import errors
+from situ._lib.api import BOTH, V1, export
+from situ._lib.event_file import masked_crc, read_records, record
+
+
+class TFRecordCompressionType:
+    NONE, ZLIB, GZIP = 0, 1, 2
+
+
+class TFRecordOptions:
+    """How a file is packed: "", "ZLIB" or "GZIP"."""
+    compression_type_map = {TFRecordCompressionType.ZLIB: "ZLIB",
+                            TFRecordCompressionType.GZIP: "GZIP", TFRecordCompressionType.NONE: ""}
+
+    def __init__(self, compression_type=None, flush_mode=None, input_buffer_size=None,
+                 output_buffer_size=None, window_bits=None, compression_level=None,
+                 compression_method=None, mem_level=None, compression_strategy=None):
+        if isinstance(compression_type, TFRecordOptions):
+            compression_type = compression_type.compression_type
+        self.compression_type = self.compression_type_map.get(compression_type,
+                                                              compression_type) or ""
+        self.compression_level = compression_level
+
+    @classmethod
+    def get_compression_type_string(cls, options):
+        return packing(options)
+
+
+def packing(options):
+    """The word of options, or of a word."""
+    if options is None or options == "":
+        return ""
+    if isinstance(options, TFRecordOptions):
+        return options.compression_type
+    if isinstance(options, int):
+        return TFRecordOptions.compression_type_map[options]
+    if options not in ("", "ZLIB", "GZIP"):
+        raise ValueError(f'Not a valid compression_type: "{options}". Valid values are ["", '
+                         '"ZLIB", "GZIP"].')
+    return options
+
+
+@export("io.TFRecordWriter", v1="python_io.TFRecordWriter")
+class TFRecordWriter:
+    """Writes records, with checksums, to a file."""
+
+    def __init__(self, path, options=None):
+        kind, self._pack = packing(options), None
+        try:
+            self._file = gzip.open(path, "wb") if kind == "GZIP" else open(path, "wb")
+        except OSError as error:
+            raise errors.CLASSES[5](None, None, f"{path}; {error.strerror}") from None
+        if kind == "ZLIB":
+            self._pack = zlib.compressobj()
+
+    def write(self, record_bytes):
+        if self._file is None:
+            raise errors.CLASSES[9](None, None, "Writer is closed.")
+        data = record(bytes(record_bytes))
+        self._file.write(self._pack.compress(data) if self._pack else data)
+
+    def flush(self):
+        self._file.flush()
+
+    def close(self):
+        if self._file is None:
+            return
+        if self._pack:
+            self._file.write(self._pack.flush())
+        self._file.close()
+        self._file = None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.close()
+
+
+def _unpacked(path, kind):
+    with open(path, "rb") as file:
+        data = file.read()
+    return gzip.decompress(data) if kind == "GZIP" else zlib.decompress(data)
+
+
+@export(v1=("python_io.tf_record_iterator", "io.tf_record_iterator"))
+def tf_record_iterator(path, options=None):
+    """The records of a file."""
+    kind = packing(options)
+    if not kind:
+        yield from read_records(path)
+        return
+    stream = io.BytesIO(_unpacked(path, kind))
+    while True:
+        at, head = stream.tell(), stream.read(12)
+        if not head:
+            return
+        size = struct.unpack("<Q", head[:8])[0] if len(head) == 12 else -1
+        data, crc = stream.read(max(size, 0)), stream.read(4)
+        if len(crc) < 4 or masked_crc(data) != struct.unpack("<I", crc)[0]:
+            raise errors.CLASSES[15](None, None, f"{path}: corrupted record at {at}")
+        yield data
+
+
+BOTH["io.TFRecordOptions"] = TFRecordOptions
+V1["python_io.TFRecordOptions"] = TFRecordOptions
+V1["python_io.TFRecordCompressionType"] = TFRecordCompressionType
+V1["io.TFRecordCompressionType"] = TFRecordCompressionType
