@@ -33,15 +33,11 @@ static situ_type type_of(const Py_buffer *view) {
   }
 }
 
-static bool is_real(situ_type type) {
-  return type == SITU_FLOAT || type == SITU_DOUBLE || type == SITU_HALF;
-}
-
 bool buffer_may_become(situ_type from, situ_type to) {
   if (from == to) return true;
   if (from == SITU_BOOL || to == SITU_BOOL || from == SITU_STRING || to == SITU_STRING)
     return false;
-  return is_real(to) || !is_real(from);
+  return types_is_real(to) || !types_is_real(from);
 }
 
 static double read_real(const char *at, situ_type type) {
@@ -111,7 +107,7 @@ static char *copy(const Py_buffer *view, int dimension, const char *from, situ_t
   if (dimension == view->ndim) {
     if (have == want)
       memcpy(to, from, situ_type_size(have));
-    else if (is_real(have))
+    else if (types_is_real(have))
       write_one(to, want, read_real(from, have), 0);
     else
       write_one(to, want, (double)read_whole(from, have), read_whole(from, have));

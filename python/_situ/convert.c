@@ -56,15 +56,11 @@ static situ_type natural(enum kind kind) {
   return types[kind];
 }
 
-static bool is_real(situ_type type) {
-  return type == SITU_FLOAT || type == SITU_DOUBLE || type == SITU_HALF;
-}
-
 static bool fits(enum kind kind, situ_type type) {
   if (kind == KIND_NONE) return true;
   if (kind == KIND_BOOL) return type == SITU_BOOL;
   if (kind == KIND_TEXT) return type == SITU_STRING;
-  if (kind == KIND_FLOAT) return is_real(type);
+  if (kind == KIND_FLOAT) return types_is_real(type);
   if (kind == KIND_LONG && type == SITU_INT32) return false;
   return type != SITU_BOOL && type != SITU_STRING;
 }
@@ -84,8 +80,8 @@ static PyObject *misfit(const struct found *found, situ_type type) {
 }
 
 static void store(PyObject *value, situ_type type, char **at) {
-  const double real = is_real(type) ? PyFloat_AsDouble(value) : 0;
-  const long long whole = is_real(type) ? 0 : PyLong_AsLongLong(value);
+  const double real = types_is_real(type) ? PyFloat_AsDouble(value) : 0;
+  const long long whole = types_is_real(type) ? 0 : PyLong_AsLongLong(value);
   switch (type) {
     case SITU_FLOAT:
       *(float *)*at = (float)real;
@@ -192,6 +188,14 @@ static situ_tensor *build(PyObject *value, const struct found *found, situ_type 
   return tensor;
 }
 
+/* A TensorShape is the list of its sizes. */
+static situ_tensor *convert_shape(PyObject *shape, situ_type type) {
+  PyObject *list = PyObject_CallMethod(shape, "as_list", NULL);
+  situ_tensor *tensor = list ? convert_value(list, type == SITU_NO_TYPE ? SITU_INT32 : type) : NULL;
+  Py_XDECREF(list);
+  return tensor;
+}
+
 situ_tensor *convert_value(PyObject *value, situ_type type) {
   if (value == Py_None) {
     if (context_graph())
@@ -202,6 +206,7 @@ situ_tensor *convert_value(PyObject *value, situ_type type) {
                    Py_TYPE(value));
     return NULL;
   }
+  if ((PyObject *)Py_TYPE(value) == hooks.shape) return convert_shape(value, type);
   const bool is_leaf = !PyList_Check(value) && !PyTuple_Check(value);
   if (is_leaf && PyObject_CheckBuffer(value) && !PyBytes_Check(value)) {
     bool unfit = false;

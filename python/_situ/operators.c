@@ -11,6 +11,9 @@
   X(multiply, "Mul", "mul")                        \
   X(floor_divide, "FloorDiv", "floordiv")          \
   X(modulo, "FloorMod", "mod")                     \
+  X(true_divide, "RealDiv", "truediv")             \
+  X(power, "Pow", "pow")                           \
+  X(matrix_multiply, "MatMul", "matmul")           \
   X(less, "Less", "Less")                          \
   X(less_equal, "LessEqual", "LessEqual")          \
   X(greater, "Greater", "Greater")                 \
@@ -55,8 +58,13 @@ static PyObject *decline(PyObject *x, PyObject *y, PyObject *result) {
   Py_RETURN_NOTIMPLEMENTED;
 }
 
+static PyObject *run(int which, PyObject *const *args, Py_ssize_t n) {
+  PyObject *function = ops_function(numbers[which]);
+  return function ? ops_call(function, node_names[which], args, n) : NULL;
+}
+
 static PyObject *binary(int which, PyObject *x, PyObject *y) {
-  return decline(x, y, ops_call2(numbers[which], node_names[which], x, y));
+  return decline(x, y, run(which, (PyObject *[]){x, y}, 2));
 }
 
 #define BINARY(slot) \
@@ -74,24 +82,45 @@ static PyObject *composite(const char *name, PyObject *x, PyObject *y) {
   return PyObject_CallFunctionObjArgs(function, x, y, NULL);
 }
 
+/* The type of a tensor; SITU_NO_TYPE for anything else. */
+static situ_type type_of(PyObject *value) {
+  if (IS_TENSOR(value)) return situ_tensor_type(TENSOR_OF(value));
+  return IS_VALUE(value) ? ((struct value_object *)value)->type : SITU_NO_TYPE;
+}
+
+/* The type of two operands where that is plain: tensors of one type, or a tensor and a number. */
+static situ_type common_type(PyObject *x, PyObject *y) {
+  const situ_type left = type_of(x), right = type_of(y);
+  if (left == right) return left;
+  PyObject *other = left == SITU_NO_TYPE ? x : y;
+  const bool number = PyFloat_CheckExact(other) || PyLong_CheckExact(other);
+  return (left == SITU_NO_TYPE || right == SITU_NO_TYPE) && number ? left + right : SITU_NO_TYPE;
+}
+
+static bool is_matrix(PyObject *value) {
+  if (IS_TENSOR(value)) return situ_tensor_shape(TENSOR_OF(value)).rank == 2;
+  return IS_VALUE(value) && ((struct value_object *)value)->shape.rank == 2;
+}
+
 static PyObject *true_divide(PyObject *x, PyObject *y) {
+  if (types_is_real(common_type(x, y))) return binary(OP_true_divide, x, y);
   return decline(x, y, composite("truediv", x, y));
 }
 static PyObject *power(PyObject *x, PyObject *y, PyObject *none) {
   (void)none;
+  if (common_type(x, y) != SITU_NO_TYPE) return binary(OP_power, x, y);
   return decline(x, y, composite("pow", x, y));
 }
-static PyObject *matrix_multiply(PyObject *x, PyObject *y) { return composite("matmul", x, y); }
+static PyObject *matrix_multiply(PyObject *x, PyObject *y) {
+  if (is_matrix(x) && is_matrix(y)) return binary(OP_matrix_multiply, x, y);
+  return composite("matmul", x, y);
+}
 static PyObject *both(PyObject *x, PyObject *y) { return composite("and", x, y); }
 static PyObject *either(PyObject *x, PyObject *y) { return composite("or", x, y); }
 static PyObject *one_of(PyObject *x, PyObject *y) { return composite("xor", x, y); }
 static PyObject *invert(PyObject *x) { return composite("invert", x, NULL); }
-static PyObject *negative(PyObject *x) {
-  return ops_call2(numbers[OP_negative], node_names[OP_negative], x, NULL);
-}
-static PyObject *absolute(PyObject *x) {
-  return ops_call2(numbers[OP_absolute], node_names[OP_absolute], x, NULL);
-}
+static PyObject *negative(PyObject *x) { return run(OP_negative, &x, 1); }
+static PyObject *absolute(PyObject *x) { return run(OP_absolute, &x, 1); }
 static PyObject *positive(PyObject *x) { return Py_NewRef(x); }
 
 /* The value of an eager tensor with one element as a Python number. */

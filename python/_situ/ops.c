@@ -53,14 +53,11 @@ int ops_number(const char *name) {
   return -1;
 }
 
-PyObject *ops_call2(int number, const char *name, PyObject *x, PyObject *y) {
-  PyObject *function = ops_function(number);
-  if (!function) return NULL;
+PyObject *ops_call(PyObject *function, const char *name, PyObject *const *args, Py_ssize_t n) {
   struct call call;
-  PyObject *const args[2] = {x, y};
   PyObject *result = NULL;
-  if (call_quick((struct function_object *)function, name, args, y ? 2 : 1, &result)) return result;
-  if (!call_bind(&call, (struct function_object *)function, args, y ? 2 : 1, NULL)) {
+  if (call_quick((struct function_object *)function, name, args, n, &result)) return result;
+  if (!call_bind(&call, (struct function_object *)function, args, n, NULL)) {
     struct graph_object *graph = graph_of(&call);
     call.name = name;
     result = graph ? call_emit(&call, graph) : call_eager(&call);

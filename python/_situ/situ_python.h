@@ -83,7 +83,7 @@ struct value_object {
 };
 
 extern PyTypeObject base_type, tensor_type, graph_type, operation_type, value_type, session_type,
-    function_type, trace_type, traced_type, recording_type;
+    function_type, trace_type, traced_type, recording_type, front_type;
 
 #define IS_TENSOR(o) (Py_TYPE(o) == &tensor_type)
 #define IS_VALUE(o) (Py_TYPE(o) == &value_type)
@@ -119,6 +119,11 @@ PyObject *types_dtype(situ_type type);             /* new reference */
 int types_shape(PyObject *shape, situ_shape *out); /* None gives SITU_ANY_SHAPE */
 PyObject *types_tuple(situ_shape shape);           /* (2, None); None for an unknown rank */
 PyObject *types_tensor_shape(situ_shape shape);    /* TensorShape */
+
+/* Whether elements are real numbers. */
+static inline bool types_is_real(situ_type type) {
+  return type == SITU_FLOAT || type == SITU_DOUBLE || type == SITU_HALF;
+}
 
 /* convert.c: a tensor in host memory of any Python value but a tensor; NULL with an exception.
  * `type` may be SITU_NO_TYPE: then as TensorFlow chooses. */
@@ -192,7 +197,9 @@ PyObject *structure_map(PyObject *structure, structure_leaf *leaf, void *context
 /* ops.c: the functions of all rows, by number; borrowed. */
 PyObject *ops_function(int number);
 int ops_number(const char *name);
-PyObject *ops_call2(int number, const char *name, PyObject *x, PyObject *y);
+
+/* Calls one with a name for the node (NULL: the op's). */
+PyObject *ops_call(PyObject *function, const char *name, PyObject *const *args, Py_ssize_t n);
 extern PyMethodDef ops_methods[];
 
 /* operators.c: the number protocol of tensors. */

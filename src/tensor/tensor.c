@@ -31,9 +31,12 @@ static situ_status too_large(situ_type type, const situ_shape *shape, size_t byt
                             text_bytes(bytes, size));
 }
 
+enum { LITTLE = 1 << 20 };
+
 /* Whether the machine could hold so much at all: an allocation beyond that may seem to succeed and
  * end the process when it is touched. */
 static bool fits_host(size_t bytes) {
+  if (bytes <= LITTLE) return true; /* asking takes longer than many a call */
   const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
   return pages <= 0 || page <= 0 || bytes / (size_t)page <= (size_t)pages;
 }

@@ -12,7 +12,7 @@ import _situ
 from situ._lib import style
 
 BOTH, V1, V2 = {}, {}, {}  # dotted name -> object
-OPS = {}                   # name of an op -> its function
+OPS, _rows = {}, {}        # name of an op, dotted name -> the function of a row
 # Modules that import what exports names, those that are needed most first.
 GROUPS = ["situ._lib.names", "situ._lib.catalogue", "situ._lib.training", "situ._lib.testing"]
 _roots = []   # (module, table of its style, prefix, names that it has)
@@ -29,26 +29,34 @@ def export(*names, v1=(), v2=()):
     return record
 
 
+def front(op, name=None, rank=-1, real=False):
+    """A decorator: calls of a function with tensors alone (of a rank; of real numbers) are calls of
+    an op, and go there without a detour; `name` is the node's, where it is not the op's."""
+    def wrap(function):
+        read_rows()
+        return _situ.Front(OPS[op], function, name, rank, real)
+    return wrap
+
+
 def read_rows():
-    """Makes the functions of all rows; names that were exported by hand win."""
-    found = {}
-    for function, name, python, _, _ in _situ.ops():
-        OPS[name] = function
-        for word in (python or "").split():
-            found[word] = function
-        found["raw_ops." + name] = function
-    return found
+    """The functions of all rows by their names; those that are exported by hand win."""
+    if not _rows:
+        for function, name, python, _, _ in _situ.ops():
+            OPS[name] = function
+            for word in (python or "").split():
+                _rows[word] = function
+            _rows["raw_ops." + name] = function
+    return _rows
 
 
 class Names(types.ModuleType):
     """A part of tf: tf.math. A name that is not there is an error that helps."""
 
-    def __getattr__(self, name):
-        return find(self.__dict__.get("_path", ""), name, self.__dict__)
-
-    def __dir__(self):
-        load_all()
-        return list(self.__dict__)
+    def __init__(self, name, path=""):
+        super().__init__(name)
+        # In the module, not in the class: names that are there are found without a detour.
+        self.__getattr__ = lambda name: find(path, name, self.__dict__)
+        self.__dir__ = lambda: load_all() or list(self.__dict__)
 
 
 def find(path, name, have):
@@ -90,8 +98,7 @@ def fill(module, table, prefix):
             path.append(part)
             below = at.__dict__.get(part)
             if not isinstance(below, types.ModuleType):
-                below = Names(f"{prefix}.{'.'.join(path)}")
-                below._path = ".".join(path)
+                below = Names(f"{prefix}.{'.'.join(path)}", ".".join(path))
                 below.__path__ = []
                 sys.modules.setdefault(below.__name__, below)
                 setattr(at, part, below)

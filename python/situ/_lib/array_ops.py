@@ -4,7 +4,7 @@ import builtins
 
 import _situ
 from situ._lib import shapes
-from situ._lib.api import OPS, export
+from situ._lib.api import OPS, export, read_rows
 from situ._lib.dtypes import as_dtype, dtype_of
 from situ._lib.graph import get_default_graph, scope
 from situ._lib.tensors import EagerTensor, GraphTensor, constant_value
@@ -131,11 +131,6 @@ def shape_of(tensor):
     return known.as_list() if known.is_fully_defined() else op("Shape", tensor)
 
 
-@export("fill")
-def fill(dims, value, name=None):
-    return op("Fill", dims, value, name=name)
-
-
 @export("cast", "dtypes.cast")
 def cast(x, dtype, name=None):
     """The same elements as another type."""
@@ -158,24 +153,6 @@ def shape(input, out_type="int32", name=None):
     if isinstance(tensor, GraphTensor) and known.is_fully_defined():
         return constant(known.as_list(), out_type, name=name or "Shape")
     return op("Shape", tensor, out_type=as_dtype(out_type), name=name)
-
-
-@export("reshape", "manip.reshape")
-def reshape(tensor, shape, name=None):
-    if isinstance(shape, shapes.TensorShape):
-        shape = shape.as_list()
-    return op("Reshape", tensor, shape, name=name)
-
-
-@export("expand_dims")
-def expand_dims(input, axis=None, name=None, dim=None):
-    return op("ExpandDims", input, dim if axis is None else axis, name=name)
-
-
-@export("squeeze")
-def squeeze(input, axis=None, name=None, squeeze_dims=None):
-    axis = squeeze_dims if axis is None else axis
-    return op("Squeeze", input, [] if axis is None else axis, name=name)
 
 
 @export("transpose")
@@ -274,9 +251,8 @@ def where(condition, x=None, y=None, name=None):
     return op("SelectV2", condition, x, y, name=name)
 
 
-@export("identity")
-def identity(input, name=None):
-    return op("Identity", input, name=name)
+identity = read_rows()["identity"]
+export("manip.reshape")(read_rows()["reshape"])
 
 
 @export(v1=("placeholder_with_default",))

@@ -2,7 +2,7 @@
 """math_ops.py: operators, reductions and other mathematics that is more than one op."""
 import _situ
 from situ._lib import rows, shapes
-from situ._lib.api import OPS, export
+from situ._lib.api import OPS, export, front
 from situ._lib.array_ops import cast, constant, convert_to_tensor, op, shape_of, zeros
 from situ._lib.dtypes import as_dtype, dtype_of
 from situ._lib.graph import scope
@@ -18,6 +18,7 @@ def _pair(x, y):
 
 
 @export("truediv", "math.truediv", "divide", "math.divide")
+@front("RealDiv", "truediv", real=True)
 def truediv(x, y, name="truediv"):
     """x / y; integers become real numbers."""
     with scope(name, "truediv") as full:
@@ -42,6 +43,7 @@ def power(x, y, name="pow"):
 
 
 @export("matmul", "linalg.matmul")
+@front("MatMul", rank=2)
 def matmul(a, b, transpose_a=False, transpose_b=False, adjoint_a=False, adjoint_b=False,
            a_is_sparse=False, b_is_sparse=False, name=None):
     """The product of matrices, or of stacks of them."""
@@ -155,11 +157,6 @@ def eye(num_rows, num_columns=None, batch_shape=None, dtype="float32", name=None
     import numpy
     array = numpy.eye(num_rows, num_columns, dtype=as_dtype(dtype).as_numpy_dtype)
     return constant(array, name=name or "eye")
-
-
-@export("nn.relu", "nn.relu_layer")
-def relu(features, name=None):
-    return op("Relu", features, name=name)
 
 
 @export("nn.zero_fraction")

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * front.c: Front: a function of the package whose simplest calls are those of an op: they go to the
+ * op straight. */
+#include "call.h"
+
+struct front_object {
+  PyObject_HEAD vectorcallfunc vectorcall;
+  PyObject *op, *python; /* python: the function for all other calls */
+  PyObject *text;        /* the name that nodes get, or None: the op's */
+  const char *name;      /* the same, or NULL */
+  PyObject *weak;
+  int rank;  /* that all tensors must have; SITU_ANY: any */
+  bool real; /* whether they must hold real numbers */
+};
+
+static bool fits(const struct front_object *self, PyObject *value) {
+  situ_type type;
+  int rank;
+  if (IS_TENSOR(value)) {
+    type = situ_tensor_type(TENSOR_OF(value));
+    rank = situ_tensor_shape(TENSOR_OF(value)).rank;
+  } else if (IS_VALUE(value)) {
+    type = ((struct value_object *)value)->type;
+    rank = ((struct value_object *)value)->shape.rank;
+  } else {
+    return false;
+  }
+  return (self->rank == SITU_ANY || rank == self->rank) && (!self->real || types_is_real(type));
+}
+
+static PyObject *call(PyObject *object, PyObject *const *args, size_t flags, PyObject *names) {
+  const struct front_object *self = (struct front_object *)object;
+  const Py_ssize_t n = PyVectorcall_NARGS(flags);
+  bool straight = !names && n == ((struct function_object *)self->op)->row.n_inputs;
+  for (Py_ssize_t i = 0; i < n && straight; i++) straight = fits(self, args[i]);
+  if (!straight) return PyObject_Vectorcall(self->python, args, flags, names);
+  return ops_call(self->op, self->name, args, n);
+}
+
+/* Front(op, function, name, rank, real) */
+static PyObject *create(PyTypeObject *type, PyObject *args, PyObject *words) {
+  (void)words;
+  PyObject *op, *python, *text;
+  int rank, real;
+  if (!PyArg_ParseTuple(args, "O!OOip", &function_type, &op, &python, &text, &rank, &real))
+    return NULL;
+  const char *name = text == Py_None ? NULL : PyUnicode_AsUTF8(text);
+  if (!name && text != Py_None) return NULL;
+  struct front_object *self = (struct front_object *)type->tp_alloc(type, 0);
+  if (!self) return NULL;
+  self->vectorcall = call;
+  self->op = Py_NewRef(op);
+  self->python = Py_NewRef(python);
+  self->text = Py_NewRef(text);
+  self->name = name;
+  self->rank = rank;
+  self->real = real;
+  return (PyObject *)self;
+}
+
+/* What it says of itself is what the function says. */
+static PyObject *get_attribute(PyObject *self, PyObject *name) {
+  PyObject *own = PyObject_GenericGetAttr(self, name);
+  if (own || !PyErr_ExceptionMatches(PyExc_AttributeError)) return own;
+  PyErr_Clear();
+  return PyObject_GetAttr(((struct front_object *)self)->python, name);
+}
+
+static PyObject *get_text(PyObject *self, void *name) {
+  return PyObject_GetAttrString(((struct front_object *)self)->python, name);
+}
+
+static PyObject *repr(PyObject *self) {
+  return PyObject_Repr(((struct front_object *)self)->python);
+}
+
+static void dealloc(PyObject *object) {
+  struct front_object *self = (struct front_object *)object;
+  if (self->weak) PyObject_ClearWeakRefs(object);
+  Py_XDECREF(self->op);
+  Py_XDECREF(self->python);
+  Py_XDECREF(self->text);
+  Py_TYPE(object)->tp_free(object);
+}
+
+static PyMemberDef members[] = {
+    {"__wrapped__", T_OBJECT, offsetof(struct front_object, python), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL}};
+
+static PyGetSetDef attributes[] = {
+    {"__doc__", get_text, NULL, NULL, (void *)(uintptr_t) "__doc__"},
+    {"__module__", get_text, NULL, NULL, (void *)(uintptr_t) "__module__"},
+    {NULL, NULL, NULL, NULL, NULL}};
+
+PyTypeObject front_type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "situ.Front",
+    .tp_basicsize = sizeof(struct front_object),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL,
+    .tp_new = create,
+    .tp_dealloc = dealloc,
+    .tp_call = PyVectorcall_Call,
+    .tp_vectorcall_offset = offsetof(struct front_object, vectorcall),
+    .tp_weaklistoffset = offsetof(struct front_object, weak),
+    .tp_getattro = get_attribute,
+    .tp_repr = repr,
+    .tp_members = members,
+    .tp_getset = attributes,
+};
