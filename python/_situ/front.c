@@ -70,6 +70,12 @@ static PyObject *get_text(PyObject *self, void *name) {
   return PyObject_GetAttrString(((struct front_object *)self)->python, name);
 }
 
+/* A function for pydoc and inspect; no method of a class that holds it. */
+static PyObject *get_itself(PyObject *self, PyObject *instance, PyObject *owner) {
+  (void)instance, (void)owner;
+  return Py_NewRef(self);
+}
+
 static PyObject *repr(PyObject *self) {
   return PyObject_Repr(((struct front_object *)self)->python);
 }
@@ -102,6 +108,7 @@ PyTypeObject front_type = {
     .tp_vectorcall_offset = offsetof(struct front_object, vectorcall),
     .tp_weaklistoffset = offsetof(struct front_object, weak),
     .tp_getattro = get_attribute,
+    .tp_descr_get = get_itself,
     .tp_repr = repr,
     .tp_members = members,
     .tp_getset = attributes,
