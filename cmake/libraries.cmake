@@ -4,7 +4,8 @@
 set(version_script ${CMAKE_SOURCE_DIR}/cmake/situ.map)
 add_library(situ SHARED)
 target_link_libraries(situ PRIVATE situ_objects situ_flags)
-target_link_options(situ PRIVATE -Wl,--version-script=${version_script})
+# Workers and the handlers of forks outlive a dlclose: the library stays.
+target_link_options(situ PRIVATE -Wl,--version-script=${version_script} -Wl,-z,nodelete)
 set_target_properties(situ PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
                                       LINK_DEPENDS ${version_script} LINKER_LANGUAGE C)
 

@@ -32,7 +32,7 @@ try() {
 cat <<END
 situ runs graphs of operations on named devices. There may be no GPU in this machine:
 all GPUs below are simulated. They have names, memory of their own and limits like real
-ones, and compute on the CPU. Each program is a page of C in examples/.
+ones, and compute on the CPU. Each program is a page of Python or C in examples/.
 END
 
 section "Devices" \
@@ -44,6 +44,10 @@ section "Where do my operations run?" \
   "says where: the GPU has priority. Old guides write /gpu:0, newer ones /device:GPU:0."
 show first.k40_legacy first.k40 first.none
 
+section "The same in Python" \
+  "An unmodified TensorFlow program: a graph and a session, then calls that compute at once."
+show first.py.k40 first_eager.py.k40
+
 section "Placing by hand" \
   "The constants are built in the scope of /cpu:0; they are copied to the GPU by themselves."
 show manual.k40_legacy manual.k20
@@ -51,7 +55,7 @@ show manual.k40_legacy manual.k20
 section "Memory" \
   "By default nearly all memory of a GPU is taken on first use. It can grow instead, and be" \
   "bounded by a fraction or in bytes, for all GPUs or for each."
-show growth.k40 fraction.k40 limits.k20
+show growth.k40 growth_eager.py.k40 fraction.k40 limits.k20
 
 section "Out of memory" \
   "The error says who asked, who holds what, and what to change; the session goes on."
@@ -64,11 +68,11 @@ show one_gpu.k20_legacy
 section "A GPU that is not there" \
   "The same request on a machine with one GPU: an error that names the node; then with soft" \
   "placement; then a program that must not run without a GPU."
-show missing.k40 soft.k40 first.require
+show missing.k40 missing_eager.py.k40 soft.k40 first.require
 
 section "Several GPUs" \
   "Two towers on the third and fourth GPU, their sum on the CPU."
-show towers.k20_legacy towers.k20
+show towers.py.gpus towers_eager.py.k20 towers.k20_legacy
 
 section "Which GPUs does a program see?" \
   "CUDA_VISIBLE_DEVICES masks and reorders GPUs; numbers and PCI bus ids both do."
@@ -93,9 +97,11 @@ cat <<END
 $shown situations shown, $wrong not as expected.
 
 What to try next:
+  build/situ run --gpus 4 YOUR_SCRIPT.py any TensorFlow program; --check says what is missing
+  .venv/bin/python                       a Python in which \`import situ as tf\` works
   build/situ --help                      the command; build/situ ops lists the operations
   SITU_SIM_GPUS=2 build/examples/first   any example on any GPUs you can think of
   docs/guide.md                          all of the above, explained
-  README.md                              your own program in C
+  README.md                              your own program in Python and C
 END
 [ "$wrong" = 0 ]
