@@ -103,9 +103,9 @@ void builder_wait(struct builder *builder, int32_t command);
  * builder->lacks where a value is missing: the node must wait for the next part. */
 situ_status values_infer(struct builder *builder, const struct node *node) SITU_MUST_USE;
 
-/* The operands of a node as its row sees them; `in` and `out` have room. */
-void values_operands(const struct builder *builder, const struct node *node, struct operand *in,
-                     struct operand *out);
+/* A node as its row sees it, with what is known of its operands; `in` and `out` have room. */
+struct call values_call(const struct builder *builder, const struct node *node, struct operand *in,
+                        struct operand *out);
 
 /* What a node's row records for it, on that device; valid until the next node of the same op. */
 situ_status record_node(struct builder *builder, const struct node *node, int32_t device,

@@ -49,7 +49,7 @@ static situ_status ask(struct builder *builder, const struct node *node, int32_t
   if (n > 8) operands = ARENA_ARRAY(&builder->scratch, struct operand, n);
   recording->output_bytes = ARENA_ARRAY(&builder->scratch, size_t, node->n_outputs);
   if (builder->scratch.failed) return NO_MEMORY();
-  values_operands(builder, node, operands, operands + node->n_inputs);
+  struct call call = values_call(builder, node, operands, operands + node->n_inputs);
   for (int32_t i = 0; i < n; i++) operands[i].slot = i;
   for (int32_t i = 0; i < node->n_outputs; i++)
     TRY(count_bytes(&operands[node->n_inputs + i], &recording->output_bytes[i]));
@@ -58,14 +58,7 @@ static situ_status ask(struct builder *builder, const struct node *node, int32_t
   recorder->device = &builder->request->devices->devices[device]->info;
   recorder->n_launches = recorder->n_scratch = 0;
   recorder->next_slot = n;
-  struct call call = {.schema = node->schema,
-                      .attrs = node->attrs,
-                      .node = node->name,
-                      .n_in = node->n_inputs,
-                      .n_out = node->n_outputs,
-                      .in = operands,
-                      .out = operands + node->n_inputs,
-                      .to = recorder};
+  call.to = recorder;
   return op->record ? op->record(&call) : NULL;
 }
 

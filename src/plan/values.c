@@ -12,8 +12,8 @@ enum { MAX_DEPTH = 256, MAX_KNOWN_BYTES = 64 * 1024 };
 
 static const situ_tensor *known(struct builder *builder, struct edge edge, int depth);
 
-void values_operands(const struct builder *builder, const struct node *node, struct operand *in,
-                     struct operand *out) {
+struct call values_call(const struct builder *builder, const struct node *node, struct operand *in,
+                        struct operand *out) {
   for (int32_t i = 0; i < node->n_inputs; i++) {
     const struct value *value = builder_value(builder, node->inputs[i]);
     in[i] = (struct operand){
@@ -24,6 +24,13 @@ void values_operands(const struct builder *builder, const struct node *node, str
     out[i] = (struct operand){.type = value->type, .slot = -1};
     if (value->shape) out[i].shape = *value->shape;
   }
+  return (struct call){.schema = node->schema,
+                       .attrs = node->attrs,
+                       .node = node->name,
+                       .n_in = node->n_inputs,
+                       .n_out = node->n_outputs,
+                       .in = in,
+                       .out = out};
 }
 
 /* A fed value becomes part of what the program was made for. */
@@ -62,14 +69,7 @@ static const situ_tensor *evaluate(struct builder *builder, const struct node *n
   struct operand *out = ARENA_ARRAY(&builder->scratch, struct operand, node->n_outputs + 1);
   situ_tensor **results = ARENA_ARRAY(&builder->scratch, situ_tensor *, node->n_outputs + 1);
   if (builder->scratch.failed) return NULL;
-  values_operands(builder, node, in, out);
-  struct call call = {.schema = node->schema,
-                      .attrs = node->attrs,
-                      .node = node->name,
-                      .n_in = node->n_inputs,
-                      .n_out = node->n_outputs,
-                      .in = in,
-                      .out = out};
+  struct call call = values_call(builder, node, in, out);
   const situ_status status = eval_call(&call, results);
   if (status) {
     situ_status_release(status);
@@ -161,14 +161,7 @@ static situ_status infer(struct builder *builder, const struct node *node) {
   struct operand *out = ARENA_ARRAY(&builder->scratch, struct operand, node->n_outputs + 1);
   situ_shape *shapes = ARENA_ARRAY(&builder->scratch, situ_shape, node->n_outputs + 1);
   if (builder->scratch.failed) return NO_MEMORY();
-  values_operands(builder, node, in, out);
-  struct call call = {.schema = node->schema,
-                      .attrs = node->attrs,
-                      .node = node->name,
-                      .n_in = node->n_inputs,
-                      .n_out = node->n_outputs,
-                      .in = in,
-                      .out = out};
+  struct call call = values_call(builder, node, in, out);
   TRY(status_at_node(node->schema->op->shape(&call), node->name));
   for (int32_t i = 0; i < node->n_outputs; i++) {
     char text[256];

@@ -3,25 +3,9 @@
 #include <pthread.h>
 
 #include "device/buffer.h"
-#include "device/list.h"
-#include "support/clean.h"
+#include "support/two_gpus.h"
 
 #define MIB ((size_t)1 << 20)
-
-static const struct device_list *list;
-
-static int begin(void **state) {
-  clean_devices(state);
-  setenv("SITU_SIM_GPUS", "G0=64MiB,G1=64MiB", 1);
-  OK(list_acquire(NULL, false, &list));
-  return 0;
-}
-
-static int end(void **state) {
-  (void)state;
-  list_release();
-  return 0;
-}
 
 static void host_memory_is_aligned(void **state) {
   (void)state;
