@@ -101,13 +101,13 @@ def function(name, thing):
 
 
 def method(name, thing):
-    static = isinstance(thing, staticmethod)
+    static, of_class = isinstance(thing, staticmethod), isinstance(thing, classmethod)
     thing = getattr(thing, "__func__", thing)
     try:
         words = arguments(inspect.signature(thing), lambda n: "_t.Any", not static)
     except (TypeError, ValueError):
         words = "self, *args: _t.Any, **kwargs: _t.Any"
-    mark = "    @staticmethod\n" if static else ""
+    mark = "    @staticmethod\n" if static else "    @classmethod\n" if of_class else ""
     result = "None" if name == "__init__" else "_t.Any"
     text = " ..." if name.startswith("__") else docstring(thing, "        ")
     return f"{mark}    def {name}({words}) -> {result}:{text}\n"
@@ -183,7 +183,9 @@ class Stubs:
             if name == "Tensor":
                 continue
             base = "(Exception)" if issubclass(cls, Exception) else ""
-            text += f"\n\nclass {name}{base}:{docstring(cls, '    ')}\n" + "".join(members(cls))
+            body = "".join(members(cls))
+            about = docstring(cls, "    ") if cls.__doc__ or not body else ""
+            text += f"\n\nclass {name}{base}:{about}\n{body}"
         return text
 
     @staticmethod
