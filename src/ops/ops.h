@@ -30,7 +30,8 @@
   X(pool) \
   X(lrn) \
   X(file) \
-  X(conv)
+  X(conv) \
+  X(top)
 /* clang-format on */
 
 #define OP_FAMILY_EXTERN(name) extern const struct op_family name##_family;

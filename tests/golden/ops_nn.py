@@ -178,7 +178,20 @@ def depthwise_filter(attrs, x, shape, dy):
     return conv_filter(attrs, x, (kh, kw, 1, channels * each), dy).reshape(shape)
 
 
+def top_k(attrs, x, k=None):
+    k = int(attrs["k"] if k is None else k)
+    order = np.argsort(-x, -1, kind="stable")[..., :k]
+    return [np.take_along_axis(x, order, -1), order]
+
+
+def in_top_k(attrs, x, targets, k=None):
+    k = int(attrs["k"] if k is None else k)
+    made = [0 <= t < x.shape[1] and np.sum(row > row[t]) < k for row, t in zip(x, targets)]
+    return np.array(made, bool)
+
+
 NN = {
+    "TopK": top_k, "TopKV2": top_k, "InTopK": in_top_k, "InTopKV2": in_top_k,
     "Conv2D": conv, "Conv2DBackpropInput": conv_images, "Conv2DBackpropFilter": conv_filter,
     "DepthwiseConv2dNative": lambda a, x, f: conv(a, x, flat(f)),
     "DepthwiseConv2dNativeBackpropInput": lambda a, s, f, dy: conv_images(a, s, flat(f), dy),
