@@ -164,9 +164,3 @@ def zero_fraction(value, name=None):
     value = convert_to_tensor(value)
     same = cast(op("Equal", value, zeros(shape_of(value), value.dtype)), "float32")
     return OPS["Mean"](same, name=name)
-
-
-@export("nn.l2_loss")
-def l2_loss(t, name=None):
-    t = convert_to_tensor(t)
-    return op("Mul", OPS["Sum"](op("Square", t)), 0.5, name=name or "L2Loss")

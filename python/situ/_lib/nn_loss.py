@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: Apache-2.0
+"""nn_loss.py: softmax along any axis, cross-entropies, what is among the largest."""
+import collections
+
+
+from situ._lib import shapes
+from situ._lib.api import OPS, export
+from situ._lib.array_ops import constant, convert_to_tensor, op, shape as shape_op
+from situ._lib.graph import scope
+
+
+def _rank(tensor):
+    return shapes.as_shape(tensor.shape).ndims
+
+
+def _swapped(tensor, axis):
+    """The tensor with an axis and the last one exchanged; None where it is the last one."""
+    rank = _rank(tensor)
+    if axis in (-1, None) or rank is None or axis == rank - 1:
+        return None
+    if not -rank <= axis < rank:
+        raise ValueError(f"Axis {axis} is out of range for rank {rank}.")
+    order = list(range(rank))
+    order[axis], order[-1] = order[-1], order[axis]
+    return order
+
+
+def _along(row, tensor, axis, name):
+    order = _swapped(tensor, axis)
+    if order is None:
+        return op(row, tensor, name=name)
+    return op("Transpose", op(row, op("Transpose", tensor, order)), order, name=name)
+
+
+def _soft(row, word):
+    def soft(logits, axis=None, name=None, dim=None):
+        tensor = convert_to_tensor(logits, name="logits")
+        return _along(row, tensor, axis if dim is None else dim, name)
+    soft.__name__, soft.__doc__ = word, OPS[row].__doc__
+    export("nn." + word, "math." + word)(soft)
+    return soft
+
+
+softmax = _soft("Softmax", "softmax")
+log_softmax = _soft("LogSoftmax", "log_softmax")
+
+
+def _named(function, sentinel, **words):
+    """Labels and logits are given by name: their order is easily mistaken."""
+    if sentinel is not None:
+        raise ValueError(f"Only call `{function}` with named arguments (labels=..., logits=..., "
+                         "...)")
+    for word, value in words.items():
+        if value is None:
+            raise ValueError(f"Argument `{word}` must not be None.")
+
+
+def _rows(tensor):
+    """The tensor as a matrix of rows along its last axis."""
+    width = shapes.as_shape(tensor.shape).as_list()[-1]
+    if width is None:
+        width = op("StridedSlice", shape_op(tensor), [-1], [0], [1], shrink_axis_mask=1)
+    return op("Reshape", tensor, op("Pack", [constant(-1, "int32"), width])
+              if not isinstance(width, int) else [-1, width])
+
+
+def _front(tensor):
+    """The shape without the last dimension."""
+    known = shapes.as_shape(tensor.shape)
+    if known.is_fully_defined():
+        return known.as_list()[:-1]
+    return op("StridedSlice", shape_op(tensor), [0], [-1], [1])
+
+
+def _cross_entropy(labels, logits, axis, name):
+    with scope(name, "softmax_cross_entropy_with_logits") as full:
+        logits = convert_to_tensor(logits, name="logits")
+        labels = convert_to_tensor(labels, logits.dtype, name="labels")
+        order = _swapped(logits, axis)
+        if order is not None:
+            logits, labels = op("Transpose", logits, order), op("Transpose", labels, order)
+        if _rank(logits) == 2:
+            return OPS["SoftmaxCrossEntropyWithLogits"](logits, labels, name=full)[0]
+        loss = OPS["SoftmaxCrossEntropyWithLogits"](_rows(logits), _rows(labels))[0]
+        return op("Reshape", loss, _front(logits), name=full)
+
+
+@export(v1="nn.softmax_cross_entropy_with_logits_v2")
+def softmax_cross_entropy_with_logits_v2(labels, logits, axis=None, name=None, dim=None):
+    """The cross-entropy of softmax(logits) with distributions."""
+    return _cross_entropy(labels, logits, axis if dim is None else dim, name)
+
+
+@export(v2="nn.softmax_cross_entropy_with_logits")
+def softmax_cross_entropy(labels, logits, axis=-1, name=None):
+    """The cross-entropy of softmax(logits) with distributions."""
+    return _cross_entropy(labels, logits, axis, name)
+
+
+@export(v1="nn.softmax_cross_entropy_with_logits")
+def softmax_cross_entropy_with_logits(_sentinel=None, labels=None, logits=None, dim=-1, name=None,
+                                      axis=None):
+    """The same; no gradient goes to the labels."""
+    _named("softmax_cross_entropy_with_logits", _sentinel, labels=labels, logits=logits)
+    with scope(name, "softmax_cross_entropy_with_logits_sg") as full:
+        fixed = op("StopGradient", convert_to_tensor(labels, name="labels_stop_gradient"))
+        return _cross_entropy(fixed, logits, dim if axis is None else axis, full)
+
+
+def _sparse(labels, logits, name):
+    with scope(name, "SparseSoftmaxCrossEntropyWithLogits") as full:
+        labels, logits = convert_to_tensor(labels), convert_to_tensor(logits)
+        if None not in (_rank(labels), _rank(logits)) and _rank(labels) != _rank(logits) - 1:
+            raise ValueError(f"Rank mismatch: Rank of labels (received {_rank(labels)}) should "
+                             f"equal rank of logits minus 1 (received {_rank(logits)}).")
+        if _rank(logits) in (2, None):
+            return OPS["SparseSoftmaxCrossEntropyWithLogits"](logits, labels, name=full)[0]
+        flat = op("Reshape", labels, [-1])
+        loss = OPS["SparseSoftmaxCrossEntropyWithLogits"](_rows(logits), flat)[0]
+        return op("Reshape", loss, _front(logits), name=full)
+
+
+@export(v1="nn.sparse_softmax_cross_entropy_with_logits")
+def sparse_softmax_cross_entropy_with_logits(_sentinel=None, labels=None, logits=None, name=None):
+    """The cross-entropy of softmax(logits) with classes."""
+    _named("sparse_softmax_cross_entropy_with_logits", _sentinel, labels=labels, logits=logits)
+    return _sparse(labels, logits, name)
+
+
+@export(v2="nn.sparse_softmax_cross_entropy_with_logits")
+def sparse_softmax_cross_entropy(labels, logits, name=None):
+    """The cross-entropy of softmax(logits) with classes."""
+    return _sparse(labels, logits, name)
+
+
+def _sigmoid(labels, logits, name):
+    with scope(name, "logistic_loss") as full:
+        logits = convert_to_tensor(logits, name="logits")
+        labels = convert_to_tensor(labels, logits.dtype, name="labels")
+        if not shapes.as_shape(logits.shape).is_compatible_with(labels.shape):
+            raise ValueError("`logits` and `labels` must have the same shape, received "
+                             f"({logits.shape} vs {labels.shape}).")
+        zero = op("ZerosLike", logits)
+        positive = op("GreaterEqual", logits, zero)
+        above = op("SelectV2", positive, logits, zero)
+        below = op("SelectV2", positive, op("Neg", logits), logits)
+        product = op("Mul", logits, labels)
+        return op("Add", op("Sub", above, product), op("Log1p", op("Exp", below)), name=full)
+
+
+@export(v1="nn.sigmoid_cross_entropy_with_logits")
+def sigmoid_cross_entropy_with_logits(_sentinel=None, labels=None, logits=None, name=None):
+    """The cross-entropy of sigmoid(logits) with probabilities, element by element."""
+    _named("sigmoid_cross_entropy_with_logits", _sentinel, labels=labels, logits=logits)
+    return _sigmoid(labels, logits, name)
+
+
+@export(v2="nn.sigmoid_cross_entropy_with_logits")
+def sigmoid_cross_entropy(labels=None, logits=None, name=None):
+    """The cross-entropy of sigmoid(logits) with probabilities, element by element."""
+    return _sigmoid(labels, logits, name)
+
+
+@export(v1="nn.weighted_cross_entropy_with_logits")
+def weighted_cross_entropy_with_logits(labels=None, logits=None, pos_weight=None, name=None,
+                                       targets=None):
+    """The same, with a weight for what is true."""
+    return weighted_cross_entropy(targets if labels is None else labels, logits, pos_weight, name)
+
+
+@export(v2="nn.weighted_cross_entropy_with_logits")
+def weighted_cross_entropy(labels, logits, pos_weight, name=None):
+    with scope(name, "logistic_loss") as full:
+        logits = convert_to_tensor(logits, name="logits")
+        labels = convert_to_tensor(labels, logits.dtype, name="labels")
+        weight = 1 + (pos_weight - 1) * labels
+        size = op("Log1p", op("Exp", op("Neg", op("Abs", logits))))
+        rest = op("Relu", op("Neg", logits))
+        return op("Add", (1 - labels) * logits, weight * (size + rest), name=full)
+
+
+TopK = collections.namedtuple("TopKV2", ["values", "indices"])
+
+
+@export("nn.top_k", "math.top_k")
+def top_k(input, k=1, sorted=True, name=None):
+    """The k largest elements along the last dimension, and their indices."""
+    return TopK(*OPS["TopKV2"](input, k, sorted=sorted, name=name))
+
+
+@export(v1=("nn.in_top_k", "math.in_top_k"))
+def in_top_k(predictions, targets, k, name=None):
+    """Whether the class of each row is among the k with the largest predictions."""
+    targets = convert_to_tensor(targets)
+    return op("InTopKV2", predictions, targets, constant(k, targets.dtype)
+              if isinstance(k, int) else k, name=name or "in_top_k")
+
+
+@export(v2=("nn.in_top_k", "math.in_top_k"))
+def in_top_k_v2(targets, predictions, k, name=None):
+    """Whether the class of each row is among the k with the largest predictions."""
+    return in_top_k(predictions, targets, k, name)
+
+

@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""nn_norm.py: moments, normalisation and dropout of tf.nn."""
+from situ._lib import random_ops, shapes
+from situ._lib.api import OPS, export
+from situ._lib.array_ops import cast, convert_to_tensor, op, shape as shape_op
+from situ._lib.graph import scope
+from situ._lib.nn_conv import layout
+
+
+@export(v1="nn.moments")
+def moments(x, axes, shift=None, name=None, keep_dims=None, keepdims=None):
+    """(mean, variance) over axes."""
+    keep = bool(keepdims if keep_dims is None else keep_dims)
+    with scope(name, "moments"):
+        x = convert_to_tensor(x)
+        kind = x.dtype
+        y = cast(x, "float32") if kind == "float16" else x
+        mean = OPS["Mean"](y, axes, True, name="mean")
+        squares = op("SquaredDifference", y, op("StopGradient", mean))
+        variance = OPS["Mean"](squares, axes, True, name="variance")
+        if not keep:
+            axes = list(axes) if hasattr(axes, "__iter__") else [axes]
+            rank = shapes.as_shape(x.shape).ndims
+            axes = [a % rank for a in axes]
+            mean = op("Squeeze", mean, squeeze_dims=axes)
+            variance = op("Squeeze", variance, squeeze_dims=axes)
+        return (cast(mean, kind), cast(variance, kind)) if kind == "float16" else (mean, variance)
+
+
+@export(v2="nn.moments")
+def moments_v2(x, axes, shift=None, keepdims=False, name=None):
+    """(mean, variance) over axes."""
+    return moments(x, axes, shift, name, keepdims)
+
+
+@export("nn.batch_normalization")
+def batch_normalization(x, mean, variance, offset, scale, variance_epsilon, name=None):
+    """scale * (x - mean) / sqrt(variance + variance_epsilon) + offset."""
+    with scope(name, "batchnorm"):
+        inverse = op("Rsqrt", variance + variance_epsilon)
+        if scale is not None:
+            inverse = inverse * scale
+        shift = op("Neg", mean * inverse) if offset is None else offset - mean * inverse
+        x = convert_to_tensor(x)
+        return x * cast(inverse, x.dtype) + cast(shift, x.dtype)
+
+
+def along_channels(vector, rank, data_format):
+    """A vector of channels, in a form that goes with images."""
+    if layout(data_format) == "NHWC":
+        return vector
+    return op("Reshape", vector, [1, -1] + [1] * (rank - 2))
+
+
+@export(v1="nn.fused_batch_norm")
+def fused_batch_norm(x, scale, offset, mean=None, variance=None, epsilon=0.001,
+                     data_format="NHWC", is_training=True, name=None, exponential_avg_factor=1.0):
+    """(y, mean, variance): images normalised channel by channel."""
+    with scope(name, "FusedBatchNorm"):
+        x = convert_to_tensor(x)
+        rank = shapes.as_shape(x.shape).ndims
+        channel = rank - 1 if layout(data_format) == "NHWC" else 1
+        if is_training:
+            axes = [a for a in range(rank) if a != channel]
+            mean, variance = moments(x, axes)
+        mean, variance = convert_to_tensor(mean), convert_to_tensor(variance)
+        parts = [along_channels(convert_to_tensor(v), rank, data_format)
+                 for v in (mean, variance, offset, scale)]
+        y = batch_normalization(x, *parts, max(epsilon, 1.001e-5))
+        if is_training:
+            count = cast(op("Size", x), "float32") / cast(op("Size", mean), "float32")
+            more = op("Maximum", count - 1.0, convert_to_tensor(1.0))
+            variance = variance * cast(count / more, variance.dtype)
+        return y, mean, variance
+
+
+@export("math.l2_normalize", "nn.l2_normalize", "linalg.l2_normalize")
+def l2_normalize(x, axis=None, epsilon=1e-12, name=None, dim=None):
+    """x over its length along axes."""
+    with scope(name, "l2_normalize") as full:
+        x = convert_to_tensor(x, name="x")
+        squares = OPS["Sum"](op("Square", x), axis if dim is None else dim, True)
+        inverse = op("Rsqrt", op("Maximum", squares, convert_to_tensor(epsilon, x.dtype)))
+        return op("Mul", x, inverse, name=full)
+
+
+def _noise_shape(x, noise_shape):
+    if noise_shape is None:
+        known = shapes.as_shape(x.shape)
+        return known.as_list() if known.is_fully_defined() else shape_op(x)
+    known = shapes.as_shape(x.shape).as_list() if not hasattr(noise_shape, "dtype") else None
+    if known is None or len(known) != len(noise_shape):
+        return noise_shape
+    return [known[i] if n is None else n for i, n in enumerate(noise_shape)]
+
+
+def _drop(x, rate, noise_shape, seed, name):
+    with scope(name, "dropout") as full:
+        x = convert_to_tensor(x, name="x")
+        if not x.dtype.is_floating:
+            raise ValueError("x has to be a floating point tensor since it's going to be scaled. "
+                             f"Got a {x.dtype} tensor instead.")
+        if isinstance(rate, (int, float)):
+            if not 0 <= rate < 1 and rate != 1:
+                raise ValueError("rate must be a scalar tensor or a float in the range [0, 1), "
+                                 f"got {rate}")
+            if rate == 0:
+                return x
+            if rate == 1:
+                return op("ZerosLike", x)
+            scale = convert_to_tensor(1 / (1 - rate), x.dtype)
+        else:
+            rate = cast(convert_to_tensor(rate), x.dtype)
+            scale = op("Reciprocal", 1 - rate)
+        noise = random_ops.random_uniform(_noise_shape(x, noise_shape), seed=seed, dtype=x.dtype)
+        keep = op("GreaterEqual", noise, convert_to_tensor(rate, x.dtype))
+        return op("Mul", op("Mul", x, scale), cast(keep, x.dtype), name=full)
+
+
+@export(v1="nn.dropout")
+def dropout(x, keep_prob=None, noise_shape=None, seed=None, name=None, rate=None):
+    """x with some elements made 0 and the others larger, so that the sum stays about the same."""
+    if keep_prob is not None and rate is not None:
+        raise ValueError("Only one of `keep_prob` and `rate` can be given.")
+    if keep_prob is None and rate is None:
+        raise ValueError("You must provide a rate to dropout.")
+    if rate is None:
+        if isinstance(keep_prob, (int, float)) and not 0 < keep_prob <= 1:
+            raise ValueError("keep_prob must be a scalar tensor or a float in the range (0, 1], "
+                             f"got {keep_prob}")
+        rate = 1 - keep_prob
+    return _drop(x, rate, noise_shape, seed, name)
+
+
+@export(v2="nn.dropout")
+def dropout_v2(x, rate, noise_shape=None, seed=None, name=None):
+    """x with some elements made 0 and the others larger, so that the sum stays about the same."""
+    return _drop(x, rate, noise_shape, seed, name)
+
+
+@export(v1="nn.xw_plus_b")
+def xw_plus_b(x, weights, biases, name=None):
+    with scope(name, "xw_plus_b") as full:
+        return op("BiasAdd", op("MatMul", x, weights), biases, name=full)
+
+
+@export(v1="nn.relu_layer")
+def relu_layer(x, weights, biases, name=None):
+    with scope(name, "relu_layer") as full:
+        return op("Relu", op("BiasAdd", op("MatMul", x, weights), biases), name=full)
+
+
+@export("nn.crelu")
+def crelu(features, axis=-1, name=None):
+    with scope(name, "CRelu") as full:
+        features = convert_to_tensor(features)
+        both = op("ConcatV2", [features, op("Neg", features)], axis)
+        return op("Relu", both, name=full)
+
+
+@export("nn.swish", "nn.silu")
+def swish(features, beta=1.0, name=None):
+    with scope(name, "swish"):
+        features = convert_to_tensor(features)
+        return features * op("Sigmoid", features * beta)

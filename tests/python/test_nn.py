@@ -1,0 +1,260 @@
+# SPDX-License-Identifier: Apache-2.0
+"""test_nn.py: tf.nn, tf.layers and tf.contrib.layers against NumPy, in both styles."""
+import numpy as np
+import pytest
+
+import situ
+import situ.compat.v1 as tf
+
+RNG = np.random.RandomState(7)
+IMAGES = RNG.rand(2, 6, 5, 3).astype("f")
+FILTER = RNG.rand(3, 3, 3, 4).astype("f") - 0.5
+
+
+@pytest.fixture(autouse=True)
+def graph():
+    with tf.Graph().as_default() as made:
+        yield made
+
+
+def run(*fetches, feeds=None):
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        got = sess.run(list(fetches), feeds or {})
+    return got[0] if len(fetches) == 1 else got
+
+
+def convolved(x, taps, stride=1):
+    """SAME, by hand."""
+    n, h, w, _ = x.shape
+    kh, kw, _, out = taps.shape
+    rows, cols = -(-h // stride), -(-w // stride)
+    up = max(0, (rows - 1) * stride + kh - h)
+    side = max(0, (cols - 1) * stride + kw - w)
+    wide = np.pad(x, [(0, 0), (up // 2, up - up // 2), (side // 2, side - side // 2), (0, 0)])
+    y = np.zeros((n, rows, cols, out))
+    for i in range(rows):
+        for j in range(cols):
+            part = wide[:, i * stride:i * stride + kh, j * stride:j * stride + kw]
+            y[:, i, j] = np.tensordot(part, taps, 3)
+    return y
+
+
+def close(got, want, most=1e-4):
+    np.testing.assert_allclose(got, want, atol=most, rtol=most)
+
+
+@pytest.mark.parametrize("stride", [1, 2])
+def test_conv2d_and_its_forms(stride):
+    want = convolved(IMAGES, FILTER, stride)
+    close(run(tf.nn.conv2d(IMAGES, FILTER, [1, stride, stride, 1], "SAME")), want)
+    planes = tf.nn.conv2d(IMAGES.transpose(0, 3, 1, 2), FILTER, [1, 1, stride, stride], "SAME",
+                          data_format="NCHW")
+    close(run(planes).transpose(0, 2, 3, 1), want)
+    valid = tf.nn.conv2d(IMAGES, filters=FILTER, strides=stride, padding="VALID")
+    assert valid.shape.as_list() == [2, -(-4 // stride), -(-3 // stride), 4]
+
+
+def test_conv1d_is_a_row_of_conv2d():
+    x, taps = IMAGES[:, 0], FILTER[1]
+    want = convolved(x[:, None], taps[None])[:, 0]
+    close(run(tf.nn.conv1d(x, taps, 1, "SAME")), want)
+
+
+def test_transposed_convolution_is_the_gradient():
+    y = tf.constant(RNG.rand(2, 3, 3, 4).astype("f"))
+    made = tf.nn.conv2d_transpose(y, FILTER, [2, 6, 5, 3], [1, 2, 2, 1], "SAME")
+    x = tf.constant(IMAGES)
+    forward = tf.nn.conv2d(x, FILTER, [1, 2, 2, 1], "SAME")
+    a, b = run(tf.reduce_sum(made * x), tf.reduce_sum(forward * y))
+    close(a, b, 1e-3)
+
+
+def test_depthwise_and_separable():
+    taps = RNG.rand(3, 3, 3, 2).astype("f")
+    want = np.concatenate([convolved(IMAGES[..., c:c + 1], taps[:, :, c:c + 1]) for c in range(3)],
+                          -1)
+    close(run(tf.nn.depthwise_conv2d(IMAGES, taps, [1, 1, 1, 1], "SAME")), want)
+    point = RNG.rand(1, 1, 6, 5).astype("f")
+    made = tf.nn.separable_conv2d(IMAGES, taps, point, [1, 1, 1, 1], "SAME")
+    close(run(made), want @ point[0, 0])
+
+
+def test_pooling():
+    largest, mean = run(tf.nn.max_pool(IMAGES, [1, 2, 2, 1], [1, 2, 2, 1], "VALID"),
+                        tf.nn.avg_pool(IMAGES, [1, 2, 2, 1], [1, 2, 2, 1], "VALID"))
+    parts = IMAGES[:, :6, :4].reshape(2, 3, 2, 2, 2, 3)
+    close(largest, parts.max((2, 4)))
+    close(mean, parts.mean((2, 4)))
+
+
+def test_cross_entropies():
+    logits = RNG.randn(4, 5).astype("f")
+    labels = np.array([0, 4, 2, 2])
+    log = logits - np.log(np.exp(logits).sum(1, keepdims=True))
+    want = -log[range(4), labels]
+    dense = np.eye(5, dtype="f")[labels]
+    for made in (tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits),
+                 tf.nn.softmax_cross_entropy_with_logits(labels=dense, logits=logits),
+                 tf.nn.softmax_cross_entropy_with_logits_v2(labels=dense, logits=logits)):
+        close(run(made), want)
+    deep = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels.reshape(2, 2),
+                                                          logits=logits.reshape(2, 2, 5))
+    close(run(deep), want.reshape(2, 2))
+    sig = tf.nn.sigmoid_cross_entropy_with_logits(labels=dense, logits=logits)
+    p = 1 / (1 + np.exp(-logits))
+    close(run(sig), -dense * np.log(p) - (1 - dense) * np.log(1 - p))
+    close(run(tf.nn.weighted_cross_entropy_with_logits(dense, logits, 3.0)),
+          -3 * dense * np.log(p) - (1 - dense) * np.log(1 - p))
+    with pytest.raises(ValueError, match="named arguments"):
+        tf.nn.softmax_cross_entropy_with_logits(dense, logits)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="label value of 7"):
+        run(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=[7], logits=logits[:1]))
+
+
+def test_softmax_along_an_axis():
+    x = RNG.randn(2, 3, 4).astype("f")
+    want = np.exp(x) / np.exp(x).sum(1, keepdims=True)
+    close(run(tf.nn.softmax(x, axis=1)), want)
+    close(run(tf.nn.log_softmax(x, axis=-2)), np.log(want))
+
+
+def test_top_k():
+    x = np.array([[3.0, 9.0, 1.0, 9.0]], "f")
+    values, indices = run(*tf.nn.top_k(x, 3))
+    assert values.tolist() == [[9, 9, 3]] and indices.tolist() == [[1, 3, 0]]
+    assert run(tf.nn.in_top_k(x, [0], 2)).tolist() == [False]
+    assert run(tf.nn.in_top_k(x, [3], 1)).tolist() == [True]
+
+
+def test_moments_and_normalisation():
+    mean, variance = tf.nn.moments(tf.constant(IMAGES), [0, 1, 2])
+    y = tf.nn.batch_normalization(tf.constant(IMAGES), mean, variance, [1.0, 2, 3], [4.0, 5, 6],
+                                  1e-3)
+    a, b = IMAGES.mean((0, 1, 2)), IMAGES.var((0, 1, 2))
+    close(run(y), (IMAGES - a) / np.sqrt(b + 1e-3) * [4, 5, 6] + [1, 2, 3])
+    made, m, v = tf.nn.fused_batch_norm(IMAGES, [4.0, 5, 6], [1.0, 2, 3])
+    got = run(made, m, v)
+    close(got[0], (IMAGES - a) / np.sqrt(b + 1e-3) * [4, 5, 6] + [1, 2, 3])
+    close(got[2], b * 60 / 59)
+    x = np.array([[3.0, 4.0]], "f")
+    close(run(tf.nn.l2_normalize(x, 1)), [[0.6, 0.8]])
+
+
+def test_dropout_keeps_the_mean():
+    x = tf.ones([100, 100])
+    for made in (tf.nn.dropout(x, 0.25, seed=1), tf.nn.dropout(x, rate=0.75, seed=1),
+                 tf.nn.dropout(x, tf.constant(0.25), seed=1)):
+        got = run(made)
+        assert set(np.unique(got)) == {0.0, 4.0}
+        assert abs(got.mean() - 1) < 0.1
+    assert tf.nn.dropout(x, 1.0) is x
+    with pytest.raises(ValueError, match="range"):
+        tf.nn.dropout(x, 0.0)
+
+
+def test_layers_make_variables():
+    x = tf.placeholder(tf.float32, [None, 6, 5, 3])
+    y = tf.layers.conv2d(x, 8, 3, padding="same", activation=tf.nn.relu)
+    y = tf.layers.max_pooling2d(y, 2, 2)
+    y = tf.layers.batch_normalization(y, training=True)
+    y = tf.layers.flatten(y)
+    y = tf.layers.dense(y, 10, name="last")
+    y = tf.layers.dropout(y, 0.5, training=False)
+    names = [v.name for v in tf.global_variables()]
+    assert names == ["conv2d/kernel:0", "conv2d/bias:0", "batch_normalization/gamma:0",
+                     "batch_normalization/beta:0", "batch_normalization/moving_mean:0",
+                     "batch_normalization/moving_variance:0", "last/kernel:0", "last/bias:0"]
+    assert len(tf.trainable_variables()) == 6
+    assert len(tf.get_collection(tf.GraphKeys.UPDATE_OPS)) == 2
+    assert run(y, feeds={x: IMAGES}).shape == (2, 10)
+    again = tf.layers.dense(tf.zeros([1, 48]), 10, name="last", reuse=True)
+    assert again.shape.as_list() == [1, 10] and len(tf.global_variables()) == 8
+
+
+def test_a_layer_is_used_twice():
+    layer = tf.layers.Dense(4, use_bias=False)
+    a, b = layer(tf.ones([1, 3])), layer(tf.ones([2, 3]))
+    one, two = run(a, b)
+    close(two, np.repeat(one, 2, 0))
+    assert [v.name for v in tf.global_variables()] == ["dense/kernel:0"]
+
+
+def test_batch_normalization_by_averages():
+    x, training = tf.placeholder(tf.float32, [4, 2]), tf.placeholder(tf.bool, [])
+    y = tf.layers.batch_normalization(x, momentum=0.5, training=training)
+    value = np.array([[1, 2], [3, 4], [5, 6], [7, 8]], "f")
+    updates = tf.get_collection(tf.GraphKeys.UPDATE_OPS)
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        close(sess.run(y, {x: value, training: False}), value / np.sqrt(1.001))
+        got, _ = sess.run([y, updates], {x: value, training: True})
+        close(got, (value - [4, 5]) / np.sqrt(5.001))
+        sess.run(updates, {x: value, training: False})
+        means = [v for v in tf.global_variables() if "moving_mean" in v.name]
+        close(sess.run(means[0]), [2, 2.5])
+
+
+def test_contrib_layers():
+    x = tf.constant(IMAGES)
+    y = tf.contrib.layers.conv2d(x, 4, 3, weights_regularizer=tf.contrib.layers.l2_regularizer(0.1))
+    y = tf.contrib.layers.max_pool2d(y, 2)
+    y = tf.contrib.layers.fully_connected(tf.contrib.layers.flatten(y), 7)
+    assert [v.name for v in tf.global_variables()] == [
+        "Conv/weights:0", "Conv/biases:0", "fully_connected/weights:0", "fully_connected/biases:0"]
+    assert run(y).shape == (2, 7) and run(y).min() >= 0
+    assert len(tf.get_collection(tf.GraphKeys.REGULARIZATION_LOSSES)) == 1
+
+
+@pytest.mark.skipif(not hasattr(tf, "gradients"), reason="no tf.gradients")
+def test_gradients_reach_the_filters():
+    x, taps = tf.constant(IMAGES), tf.Variable(FILTER)
+    y = tf.nn.conv2d(x, taps, [1, 1, 1, 1], "SAME")
+    y = tf.nn.lrn(tf.nn.relu(y), 2, bias=1.0, alpha=0.1, beta=0.75)
+    y = tf.nn.max_pool(y, [1, 3, 3, 1], [1, 2, 2, 1], "SAME")
+    loss = tf.nn.l2_loss(y)
+    grad = tf.gradients(loss, [taps])[0]
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        got = sess.run(grad)
+        for at in [(0, 0, 0, 0), (1, 2, 1, 3), (2, 2, 2, 1)]:
+            ends = []
+            for step in (1e-2, -1e-2):
+                moved = FILTER.copy()
+                moved[at] += step
+                ends.append(sess.run(loss, {taps: moved}))
+            close(got[at], (ends[0] - ends[1]) / 2e-2, 2e-2)
+
+
+def test_eager_style(python):
+    got = python("""
+        import numpy as np
+        import situ as tf
+        x = np.ones([1, 4, 4, 2], 'f')
+        print(tf.nn.conv2d(x, np.ones([3, 3, 2, 1], 'f'), 1, 'VALID').numpy().ravel().tolist())
+        print(tf.nn.max_pool(x, 2, 2, 'VALID').shape, tf.nn.dropout(x, 0.0).shape)
+        print(tf.nn.softmax_cross_entropy_with_logits([[0., 1.]], [[0., 0.]]).numpy())
+        print(tf.nn.in_top_k([1], [[0.1, 0.9]], 1).numpy())
+    """)
+    assert got.code == 0, got.err
+    assert got.out.splitlines()[0] == "[18.0, 18.0, 18.0, 18.0]"
+    assert "0.6931" in got.out and "[ True]" in got.out
+
+
+def test_wrong_shapes_are_told_while_building():
+    with pytest.raises(ValueError, match="Negative dimension size"):
+        tf.nn.conv2d(IMAGES, np.ones([7, 3, 3, 4], "f"), [1, 1, 1, 1], "VALID")
+    with pytest.raises(ValueError, match="Depth of input"):
+        tf.nn.conv2d(IMAGES, np.ones([3, 3, 2, 4], "f"), [1, 1, 1, 1], "SAME")
+    assert situ.situ_version
+
+
+def test_sampled_losses():
+    tf.set_random_seed(3)
+    weights, biases = tf.Variable(RNG.randn(50, 8).astype("f")), tf.Variable(np.zeros(50, "f"))
+    labels, inputs = tf.constant([[1], [7]]), tf.constant(RNG.randn(2, 8).astype("f"))
+    for loss in (tf.nn.nce_loss, tf.nn.sampled_softmax_loss):
+        made = loss(weights, biases, labels, inputs, 10, 50)
+        assert run(made).shape == (2,) and np.all(np.isfinite(run(made)))
+    found = run(tf.nn.log_uniform_candidate_sampler([[1]], 1, 20, True, 40).sampled_candidates)
+    assert len(set(found.tolist())) == 20 and found.min() >= 0 and found.max() < 40
