@@ -136,6 +136,11 @@ static situ_status bring_inputs(struct builder *builder, const struct node *node
   return NULL;
 }
 
+/* Whether the first run does all that there is to do for a node. */
+static bool is_once(const struct builder *builder, const struct node *node) {
+  return node->n_outputs && builder_value(builder, (struct edge){node->id, 0})->constant;
+}
+
 /* A node without kernels: a point in the order where one is needed. */
 static situ_status add_point(struct builder *builder, const struct node *node, int32_t *command) {
   if (builder->waits.count <= 1 && !node->n_controls) {
@@ -143,8 +148,10 @@ static situ_status add_point(struct builder *builder, const struct node *node, i
     builder->waits.count = 0;
     return NULL;
   }
-  const struct plan_command point = {
-      .kind = COMMAND_NOTHING, .node = node->id, .device = builder_home(builder, 0), .once = false};
+  const struct plan_command point = {.kind = COMMAND_NOTHING,
+                                     .node = node->id,
+                                     .device = builder_home(builder, 0),
+                                     .once = is_once(builder, node)};
   return add_command(builder, &point, command);
 }
 
@@ -215,12 +222,11 @@ static situ_status add_variable(struct builder *builder, const struct node *node
 static situ_status add_launches(struct builder *builder, const struct node *node, int32_t device,
                                 const struct recording *recording, const int32_t *slots,
                                 int32_t *last) {
-  const bool once = node->n_outputs && builder_value(builder, (struct edge){node->id, 0})->constant;
   struct plan_command call = {.kind = COMMAND_CALL,
                               .node = node->id,
                               .device = device,
                               .queue = QUEUE_COMPUTE,
-                              .once = once};
+                              .once = is_once(builder, node)};
   for (int32_t i = 0; i < recording->recorder.n_launches; i++) {
     TRY(record_launch(builder, &recording->recorder.launches[i], node, slots, &call.launch));
     if (i) builder_wait(builder, *last);
@@ -237,6 +243,9 @@ static situ_status add_calls(struct builder *builder, const struct node *node, i
   int32_t last = -1;
   TRY(recording->recorder.n_launches ? add_launches(builder, node, device, recording, slots, &last)
                                      : add_point(builder, node, &last));
+  /* An empty variable gets its value without a kernel. */
+  if (node->schema->op->flags & OP_SETS && !recording->recorder.n_launches)
+    builder->program->slots[slots[0]].sets = true;
   builder->node_command[node->id] = last;
   for (int32_t i = 0; i < node->n_outputs; i++) {
     struct value *value = builder_value(builder, (struct edge){node->id, i});
