@@ -3,11 +3,11 @@
 
 Usage: python3 bench/run.py [--only PATTERN] [--quick] [--strict] [--build FOLDER]
 
-Every program in build/bench prints one JSON object per row; so do the scripts bench/peer_*.py,
-which run with the Python of .venv-bench where `make bench-peers` has made it. A ratio is value /
-yardstick,
-measured in one process in turns. It holds with a margin of 10 %. A row that misses its target says
-so, and the exit code is 0 all the same unless --strict is given.
+Every program in build/bench prints one JSON object per row; so does bench/python.py, with the
+Python of .venv, and so do the comparisons with other systems, bench/peer_*.py and bench/python.py
+--peer, with the Python of .venv-bench where `make bench-peers` has made it. A ratio is value /
+yardstick, measured in one process in turns. It holds with a margin of 10 %. A row that misses its
+target says so, and the exit code is 0 all the same unless --strict is given.
 """
 import argparse
 import json
@@ -19,6 +19,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PEER_PYTHON = ROOT / ".venv-bench/bin/python"
+OWN_PYTHON = ROOT / ".venv/bin/python"
+PEERS = ("torch", "jax", "tensorflow")  # of bench/python.py
 ORDER = ("graphs", "placer", "memory", "kernels", "startup")
 FIELDS = ("name", "what", "value", "unit", "against", "yardstick", "ratio", "target", "at_least",
           "holds", "busy", "note", "skipped", "failed")
@@ -34,29 +36,35 @@ def programs(build):
         yield name, found[name]
     for path in sorted((ROOT / "bench").glob("peer_*.py")):
         yield path.stem, [str(PEER_PYTHON), str(path), str(build / "libsitu.so")]
+    script = str(ROOT / "bench/python.py")
+    if OWN_PYTHON.exists():
+        yield "python", [str(OWN_PYTHON), script]
+        for peer in PEERS:
+            yield f"python_{peer}", [str(PEER_PYTHON), script, "--peer", peer]
 
 
-def environment():
-    """Peers get as many threads as situ."""
+def environment(build):
+    """Peers get as many threads as situ, and their Python finds situ."""
     env = dict(os.environ)
+    env["PYTHONPATH"] = os.pathsep.join([str(ROOT / "python"), str(build / "python")])
     if env.get("SITU_THREADS"):
         env["OMP_NUM_THREADS"] = env["SITU_THREADS"]
     return env
 
 
-def rows_of(name, command, options):
+def rows_of(name, command, build, options):
     """Runs a program; yields its rows, and one more if it fails."""
     is_peer = command[0] == str(PEER_PYTHON)
     if is_peer and not PEER_PYTHON.exists():
-        if not options.only or "peer" in options.only:
+        if not options.only or options.only in name.replace("_", "."):
             yield {"name": name.replace("_", "."), "what": "", "skipped": "run make bench-peers"}
         return
     extra = ["--quick"] if options.quick else []
     extra += ["--only", options.only] if options.only else []
-    at = 2 if is_peer else 1
+    at = 2 if command[1:] and command[1].endswith(".py") else 1
     with tempfile.TemporaryFile("w+", encoding="utf-8") as errors:
         process = subprocess.Popen([*command[:at], *extra, *command[at:]], text=True, cwd=ROOT,
-                                   stdout=subprocess.PIPE, stderr=errors, env=environment())
+                                   stdout=subprocess.PIPE, stderr=errors, env=environment(build))
         for line in process.stdout:
             if line.startswith("{"):
                 yield json.loads(line)
@@ -117,7 +125,7 @@ def main():
     heads = ("name", "what", "value", "against", "ratio", "target")
     print("  {:<22}{:<52}{:>16}  {:<32}{:>7}  {}".format(*heads))
     for name, command in programs(build):
-        for row in rows_of(name, command, options):
+        for row in rows_of(name, command, build, options):
             if row["name"].split(".")[0] != section:
                 section = row["name"].split(".")[0]
                 print()
