@@ -87,6 +87,10 @@ SITU_API situ_status situ_graph_take_error(situ_graph *graph) SITU_MUST_USE;
 SITU_API void situ_device_push(situ_graph *graph, const char *device);
 SITU_API void situ_device_pop(situ_graph *graph);
 
+/* Makes a node that is there ask for another device ("" for none). Sessions that have placed it go
+ * on as before. */
+SITU_API situ_status situ_device_set(situ_value value, const char *device) SITU_MUST_USE;
+
 /* Nodes added between push and pop get names "scope/name"; a scope used twice becomes "scope_1".
  * "scope/" goes back into a scope, NULL or "" leads outside of all. */
 SITU_API void situ_name_push(situ_graph *graph, const char *scope);
@@ -165,6 +169,9 @@ SITU_API situ_status situ_graph_load(const char *text, size_t length,
 /* Writes a graph as a GraphDef in text form, or as JSON, to a stream. */
 SITU_API situ_status situ_graph_save(const situ_graph *graph, bool as_json,
                                      FILE *stream) SITU_MUST_USE;
+
+/* Writes the node of a value alone, as it stands in the graph's GraphDef. */
+SITU_API situ_status situ_node_save(situ_value value, bool as_json, FILE *stream) SITU_MUST_USE;
 
 #ifdef __cplusplus
 }

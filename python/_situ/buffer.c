@@ -153,10 +153,8 @@ static situ_status make(Py_buffer *view, situ_type have, situ_type want, bool sh
 }
 
 static PyObject *refuse(PyObject *value, situ_type want) {
-  PyObject *dtype = types_dtype(want);
-  PyErr_Format(PyExc_TypeError, "Cannot convert %R to EagerTensor of dtype %S", value, dtype);
-  Py_XDECREF(dtype);
-  return NULL;
+  return PyErr_Format(PyExc_TypeError, "Cannot convert %R to EagerTensor of dtype %s", value,
+                      situ_type_name(want));
 }
 
 situ_tensor *buffer_value(PyObject *value, situ_type type, bool share, bool *unfit) {

@@ -12,6 +12,8 @@ struct found {
   situ_shape shape;
   enum kind kind;
   bool ragged;
+  bool mixed;     /* leaves of kinds that do not become each other */
+  bool huge;      /* an integer beyond 64 bits */
   PyObject *leaf; /* borrowed: one of the leaves that decided the kind */
 };
 
@@ -26,16 +28,28 @@ static enum kind kind_of(PyObject *value) {
   return PyUnicode_Check(value) || PyBytes_Check(value) ? KIND_TEXT : KIND_OTHER;
 }
 
+static bool is_number(enum kind kind) { return kind >= KIND_INT && kind <= KIND_FLOAT; }
+
+static void look_at_leaf(PyObject *value, enum kind kind, struct found *found) {
+  int overflow = 0;
+  if (kind == KIND_LONG) (void)PyLong_AsLongLongAndOverflow(value, &overflow);
+  if (overflow) found->huge = true;
+  if (found->kind != KIND_NONE && kind != found->kind &&
+      !(is_number(kind) && is_number(found->kind)))
+    found->mixed = true;
+  if (kind > found->kind) {
+    found->kind = kind;
+    found->leaf = value;
+  }
+}
+
 static void look(PyObject *value, int depth, struct found *found) {
   const bool is_list = PyList_Check(value) || PyTuple_Check(value);
   if (!is_list) {
     const enum kind kind = kind_of(value);
     if (found->shape.rank == SITU_ANY) found->shape.rank = depth;
     if (found->shape.rank != depth) found->ragged = true;
-    if (kind > found->kind) {
-      found->kind = kind;
-      found->leaf = value;
-    }
+    look_at_leaf(value, kind, found);
     return;
   }
   const Py_ssize_t n = PySequence_Fast_GET_SIZE(value);
@@ -58,22 +72,22 @@ static situ_type natural(enum kind kind) {
 
 static bool fits(enum kind kind, situ_type type) {
   if (kind == KIND_NONE) return true;
-  if (kind == KIND_BOOL) return type == SITU_BOOL;
+  if (kind == KIND_BOOL) return type == SITU_BOOL || (!context_graph() && type != SITU_STRING);
   if (kind == KIND_TEXT) return type == SITU_STRING;
   if (kind == KIND_FLOAT) return types_is_real(type);
   if (kind == KIND_LONG && type == SITU_INT32) return false;
   return type != SITU_BOOL && type != SITU_STRING;
 }
 
-static PyObject *misfit(const struct found *found, situ_type type) {
+static PyObject *misfit(PyObject *value, const struct found *found, situ_type type) {
   PyObject *dtype = types_dtype(type);
   PyObject *name = dtype ? PyObject_GetAttrString(dtype, "name") : NULL;
   if (name && context_graph())
     PyErr_Format(PyExc_TypeError, "Expected %U, got %R of type '%s' instead.", name, found->leaf,
                  Py_TYPE(found->leaf)->tp_name);
   else if (name)
-    PyErr_Format(PyExc_TypeError, "Cannot convert %R to EagerTensor of dtype %U", found->leaf,
-                 name);
+    PyErr_Format(PyExc_TypeError, "Cannot convert %R to EagerTensor of dtype %s", value,
+                 situ_type_name(type));
   Py_XDECREF(dtype);
   Py_XDECREF(name);
   return NULL;
@@ -221,9 +235,20 @@ situ_tensor *convert_value(PyObject *value, situ_type type) {
     PyErr_SetString(PyExc_ValueError, "Can't convert non-rectangular Python sequence to Tensor.");
     return NULL;
   }
+  const bool to_real = type != SITU_NO_TYPE ? is_real(type) : found.kind == KIND_FLOAT;
+  if (found.mixed && (found.kind == KIND_TEXT || !context_graph())) {
+    PyErr_SetString(PyExc_ValueError, "Can't convert Python sequence with mixed types to Tensor.");
+    return NULL;
+  }
+  if (found.huge && !to_real) {
+    PyErr_SetString(PyExc_ValueError,
+                    "Can't convert Python sequence with out-of-range integer to Tensor.");
+    return NULL;
+  }
   for (int i = 0; i < found.shape.rank; i++)
     if (found.shape.dim[i] < 0) found.shape.dim[i] = 0;
-  if (type != SITU_NO_TYPE && !fits(found.kind, type)) return (situ_tensor *)misfit(&found, type);
+  if (type != SITU_NO_TYPE && !fits(found.kind, type))
+    return (situ_tensor *)misfit(value, &found, type);
   return build(value, &found, type == SITU_NO_TYPE ? natural(found.kind) : type);
 }
 

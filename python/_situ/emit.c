@@ -17,6 +17,28 @@ static int check_graph(const struct call *call, int at, struct graph_object *gra
   return -1;
 }
 
+/* "[float32, int32]" */
+static void list_mismatch(const struct call *call, int p) {
+  const struct row *row = &call->function->row;
+  int first = 0;
+  for (int i = 0; i < p; i++) first += call->counts[i];
+  PyObject *types = PyUnicode_FromString("");
+  for (int i = 0; types && i < call->counts[p]; i++) {
+    PyObject *dtype = PyObject_GetAttrString(call->flat[first + i], "dtype");
+    PyObject *name = dtype ? PyObject_GetAttrString(dtype, "name") : NULL;
+    if (!name) PyErr_Clear();
+    Py_SETREF(types, name ? PyUnicode_FromFormat("%U%s%U", types, i ? ", " : "", name)
+                          : PyUnicode_FromFormat("%U%s?", types, i ? ", " : ""));
+    Py_XDECREF(dtype);
+    Py_XDECREF(name);
+  }
+  if (types)
+    PyErr_Format(PyExc_TypeError,
+                 "Tensors in list passed to '%s' of '%s' Op have types [%U] that don't all match.",
+                 row->inputs[p].name, row->name, types);
+  Py_XDECREF(types);
+}
+
 static PyObject *mismatch(const struct call *call, int p, int at, situ_type want) {
   const struct row *row = &call->function->row;
   const struct value_object *value = (struct value_object *)call->flat[at];
@@ -26,9 +48,7 @@ static PyObject *mismatch(const struct call *call, int p, int at, situ_type want
   int other = 0;
   while (other < p && row->inputs[other].type_attr != row->inputs[p].type_attr) other++;
   if (have_name && need_name && row->inputs[p].is_list)
-    PyErr_Format(PyExc_TypeError,
-                 "Tensors in list passed to '%s' of '%s' Op have types that don't all match.",
-                 row->inputs[p].name, row->name);
+    list_mismatch(call, p);
   else if (have_name && need_name && row->inputs[p].type_attr >= 0)
     PyErr_Format(PyExc_TypeError,
                  "Input '%s' of '%s' Op has type %U that does not match type %U of argument '%s'.",

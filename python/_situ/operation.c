@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * operation.c: Operation: a node of a graph. Each node has one such object, made when it is added
  * or first asked for. */
+#include <stdlib.h>
+
 #include "situ_python.h"
 
 situ_value operation_native(const struct operation_object *operation) {
@@ -16,7 +18,7 @@ struct operation_object *operation_of(struct graph_object *graph, int node, PyOb
   if (!self) return NULL;
   self->graph = (struct graph_object *)Py_NewRef((PyObject *)graph);
   self->inputs = Py_XNewRef(inputs);
-  self->outputs = self->controls = self->dict = self->weak = NULL;
+  self->outputs = self->dict = self->weak = NULL;
   self->node = node;
   PyObject_GC_Track((PyObject *)self);
   PyList_SetItem(graph->operations, node, (PyObject *)self);
@@ -28,7 +30,6 @@ static int traverse(PyObject *object, visitproc visit, void *arg) {
   Py_VISIT(self->graph);
   Py_VISIT(self->inputs);
   Py_VISIT(self->outputs);
-  Py_VISIT(self->controls);
   Py_VISIT(self->dict);
   return 0;
 }
@@ -37,7 +38,6 @@ static int clear(PyObject *object) {
   struct operation_object *self = (struct operation_object *)object;
   Py_CLEAR(self->inputs);
   Py_CLEAR(self->outputs);
-  Py_CLEAR(self->controls);
   Py_CLEAR(self->dict);
   Py_CLEAR(self->graph);
   return 0;
@@ -79,12 +79,6 @@ static PyObject *get_inputs(PyObject *object, void *closure) {
   return self->inputs ? Py_NewRef(self->inputs) : PyTuple_New(0);
 }
 
-static PyObject *get_controls(PyObject *object, void *closure) {
-  (void)closure;
-  struct operation_object *self = (struct operation_object *)object;
-  return self->controls ? PySequence_List(self->controls) : PyList_New(0);
-}
-
 static PyObject *get_name(PyObject *self, void *closure) {
   (void)closure;
   return PyUnicode_FromString(situ_value_name(operation_native((struct operation_object *)self)));
@@ -95,8 +89,12 @@ static PyObject *get_type(PyObject *self, void *closure) {
   return PyUnicode_FromString(situ_value_op(operation_native((struct operation_object *)self)));
 }
 
+/* As _set_device was told, else as the engine has it. */
 static PyObject *get_device(PyObject *self, void *closure) {
   (void)closure;
+  PyObject *dict = ((struct operation_object *)self)->dict;
+  PyObject *told = dict ? PyDict_GetItemString(dict, "_device_text") : NULL;
+  if (told) return Py_NewRef(told);
   return PyUnicode_FromString(situ_value_device(operation_native((struct operation_object *)self)));
 }
 
@@ -109,6 +107,35 @@ static PyObject *get_node(PyObject *self, void *closure) {
   (void)closure;
   return PyLong_FromLong(((struct operation_object *)self)->node);
 }
+
+/* _save(as_json): the node as a part of a GraphDef. */
+static PyObject *save(PyObject *self, PyObject *as_json) {
+  char *text = NULL;
+  size_t length = 0;
+  FILE *stream = open_memstream(&text, &length);
+  if (!stream) return PyErr_NoMemory();
+  const situ_status status = situ_node_save(operation_native((struct operation_object *)self),
+                                            PyObject_IsTrue(as_json) == 1, stream);
+  fclose(stream);
+  PyObject *result =
+      status ? errors_raise(status, NULL) : PyUnicode_FromStringAndSize(text, (Py_ssize_t)length);
+  free(text);
+  return result;
+}
+
+static PyObject *set_device(PyObject *self, PyObject *device) {
+  const char *text = PyUnicode_AsUTF8(device);
+  if (!text) return NULL;
+  const situ_status status =
+      situ_device_set(operation_native((struct operation_object *)self), text);
+  if (status) return errors_raise_building(status);
+  Py_RETURN_NONE;
+}
+
+static PyMethodDef methods[] = {
+    {"_save", save, METH_O, "The node as a part of a GraphDef: text, or JSON."},
+    {"_ask_device", set_device, METH_O, "Asks for another device."},
+    {NULL, NULL, 0, NULL}};
 
 static PyObject *repr(PyObject *self) {
   const situ_value native = operation_native((struct operation_object *)self);
@@ -125,7 +152,6 @@ static PyGetSetDef attributes[] = {
     {"graph", get_graph, NULL, "The graph.", NULL},
     {"inputs", get_inputs, NULL, "The tensors it reads.", NULL},
     {"outputs", get_outputs, NULL, "The tensors it makes.", NULL},
-    {"control_inputs", get_controls, NULL, "The operations that run before.", NULL},
     {"_id", get_node, NULL, "Its number in the graph.", NULL},
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, NULL, NULL},
     {NULL, NULL, NULL, NULL, NULL}};
@@ -140,6 +166,7 @@ PyTypeObject operation_type = {
     .tp_clear = clear,
     .tp_repr = repr,
     .tp_str = str,
+    .tp_methods = methods,
     .tp_getset = attributes,
     .tp_dictoffset = offsetof(struct operation_object, dict),
     .tp_weaklistoffset = offsetof(struct operation_object, weak),

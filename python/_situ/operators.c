@@ -139,16 +139,12 @@ static PyObject *scalar(PyObject *self) {
 
 static int truth(PyObject *self) {
   if (IS_VALUE(self)) {
-    PyErr_SetString(PyExc_TypeError,
-                    "Using a `tf.Tensor` as a Python `bool` is not allowed. Use `if t is not "
-                    "None:` instead of `if t:` to test if a tensor is defined, and use TensorFlow "
-                    "ops such as tf.cond to execute subgraphs conditioned on the value of a "
-                    "tensor.");
+    Py_XDECREF(PyObject_CallMethod(self, "_refuse_bool", NULL));
     return -1;
   }
-  PyObject *number = scalar(self);
-  const int result = number ? PyObject_IsTrue(number) : -1;
-  Py_XDECREF(number);
+  PyObject *array = array_of(TENSOR_OF(self));
+  const int result = array ? PyObject_IsTrue(array) : -1;
+  Py_XDECREF(array);
   return result;
 }
 

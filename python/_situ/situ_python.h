@@ -66,9 +66,8 @@ struct graph_object {
 
 struct operation_object {
   PyObject_HEAD struct graph_object *graph;
-  PyObject *inputs;   /* tuple of tensors */
-  PyObject *outputs;  /* tuple of tensors; NULL until asked for, unless there is one */
-  PyObject *controls; /* tuple of operations, or NULL */
+  PyObject *inputs;  /* tuple of tensors */
+  PyObject *outputs; /* tuple of tensors; NULL until asked for, unless there is one */
   PyObject *dict, *weak;
   int node;
 };

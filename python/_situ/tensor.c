@@ -275,7 +275,17 @@ PyTypeObject base_type = {
     .tp_richcompare = operators_compare,
 };
 
-static Py_hash_t hash(PyObject *self) { return (Py_hash_t)((uintptr_t)self >> 4); }
+/* == compares elements: a tensor cannot be a key. */
+static Py_hash_t hash(PyObject *self) {
+  (void)self;
+  PyErr_SetString(PyExc_TypeError, "Tensor is unhashable. Instead, use tensor.ref() as the key.");
+  return -1;
+}
+
+static PyObject *iterate(PyObject *self) {
+  if (situ_tensor_shape(TENSOR_OF(self)).rank > 0) return PySeqIter_New(self);
+  return PyErr_Format(PyExc_TypeError, "Cannot iterate over a scalar tensor.");
+}
 
 PyTypeObject tensor_type = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "situ.EagerTensor",
@@ -287,6 +297,7 @@ PyTypeObject tensor_type = {
     .tp_repr = repr,
     .tp_str = str,
     .tp_hash = hash,
+    .tp_iter = iterate,
     .tp_richcompare = operators_compare,
     .tp_as_mapping = &mapping,
     .tp_as_sequence = &sequence,

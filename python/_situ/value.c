@@ -73,7 +73,7 @@ static PyObject *get_dtype(PyObject *self, void *closure) {
 
 static PyObject *get_device(PyObject *self, void *closure) {
   (void)closure;
-  return PyUnicode_FromString(situ_value_device(value_native((struct value_object *)self)));
+  return PyObject_GetAttrString((PyObject *)((struct value_object *)self)->operation, "device");
 }
 
 static PyObject *get_index(PyObject *self, void *closure) {
@@ -142,13 +142,12 @@ static PyObject *repr(PyObject *object) {
   return result;
 }
 
-static PyObject *refuse_iteration(PyObject *self) {
+/* Only while a function is traced, where every part is known to be there. */
+static PyObject *iterate(PyObject *self) {
   const situ_shape shape = ((struct value_object *)self)->shape;
-  if (shape.rank == 0) return PyErr_Format(PyExc_TypeError, "Cannot iterate over a scalar tensor.");
-  if (shape.rank < 0 || shape.dim[0] < 0)
-    return PyErr_Format(PyExc_TypeError,
-                        "Tensor objects are only iterable when eager execution is enabled. To "
-                        "iterate over this tensor use tf.map_fn.");
+  PyObject *refused = PyObject_CallMethod(self, "_refuse_iteration", NULL);
+  if (!refused) return NULL;
+  Py_DECREF(refused);
   PyObject *list = PyList_New(0);
   for (int64_t i = 0; list && i < shape.dim[0]; i++) {
     PyObject *key = PyLong_FromLongLong(i), *part = key ? subscript(self, key) : NULL;
@@ -161,7 +160,12 @@ static PyObject *refuse_iteration(PyObject *self) {
   return iterator;
 }
 
-static PyMappingMethods mapping = {.mp_subscript = subscript};
+static Py_ssize_t length(PyObject *self) {
+  Py_XDECREF(PyObject_CallMethod(self, "_refuse_length", NULL));
+  return -1;
+}
+
+static PyMappingMethods mapping = {.mp_subscript = subscript, .mp_length = length};
 
 static PyMethodDef methods[] = {
     {"_store_shape", store_shape, METH_O, "Sets what is known of the shape."},
@@ -193,7 +197,7 @@ PyTypeObject value_type = {
     .tp_str = str,
     .tp_hash = hash,
     .tp_richcompare = operators_compare,
-    .tp_iter = refuse_iteration,
+    .tp_iter = iterate,
     .tp_as_mapping = &mapping,
     .tp_methods = methods,
     .tp_getset = attributes,

@@ -125,6 +125,7 @@ static situ_status build(struct recipe *recipe, const situ_call *call) {
     free(inputs);
     return NO_MEMORY();
   }
+  recipe->graph->at_once = true;
   for (int i = 0; i < call->n_inputs; i++)
     inputs[i] =
         situ_placeholder(recipe->graph, "input", call->inputs[i]->type, call->inputs[i]->shape);

@@ -49,6 +49,7 @@ struct situ_graph {
   struct map spec_numbers;
   situ_status error;     /* the first one */
   struct scopes *scopes; /* private to graph/scope.c */
+  bool at_once;          /* it is made to be run at once: errors are those of running */
   situ_tensor **tensors; /* constants, released with the graph */
   int32_t n_tensors, tensor_capacity;
 };

@@ -161,6 +161,19 @@ static situ_status put(const struct text *text, FILE *stream) {
   return situ_status_create(SITU_UNKNOWN, "situ_graph_save: the stream takes no more.");
 }
 
+situ_status situ_node_save(situ_value value, bool as_json, FILE *stream) {
+  if (!value.graph || !stream || value.node < 0 || value.node >= value.graph->n_nodes)
+    return INVALID("situ_node_save: there is no such node, or no stream.");
+  struct text text = {0};
+  const struct node *node = value.graph->nodes[value.node];
+  situ_status status = write_node(value.graph, node, as_json, &text) ? NULL : NO_MEMORY();
+  const size_t skip = as_json && !status ? (node->id ? 2 : 1) : 0; /* what parts it from others */
+  if (!status && fwrite(text.data + skip, 1, text.length - skip, stream) != text.length - skip)
+    status = situ_status_create(SITU_UNKNOWN, "situ_node_save: the stream takes no more.");
+  text_free(&text);
+  return status;
+}
+
 situ_status situ_graph_save(const situ_graph *graph, bool as_json, FILE *stream) {
   if (!graph || !stream) return INVALID("situ_graph_save: %s is NULL.", graph ? "stream" : "graph");
   if (graph->error) return status_copy(graph->error);

@@ -62,7 +62,7 @@ static situ_status call_shape(struct call *call) {
                                     .shape = SITU_ANY_SHAPE};
   situ_status status = op->shape ? op->shape(call) : NULL;
   for (int i = 0; !status && i < call->n_out; i++) status = shape_check(&call->out[i].shape);
-  return status ? shape_failure(status, call) : NULL;
+  return status && call->building ? shape_failure(status, call) : status;
 }
 
 /* An input's output that is the same as the only one of this node, or NULL. */
@@ -96,7 +96,8 @@ static situ_status infer(struct situ_graph *graph, struct node *node, struct ope
                       .n_in = node->n_inputs,
                       .n_out = node->n_outputs,
                       .in = operands,
-                      .out = operands + node->n_inputs};
+                      .out = operands + node->n_inputs,
+                      .building = !graph->at_once};
   fill_inputs(graph, node, call.in);
   TRY(call_shape(&call));
   return keep_outputs(graph, node, call.out);

@@ -59,6 +59,15 @@ void situ_device_push(situ_graph *graph, const char *device) {
     scopes->devices[scopes->n_devices++] = spec;
 }
 
+situ_status situ_device_set(situ_value value, const char *device) {
+  if (!value.graph || !device || value.node < 0 || value.node >= value.graph->n_nodes)
+    return INVALID("situ_device_set: there is no such node, or no device.");
+  int32_t spec = 0;
+  if (*device) TRY(spec_parse(value.graph, device, 0, &spec));
+  value.graph->nodes[value.node]->spec = spec;
+  return NULL;
+}
+
 void situ_device_pop(situ_graph *graph) {
   if (!graph) return;
   if (graph->scopes->n_devices > top_colocate(graph->scopes)->floor)

@@ -59,15 +59,25 @@ situ_status broadcast_record(struct call *call, const struct kernel *const kerne
                 ARG_INT(b.count));
 }
 
+/* TensorFlow's words, while building and while running. */
+static situ_status misfit(const struct call *call, const situ_shape *a, const situ_shape *b) {
+  char left[256], right[256];
+  int64_t x = 0, y = 0;
+  for (int i = 1; i <= a->rank && i <= b->rank && (x == y || x == 1 || y == 1); i++) {
+    x = a->dim[a->rank - i];
+    y = b->dim[b->rank - i];
+  }
+  if (call->building)
+    return INVALID("Dimensions must be equal, but are %lld and %lld", (long long)x, (long long)y);
+  return INVALID("Incompatible shapes: %s vs. %s", shape_print(a, left), shape_print(b, right));
+}
+
 situ_status broadcast_shape(struct call *call) {
   situ_shape shape = call->in[0].shape;
   for (int i = 1; i < call->n_in; i++) {
     situ_shape next;
-    if (!shape_broadcast(&shape, &call->in[i].shape, &next)) {
-      char a[256], b[256];
-      return INVALID("Incompatible shapes: %s vs. %s", shape_print(&shape, a),
-                     shape_print(&call->in[i].shape, b));
-    }
+    if (!shape_broadcast(&shape, &call->in[i].shape, &next))
+      return misfit(call, &shape, &call->in[i].shape);
     shape = next;
   }
   call->out[0].shape = shape;

@@ -78,6 +78,21 @@ static bool turned(const struct call *call, const char *matmul, const char *batc
   return call_attr(call, matmul) ? call_bool(call, matmul) : call_bool(call, batch);
 }
 
+/* TensorFlow's words: while building, of the kernel of MatMul, of the kernel of BatchMatMul. */
+static situ_status misfit(const struct call *call, const struct factors *factors, int64_t inner_a,
+                          int64_t inner_b) {
+  char a[256], b[256];
+  if (call->building)
+    return INVALID("Dimensions must be equal, but are %lld and %lld", (long long)inner_a,
+                   (long long)inner_b);
+  shape_print(&call->in[0].shape, a);
+  shape_print(&call->in[1].shape, b);
+  if (call_attr(call, "transpose_a"))
+    return INVALID("Matrix size-incompatible: In[0]: %s, In[1]: %s", a, b);
+  return INVALID("In[0] mismatch In[1] shape: %lld vs. %lld: %s %s %d %d", (long long)inner_a,
+                 (long long)inner_b, a, b, factors->turn_a, factors->turn_b);
+}
+
 /* Reads the sizes of the matrices, as far as they are known, and checks that they fit. */
 static situ_status factors_of(const struct call *call, struct factors *out) {
   const situ_shape *a = &call->in[0].shape, *b = &call->in[1].shape;
@@ -95,8 +110,7 @@ static situ_status factors_of(const struct call *call, struct factors *out) {
   }
   out->k = inner_a == SITU_ANY ? inner_b : inner_a;
   if (inner_a == inner_b || inner_a == SITU_ANY || inner_b == SITU_ANY) return NULL;
-  return INVALID("Dimensions must be equal, but are %lld and %lld", (long long)inner_a,
-                 (long long)inner_b);
+  return misfit(call, out, inner_a, inner_b);
 }
 
 static situ_status matmul_shape(struct call *call) {

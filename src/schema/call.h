@@ -45,6 +45,7 @@ struct call {
   int n_in, n_out;
   struct operand *in, *out;
   struct recorder *to; /* NULL while shapes are inferred */
+  bool building;       /* shapes are inferred while the user adds a node: errors say it that way */
 };
 
 /* Attributes by name; a wrong name is a bug of the row and gives 0, "" or NULL. */

@@ -167,7 +167,8 @@ static void wrong_calls_are_named(void **state) {
   situ_tensor *a = floats(SITU_SHAPE(2, 3), NULL), *out = NULL;
   int count = 0;
   situ_call call = {.op = number_of("MatMul"), .inputs = (situ_tensor *[]){a, a}, .n_inputs = 2};
-  FAILS(situ_eager_run(eager, &call, &out, 1, &count), SITU_INVALID_ARGUMENT, "MatMul");
+  FAILS(situ_eager_run(eager, &call, &out, 1, &count), SITU_INVALID_ARGUMENT,
+        "Matrix size-incompatible");
   call.op = 100000;
   FAILS(situ_eager_run(eager, &call, &out, 1, &count), SITU_INVALID_ARGUMENT, "no op number");
   call.inputs = (situ_tensor *[]){a, NULL};

@@ -112,7 +112,7 @@ static void refuses(const char *op, situ_shape a_shape, situ_shape b_shape, cons
 static void what_does_not_fit(void **state) {
   (void)state;
   refuses("MatMul", SITU_SHAPE(2, 3), SITU_SHAPE(2, 3),
-          "Dimensions must be equal, but are 3 and 2");
+          "Matrix size-incompatible: In[0]: [2,3], In[1]: [2,3]");
   refuses("MatMul", SITU_SHAPE(2), SITU_SHAPE(2, 3), "Shape must be rank 2 but is rank 1");
   refuses("BatchMatMul", SITU_SHAPE(2, 2, 3), SITU_SHAPE(3, 2), "Incompatible shapes");
   refuses("BatchMatMulV2", SITU_SHAPE(2, 2, 3), SITU_SHAPE(3, 3, 2), "Incompatible shapes");

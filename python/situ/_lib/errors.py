@@ -39,8 +39,15 @@ def _make(code):
                                          "__doc__": f"The code {NAMES[code]} ({code})."})
 
 
+class OperatorNotAllowedInGraphError(TypeError):
+    """Python asked a tensor that has no value yet for its value."""
+    __module__ = "situ.errors"
+
+
 CLASSES = {code: _make(code)[1] for code in range(1, len(NAMES))}
-PUBLIC = {"OpError": OpError, **{c.__name__: c for c in CLASSES.values()},
+PUBLIC = {"OpError": OpError,
+          "OperatorNotAllowedInGraphError": OperatorNotAllowedInGraphError,
+          **{c.__name__: c for c in CLASSES.values()},
           **{name: code for code, name in enumerate(NAMES)}}
 globals().update(PUBLIC)
 OpError.__module__ = "situ.errors"

@@ -2,9 +2,20 @@
 """indexing.py: tensor[...]: NumPy's basic indexing as a StridedSlice."""
 import _situ
 from situ._lib.api import OPS
+from situ._lib.dtypes import dtype_of
 from situ._lib.graph import scope
 
 _END = 0
+
+
+def _check(part):
+    """An index is a whole number, or a tensor that holds one."""
+    dtype = dtype_of(part)
+    if not isinstance(part, bool) and (isinstance(part, int) or hasattr(part, "__index__")) and \
+            dtype is None or dtype is not None and dtype.is_integer:
+        return part
+    raise TypeError("Only integers, slices (`:`), ellipsis (`...`), tf.newaxis (`None`) and scalar "
+                    f"tf.int32/tf.int64 tensors are valid indices, got {part!r}")
 
 
 def _masks(key):
@@ -19,13 +30,13 @@ def _masks(key):
         elif part is None:
             masks["new_axis_mask"] |= bit
         elif isinstance(part, slice):
-            first = 0 if part.start is None else part.start
-            last = 0 if part.stop is None else part.stop
-            step = 1 if part.step is None else part.step
+            first = 0 if part.start is None else _check(part.start)
+            last = 0 if part.stop is None else _check(part.stop)
+            step = 1 if part.step is None else _check(part.step)
             masks["begin_mask"] |= bit if part.start is None else 0
             masks["end_mask"] |= bit if part.stop is None else 0
         else:
-            first, last = part, part + 1
+            first, last = _check(part), part + 1
             masks["shrink_axis_mask"] |= bit
         begin.append(first)
         end.append(last)
@@ -34,8 +45,8 @@ def _masks(key):
 
 
 def index(tensor, key):
+    begin, end, strides, masks = _masks(key)
     with scope(None, "strided_slice") as full:
-        begin, end, strides, masks = _masks(key)
         if _situ.current_graph() is not None:
             begin = _situ.constant(begin, None, "stack")
             end = _situ.constant(end, None, "stack_1")

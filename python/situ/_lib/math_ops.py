@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """math_ops.py: operators, reductions and other mathematics that is more than one op."""
 import _situ
-from situ._lib import rows, shapes
+from situ._lib import errors, rows, shapes
 from situ._lib.api import OPS, export, front
 from situ._lib.array_ops import cast, constant, convert_to_tensor, op, shape_of, zeros
 from situ._lib.dtypes import as_dtype, dtype_of
@@ -58,7 +58,7 @@ def matmul(a, b, transpose_a=False, transpose_b=False, adjoint_a=False, adjoint_
             return op("BatchMatMulV2", a, b, adj_x=transpose_a or adjoint_a,
                       adj_y=transpose_b or adjoint_b, name=full)
         return op("MatMul", a, b, transpose_a=transpose_a or adjoint_a,
-                  transpose_b=transpose_b or adjoint_b, name=full)
+                  transpose_b=transpose_b or adjoint_b, name=full or "MatMul")
 
 
 def _arg(row):
@@ -125,11 +125,15 @@ def _xor(x, y):
 
 def _equal(same):
     def call(x, y):
-        try:
-            x, y = _pair(x, y)
-            return op("Equal" if same else "NotEqual", x, y)
-        except (TypeError, ValueError, Exception):  # what cannot be compared differs
+        if x is None or y is None:
             return not same
+        x, y = _pair(x, y)
+        try:
+            return op("Equal" if same else "NotEqual", x, y)
+        except (errors.InvalidArgumentError, ValueError) as e:
+            if not str(e).startswith(("Incompatible shapes", "Dimensions must be equal")):
+                raise
+            return constant(not same)  # tensors of other shapes differ
     return call
 
 

@@ -35,14 +35,8 @@ def block_name(block):
 
 
 def text_of(operation):
-    for block in blocks(operation.graph._save(False)):
-        if block_name(block) == operation.name:
-            return "\n".join(block) + "\n"
-    return ""
-
-
-def _json_nodes(graph):
-    return {n["name"]: n for n in json.loads(graph._save(True)).get("node", [])}
+    block, = blocks(operation._save(False))
+    return "\n".join(block) + "\n"
 
 
 def value_of(attr):
@@ -64,14 +58,46 @@ def value_of(attr):
     return value
 
 
+class AttrValue:
+    """An attribute as NodeDef has it: the field of its kind (type, i, f, s, b, shape, list)."""
+    EMPTY = {"type": 0, "i": 0, "f": 0.0, "s": b"", "b": False}
+
+    def __init__(self, attr):
+        self._attr = attr
+
+    def WhichOneof(self, group):
+        return next(iter(self._attr), None)
+
+    def HasField(self, name):
+        return name in self._attr
+
+    def __getattr__(self, name):
+        if name.startswith("_"):
+            raise AttributeError(name)
+        if name not in self._attr:
+            return self.EMPTY.get(name)
+        value = value_of({name: self._attr[name]})
+        return value.as_datatype_enum if name == "type" else value
+
+    def __repr__(self):
+        return f"AttrValue({self._attr!r})"
+
+
 def node_def(operation):
-    found = _json_nodes(operation.graph).get(operation.name, {})
+    found = json.loads(operation._save(True))
+    attrs = {name: AttrValue(value) for name, value in found.get("attr", {}).items()}
     return NodeDef(operation.name, operation.type, found.get("input", ()), operation.device,
-                   text_of(operation), found.get("attr", {}))
+                   text_of(operation), attrs)
+
+
+def controls(operation):
+    """The operations that run before one without giving it a value."""
+    names = json.loads(operation._save(True)).get("input", ())
+    return [operation.graph._find(name[1:]) for name in names if name.startswith("^")]
 
 
 def get_attr(operation, name):
-    attrs = _json_nodes(operation.graph).get(operation.name, {}).get("attr", {})
+    attrs = json.loads(operation._save(True)).get("attr", {})
     if name not in attrs:
         raise ValueError(f"No attr named '{name}' in {operation.name}")
     return value_of(attrs[name])

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """tensors.py: what tensors print, how they are indexed, and the methods that both kinds share."""
 import _situ
-from situ._lib import nodedef, shapes, sessions_default
+from situ._lib import devicespec, dtypes, errors, nodedef, shapes, sessions_default
 
 Tensor, EagerTensor, GraphTensor = _situ.Tensor, _situ.EagerTensor, _situ.GraphTensor
 Operation = _situ.Operation
@@ -73,13 +73,99 @@ def _to(device):
     return copy
 
 
-_extend(Tensor, eval=_eval, set_shape=_set_shape, get_shape=lambda self: self.shape,
+class Reference:
+    """Stands for a tensor or variable where a key is needed: tensor.ref()."""
+
+    def __init__(self, wrapped):
+        self._wrapped = wrapped
+
+    def deref(self):
+        return self._wrapped
+
+    def __eq__(self, other):
+        return isinstance(other, Reference) and self._wrapped is other._wrapped
+
+    def __hash__(self):
+        return id(self._wrapped)
+
+    def __repr__(self):
+        return f"<Reference wrapping {self._wrapped!r}>"
+
+
+def _refuse_bool(self):
+    if not self.graph.building_function:
+        raise TypeError("Using a `tf.Tensor` as a Python `bool` is not allowed. Use `if t is not "
+                        "None:` instead of `if t:` to test if a tensor is defined, and use "
+                        "TensorFlow ops such as tf.cond to execute subgraphs conditioned on the "
+                        "value of a tensor.")
+    raise errors.OperatorNotAllowedInGraphError(
+        "Using a symbolic `tf.Tensor` as a Python `bool` is not allowed: AutoGraph is unavailable "
+        "in this runtime.\n" + _WAY_OUT)
+
+
+_WAY_OUT = ("situ traces a tf.function as it is written, without AutoGraph: `if`, `while` and "
+            "`for` see tensors that have no value yet.\nUse tf.cond, tf.while_loop or tf.where, or let "
+            "the decision hang on an argument that is no tensor.")
+
+
+def _refuse_iteration(self):
+    if not self.graph.building_function:
+        raise TypeError("Tensor objects are only iterable when eager execution is enabled. To "
+                        "iterate over this tensor use tf.map_fn.")
+    if self.shape.rank == 0:
+        raise TypeError("Cannot iterate over a scalar tensor.")
+    if self.shape.rank is None or self.shape.as_list()[0] is None:
+        raise errors.OperatorNotAllowedInGraphError(
+            "Iterating over a symbolic `tf.Tensor` is not allowed: AutoGraph is unavailable in "
+            "this runtime.\n" + _WAY_OUT)
+
+
+def _refuse_array(self, dtype=None, copy=None):
+    raise NotImplementedError(f"Cannot convert a symbolic Tensor ({self.name}) to a numpy array.")
+
+
+def _refuse_length(self):
+    raise TypeError(f"len is not well defined for symbolic Tensors. ({self.name}) Please call "
+                    "`x.shape` rather than `len(x)` for shape information.")
+
+
+def _undefined(name):
+    def get(self):
+        raise AttributeError(f"Tensor.{name} is undefined when eager execution is enabled.")
+    return property(get)
+
+
+_extend(GraphTensor, _refuse_bool=_refuse_bool, _refuse_iteration=_refuse_iteration,
+        _refuse_length=_refuse_length, __array__=_refuse_array,
+        __format__=lambda self, spec: format(str(self), spec))
+_extend(EagerTensor, **{name: _undefined(name) for name in ("graph", "name", "op", "value_index")},
+        __format__=lambda self, spec: format(self.numpy(), spec) if spec or self.ndim == 0 else
+        str(self.numpy()), __deepcopy__=lambda self, memo: self, __copy__=lambda self: self,
+        __reduce__=lambda self: (_restore, (self.numpy(), self.dtype.name)))
+
+
+def _restore(array, dtype):
+    return _situ.constant(array, dtypes.as_dtype(dtype))
+
+
+def _ref(self):
+    return Reference(self)
+
+
+_extend(Tensor, ref=_ref, experimental_ref=_ref, eval=_eval, set_shape=_set_shape, get_shape=lambda self: self.shape,
         __array_priority__=100)
 _extend(GraphTensor, consumers=_consumers, _as_graph_element=lambda self: self)
 _extend(EagerTensor, cpu=_to("CPU"), gpu=_to("GPU"),
         _shape_tuple=lambda self: tuple(self.shape.as_list()))
-_extend(Operation, run=_run, get_attr=nodedef.get_attr,
-        node_def=property(nodedef.node_def), _as_graph_element=lambda self: self,
+def _set_device(self, device):
+    """Asks for another device; `device` shows the text as it was given."""
+    text = device.to_string() if hasattr(device, "to_string") else device or ""
+    self._ask_device(devicespec.for_engine(text))
+    self._device_text = text
+
+
+_extend(Operation, control_inputs=property(nodedef.controls), run=_run, _set_device=_set_device,
+        get_attr=nodedef.get_attr, node_def=property(nodedef.node_def), _as_graph_element=lambda self: self,
         colocation_groups=lambda self: [g.encode() for g in _groups(self)],
         values=lambda self: tuple(self.outputs))
 
