@@ -235,7 +235,7 @@ situ_tensor *convert_value(PyObject *value, situ_type type) {
     PyErr_SetString(PyExc_ValueError, "Can't convert non-rectangular Python sequence to Tensor.");
     return NULL;
   }
-  const bool to_real = type != SITU_NO_TYPE ? is_real(type) : found.kind == KIND_FLOAT;
+  const bool to_real = type != SITU_NO_TYPE ? types_is_real(type) : found.kind == KIND_FLOAT;
   if (found.mixed && (found.kind == KIND_TEXT || !context_graph())) {
     PyErr_SetString(PyExc_ValueError, "Can't convert Python sequence with mixed types to Tensor.");
     return NULL;

@@ -2,9 +2,8 @@
  * watch.c: runs without the interpreter's lock, that Ctrl-C ends. */
 #include "situ_python.h"
 
-static unsigned long main_thread; /* the one that signals are for */
-
-void watch_prepare(void) { main_thread = PyThread_get_thread_ident(); }
+static unsigned long main_thread;             /* the one that signals are for */
+static _Thread_local PyThreadState **running; /* of this thread, while it is in a run */
 
 /* Lets Python handle signals; whether a handler raised an exception. */
 static bool stop(void *context) {
@@ -16,6 +15,14 @@ static bool stop(void *context) {
   return raised;
 }
 
+/* Runs that wait for something else than devices ask this. */
+static bool interrupted(void) { return running && stop(running); }
+
+void watch_prepare(void) {
+  main_thread = PyThread_get_thread_ident();
+  situ_interrupt_set(interrupted);
+}
+
 situ_status watch_native(situ_session *session, const struct watch_options *options,
                          const situ_feed *feeds, int n_feeds, const situ_value *fetches,
                          int n_fetches, situ_tensor **results) {
@@ -25,11 +32,14 @@ situ_status watch_native(situ_session *session, const struct watch_options *opti
                                    .context = &state,
                                    .trace = options->trace,
                                    .there = options->there};
+  PyThreadState **before = running;
   situ_session_retain(session);
+  running = &state;
   state = PyEval_SaveThread();
   const situ_status status =
       situ_session_run_with(session, &native, feeds, n_feeds, fetches, n_fetches, results);
   situ_session_release(session);
+  running = before;
   PyEval_RestoreThread(state);
   return status;
 }

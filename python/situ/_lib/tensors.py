@@ -104,8 +104,8 @@ def _refuse_bool(self):
 
 
 _WAY_OUT = ("situ traces a tf.function as it is written, without AutoGraph: `if`, `while` and "
-            "`for` see tensors that have no value yet.\nUse tf.cond, tf.while_loop or tf.where, or let "
-            "the decision hang on an argument that is no tensor.")
+            "`for` see tensors that have no value yet.\nUse tf.cond, tf.while_loop or tf.where, or "
+            "let the decision hang on an argument that is no tensor.")
 
 
 def _refuse_iteration(self):
@@ -152,11 +152,13 @@ def _ref(self):
     return Reference(self)
 
 
-_extend(Tensor, ref=_ref, experimental_ref=_ref, eval=_eval, set_shape=_set_shape, get_shape=lambda self: self.shape,
-        __array_priority__=100)
+_extend(Tensor, ref=_ref, experimental_ref=_ref, eval=_eval, set_shape=_set_shape,
+        get_shape=lambda self: self.shape, __array_priority__=100)
 _extend(GraphTensor, consumers=_consumers, _as_graph_element=lambda self: self)
 _extend(EagerTensor, cpu=_to("CPU"), gpu=_to("GPU"),
         _shape_tuple=lambda self: tuple(self.shape.as_list()))
+
+
 def _set_device(self, device):
     """Asks for another device; `device` shows the text as it was given."""
     text = device.to_string() if hasattr(device, "to_string") else device or ""
@@ -165,7 +167,8 @@ def _set_device(self, device):
 
 
 _extend(Operation, control_inputs=property(nodedef.controls), run=_run, _set_device=_set_device,
-        get_attr=nodedef.get_attr, node_def=property(nodedef.node_def), _as_graph_element=lambda self: self,
+        get_attr=nodedef.get_attr, node_def=property(nodedef.node_def),
+        _as_graph_element=lambda self: self,
         colocation_groups=lambda self: [g.encode() for g in _groups(self)],
         values=lambda self: tuple(self.outputs))
 
