@@ -20,6 +20,7 @@
   X(scatter) \
   X(segment) \
   X(image) \
+  X(search) \
   X(linalg) \
   X(state) \
   X(reduce) \
