@@ -8,7 +8,7 @@ import os
 import sys
 import traceback
 
-from situ._lib import importer, style, usage
+from situ._lib import importer, notebook, style, usage
 
 _OWN = os.path.dirname(os.path.abspath(__file__))
 
@@ -92,6 +92,7 @@ def execute(path, name, source):
     else:
         sys.path.insert(0, os.path.dirname(os.path.abspath(path)))
     sys.modules["__main__"] = main
+    source = notebook.provide(source, main.__dict__)
     try:
         exec(compile(source, path, "exec"), main.__dict__)
     except SystemExit:

@@ -71,22 +71,8 @@ def find(path, name, have):
 
 def missing(path, name, have):
     """The AttributeError for a name that situ does not have."""
-    import difflib
-    root = style.root()
-    module = f"{root}.{path}" if path else root
-    whole = f"{path}.{name}" if path else name
-    text = f"module '{module}' has no attribute '{name}'"
-    near = difflib.get_close_matches(name, [k for k in have if not k.startswith("_")], 1)
-    other = V2 if style.is_graph() else V1
-    if whole in other or any(k.startswith(whole + ".") for k in other):
-        text += f"\ntf.{whole} belongs to the other style: " + (
-            "situ run --api v2, or import situ" if style.is_graph() else
-            f"tf.compat.v1.{whole}, or situ run --api v1")
-    else:
-        text += f"\nsitu does not have tf.{whole} (yet)."
-    if near:
-        text += f" Nearest: tf.{path + '.' if path else ''}{near[0]}."
-    return AttributeError(text)
+    from situ._lib import plan
+    return plan.missing(path, name, have, V2 if style.is_graph() else V1)
 
 
 def fill(module, table, prefix):

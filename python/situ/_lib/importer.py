@@ -4,8 +4,49 @@ import importlib
 import importlib.abc
 import importlib.machinery
 import sys
+import types
 
-from situ._lib import style
+from situ._lib import api, plan, style
+
+
+# Folders of tensorflow's own sources, that programs import from all the same.
+INNER = {"python": {"client", "data", "eager", "framework", "keras", "layers", "lib", "ops",
+                    "platform", "summary", "training", "util"},
+         "core": {"framework", "protobuf", "util"}}
+
+
+class Inner(types.ModuleType):
+    """tensorflow.python.ops.math_ops and its like: the names of tf, wherever they stand there."""
+    PARTS = ("", "nn", "math", "train", "errors", "random", "linalg", "gfile", "logging", "dtypes")
+    made = {}
+
+    @classmethod
+    def find(cls, root, parts):
+        if len(parts) > 4 or parts[1:] and parts[1] not in INNER[parts[0]]:
+            return None
+        name = "tensorflow." + ".".join(parts)
+        if name not in cls.made:
+            module = cls.made[name] = cls(name)
+            api.load_all()
+            module.__dict__.update(_root=root, _path=".".join(parts), __path__=[])
+        return cls.made[name]
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        whole = f"{self._path}.{name}"
+        for table in (api.BOTH, api.V1 if style.is_graph() else api.V2):
+            if whole in table:
+                return table[whole]
+            if any(key.startswith(whole + ".") for key in table):
+                raise AttributeError(name)  # a module: it is imported then
+        for part in self.PARTS:
+            try:
+                found = getattr(getattr(self._root, part) if part else self._root, name)
+            except AttributeError:
+                continue
+            return found
+        raise plan.missing(self._path, name, (), ())
 
 
 class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -25,13 +66,8 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             at, parts = importlib.import_module("situ.compat"), parts[1:]
         else:
             at = self.root
-        if parts[:1] == ["python"]:  # tensorflow.python.framework.ops and its like
-            inner = getattr(at, "python", None)
-            for part in parts[1:]:
-                inner = getattr(inner, "__dict__", {}).get(part)
-            if inner is not None:
-                return inner
-            parts = parts[1:]
+        if parts[:1] and parts[0] in INNER:
+            return Inner.find(at, parts)
         for part in parts:
             at = getattr(at, part, None)
             if at is None:
@@ -55,9 +91,9 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             module.__spec__ = self.kept
 
 
-def install(api):
+def install(version):
     """Puts situ in tensorflow's place; returns the root module."""
-    root = importlib.import_module("situ.compat.v1" if api == "v1" else "situ")
+    root = importlib.import_module("situ.compat.v1" if version == "v1" else "situ")
     sys.meta_path.insert(0, _Finder(root))
     sys.modules["tensorflow"] = root
     return root

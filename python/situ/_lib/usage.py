@@ -2,6 +2,9 @@
 """usage.py: the names of tf a program uses, told from its text: its style, what situ lacks."""
 import ast
 import os
+import types
+
+from situ._lib import importer
 
 GRAPH_NAMES = {"Session", "InteractiveSession", "placeholder", "ConfigProto", "GPUOptions", "app",
                "get_variable", "global_variables_initializer", "contrib", "layers",
@@ -107,22 +110,27 @@ def style_of(path, source):
 def lacking(root, name):
     """The shortest part of a dotted name that situ does not have, or None."""
     at, parts = root, name.split(".")
+    if parts[0] in importer.INNER:  # modules of tensorflow's own sources
+        if parts[1:] and parts[1] not in importer.INNER[parts[0]]:
+            return ".".join(parts[:2])
+        at, parts = importer.Inner.find(root, parts[:3]), parts[3:]
     for i, part in enumerate(parts):
         if part == "compat":
             return None
         if isinstance(at, type) or not hasattr(at, "__dict__") or not \
-                type(at).__name__ in ("module", "Names"):
+                isinstance(at, types.ModuleType):
             return None  # an attribute of a class or a value
-        if part not in at.__dict__:
+        try:
+            at = getattr(at, part)
+        except AttributeError:
             return ".".join(parts[:i + 1])
-        at = at.__dict__[part]
     return None
 
 
 def report(path, source, api):
     """Lists what situ lacks; returns the exit code."""
-    import difflib
     import importlib
+    from situ._lib import plan
     root = importlib.import_module("situ.compat.v1" if api == "v1" else "situ")
     missing = {}
     for file, name, line in all_uses(path, source):
@@ -133,8 +141,8 @@ def report(path, source, api):
     names.load_all()
     everything = [*names.BOTH, *(names.V1 if api == "v1" else names.V2), *names.read_rows()]
     for name in sorted(missing):
-        near = difflib.get_close_matches(name, everything, 1)
-        hint = f"  nearest: tf.{near[0]}" if near else ""
-        print(f"tf.{name}  {', '.join(missing[name])}{hint}")
-    print(f"{len(missing)} names are missing ({'graph' if api == 'v1' else 'eager'} style)")
+        near = plan.nearest(name, everything)
+        hint = f"  nearest: tf.{near}" if near else ""
+        print(f"tf.{name}  {', '.join(missing[name])}{hint}  {plan.word(name)}")
+    print(f"{len(missing)} name{'s are' if len(missing) != 1 else ' is'} missing ({'graph' if api == 'v1' else 'eager'} style)")
     return 1 if missing else 0

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""plan.py: what situ says of names that it does not have: the nearest one, and whether it comes."""
+from situ._lib import style
+
+# The longest prefix of a name decides.
+PLANS = {
+    "keras": "Keras (layers, models, fit) is planned, after training by hand.",
+    "layers": "tf.layers is planned together with Keras.",
+    "contrib": "tf.contrib is not planned as a whole; what programs use of it most comes first.",
+    "distribute": "MirroredStrategy and its kin are planned, after Keras.",
+    "estimator": "Estimators are not planned; sessions and tf.function are the way to train.",
+    "data": "tf.data is planned together with training.",
+    "image": "Operations on images come as programs need them.",
+    "saved_model": "SavedModel is not planned; checkpoints and GraphDef are the formats.",
+    "lite": "TensorFlow Lite is not planned.",
+    "tpu": "TPUs are not planned.",
+    "sparse": "Sparse tensors are not planned.",
+    "ragged": "Ragged tensors are not planned.",
+    "SparseTensor": "Sparse tensors are not planned.",
+    "RaggedTensor": "Ragged tensors are not planned.",
+    "raw_ops": "This op is not in the catalogue (`situ ops` lists it).",
+}
+
+
+def word(whole):
+    """Where a name stands in the plan: a sentence."""
+    parts = whole.split(".")
+    for n in range(len(parts), 0, -1):
+        found = PLANS.get(".".join(parts[:n]))
+        if found:
+            return found
+    return "It is not planned by name; the catalogue of ops grows with what programs use."
+
+
+def nearest(name, have):
+    """The name that looks most like it, or None."""
+    import difflib
+    near = difflib.get_close_matches(name, [k for k in have if not k.startswith("_")], 1, 0.7)
+    return near[0] if near else None
+
+
+def missing(path, name, have, others):
+    """The AttributeError for a name that situ does not have; `others`: names of the other style."""
+    root = style.root()
+    module = f"{root}.{path}" if path else root
+    whole = f"{path}.{name}" if path else name
+    text = f"module '{module}' has no attribute '{name}'"
+    if whole in others or any(k.startswith(whole + ".") for k in others):
+        return AttributeError(f"{text}\ntf.{whole} belongs to the other style: " + (
+            "situ run --api v2, or import situ" if style.is_graph() else
+            f"tf.compat.v1.{whole}, or situ run --api v1"))
+    near = nearest(name, have)
+    hint = f" Nearest: tf.{path + '.' if path else ''}{near}." if near else ""
+    return AttributeError(f"{text}\nsitu does not have tf.{whole} (yet).{hint}\n{word(whole)}")

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""test_run.py: situ run: programs as they are, how they end, what they lack."""
+import os
+import signal
+import subprocess
+import time
+
+import pytest
+
+from conftest import BUILD, environment
+
+GRAPH = """
+    import tensorflow as tf
+    x = tf.placeholder(tf.float32, [2])
+    print(tf.Session().run(x * 2, {x: [1, 2]}), tf.__version__)
+    """
+EAGER = """
+    import tensorflow as tf
+    print(tf.constant([1, 2]) * 2, tf.__version__)
+    """
+
+
+def test_style_is_told_from_the_program(situ):
+    assert situ("run", "a.py", files={"a.py": GRAPH}).out == "[2. 4.] 1.15.5\n"
+    assert situ("run", "a.py", files={"a.py": EAGER}).out == \
+        "tf.Tensor([2 4], shape=(2,), dtype=int32) 2.15.0\n"
+    assert situ("run", "--api", "v1", "a.py", files={"a.py": EAGER}).out == \
+        'Tensor("mul:0", shape=(2,), dtype=int32) 1.15.5\n'
+
+
+def test_style_is_told_from_local_modules(situ):
+    result = situ("run", "main.py", files={"main.py": "import model\nmodel.go()\n",
+                                           "model.py": "def go():\n    import tensorflow as tf\n"
+                                                       "    print(tf.Session().run(tf.no_op()))\n"})
+    assert (result.out, result.code) == ("None\n", 0)
+
+
+def test_arguments_and_names(situ):
+    files = {"a.py": "import sys\nprint(sys.argv, __name__, __file__)\n", "pkg/__init__.py": "",
+             "pkg/tool.py": "import sys, os\nprint(sys.argv[1:], __name__, __package__)\n"}
+    assert situ("run", "a.py", "--gpus", "2", "-x", files=files).out == \
+        "['a.py', '--gpus', '2', '-x'] __main__ a.py\n"
+    assert situ("run", "-m", "pkg.tool", "b", files=files).out == "['b'] __main__ pkg\n"
+
+
+@pytest.mark.parametrize("text, code, err", [
+    ("raise SystemExit", 0, ""), ("raise SystemExit(7)", 7, ""),
+    ("raise SystemExit('bad')", 1, "bad\n"), ("import sys; sys.exit(3)", 3, ""),
+    ("import os, signal; os.kill(os.getpid(), signal.SIGTERM)", -signal.SIGTERM, ""),
+])
+def test_exit_codes(situ, text, code, err):
+    result = situ("run", "a.py", files={"a.py": text})
+    assert (result.code, result.err) == (code, err)
+
+
+def test_tracebacks_show_the_users_lines(situ):
+    result = situ("run", "a.py", files={"a.py": """\
+        import tensorflow as tf
+        def f():
+            return tf.matmul([[1., 2.]], [[1., 2.]])
+        f()
+        """})
+    lines = result.err.splitlines()
+    assert result.code == 1 and "situ/_lib" not in result.err and "run.py" not in result.err
+    assert lines[0] == "Traceback (most recent call last):"
+    assert [line for line in lines if line.startswith("  File")] == [
+        '  File "a.py", line 4, in <module>', '  File "a.py", line 3, in f']
+    assert lines[-1].startswith("tensorflow.python.framework.errors_impl.InvalidArgumentError: ")
+
+
+def test_a_syntax_error(situ):
+    result = situ("run", "a.py", files={"a.py": "import tensorflow as tf\nx = = 3\n"})
+    assert result.code == 1 and "SyntaxError" in result.err and "line 2" in result.err
+
+
+@pytest.mark.parametrize("words, text", [
+    (["nothing.py"], "cannot read nothing.py: No such file or directory"),
+    (["-m", "nothing"], "there is no module nothing"),
+])
+def test_no_program(situ, words, text):
+    result = situ("run", *words)
+    assert result.code == 1 and text in result.err
+
+
+def test_modules_below_tensorflow(situ):
+    result = situ("run", "a.py", files={"a.py": """\
+        import tensorflow.compat.v1 as tf
+        import tensorflow as tf2
+        from tensorflow.python.client import device_lib, session
+        from tensorflow.python.framework import dtypes, errors_impl, ops
+        from tensorflow.python.ops import array_ops, math_ops
+        from tensorflow.core.protobuf import config_pb2
+        import tensorflow.python.ops.nn_ops as nn_ops
+        print(device_lib.list_local_devices()[0].name, dtypes.float32.name)
+        print(math_ops.add is tf2.add, errors_impl.OpError is tf2.errors.OpError)
+        try:
+            import tensorflow.nothing
+        except ImportError as e:
+            print(e)
+        """})
+    assert result.err == ""
+    assert result.out.splitlines() == ["/device:CPU:0 float32", "True True",
+                                       "No module named 'tensorflow.nothing'"]
+
+
+def test_names_that_are_missing(situ):
+    result = situ("run", "a.py", files={"a.py": "import tensorflow as tf\ntf.matmull\n"})
+    assert result.err.splitlines()[-3:-1] == [
+        "AttributeError: module 'tensorflow' has no attribute 'matmull'",
+        "situ does not have tf.matmull (yet). Nearest: tf.matmul."]
+    result = situ("run", "a.py", files={"a.py": "import tensorflow as tf\ntf.lite.Interpreter()\n"})
+    assert result.err.splitlines()[-1] == "TensorFlow Lite is not planned."
+    result = situ("run", "--api", "v2", "a.py", files={"a.py": GRAPH})
+    assert "tf.placeholder belongs to the other style: tf.compat.v1.placeholder" in result.err
+
+
+def test_check(situ):
+    files = {"a.py": "import tensorflow as tf\nimport b\ntf.matmul, tf.lite.Interpreter\n1 / 0\n",
+             "b.py": "from tensorflow.lite import Interpreter as I\n"}
+    result = situ("run", "--check", "a.py", files=files)
+    lines = result.out.splitlines()
+    assert result.code == 1 and result.err == "" and lines[-1] == "1 name is missing (eager style)"
+    assert lines[0].startswith("tf.lite  ") and "a.py:3" in lines[0] and "b.py:1" in lines[0]
+    result = situ("run", "--check", "a.py", files={"a.py": GRAPH})
+    assert (result.code, result.out) == (0, "0 names are missing (graph style)\n")
+
+
+def test_exported_notebooks(situ):
+    result = situ("run", "a.py", files={"a.py": """\
+        # In[1]:
+        get_ipython().run_line_magic('matplotlib', 'inline')
+        # get_ipython().magic('load_ext autoreload')
+        import tensorflow as tf
+        # %matplotlib inline
+        x = tf.constant([1., 2.])
+        # In[2]:
+        get_ipython().system('echo shell')
+        get_ipython().run_cell_magic('time', '', 'y = x * 2')
+        display(y)
+        """})
+    assert (result.out, result.err) == (
+        "shell\ntf.Tensor([2. 4.], shape=(2,), dtype=float32)\n", "")
+    result = situ("run", "a.py", files={"a.py": "%matplotlib inline\n!ls\nprint(1)\n"})
+    assert result.out == "1\n"
+
+
+def test_log_placement(situ):
+    result = situ("run", "--gpus", "1", "--log-placement", "a.py", files={"a.py": GRAPH})
+    assert "Device mapping:" in result.out and "mul: /job:localhost" in result.out
+    result = situ("run", "--gpus", "1", "--log-placement", "a.py", files={"a.py": EAGER})
+    assert "Executing op Mul in device" in result.out
+
+
+def test_ctrl_c(tmp_path):
+    (tmp_path / "a.py").write_text(
+        "import tensorflow as tf, time\nprint('on', flush=True)\ntime.sleep(60)\n")
+    process = subprocess.Popen([os.path.join(BUILD, "situ"), "run", "a.py"], cwd=tmp_path,
+                               env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               text=True)
+    assert process.stdout.readline() == "on\n"
+    time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=30)
+    assert "KeyboardInterrupt" in err and process.returncode in (130, -signal.SIGINT)
