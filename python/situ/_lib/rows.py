@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """rows.py: what help(tf.matmul) and inspect.signature(tf.matmul) say, told from the op's row."""
-import re
-
 import _situ
 
-_WORD = re.compile(r"(\w+):((?:\{[^}]*\}|\[[^]]*\]|'[^']*'|[^ {\['])+)")
-_KIND = re.compile(r"(\{[^}]*\}|[\w()]+(?:>=-?\d+)?)(?:=(.*))?$")
+_WORD = r"(\w+):((?:\{[^}]*\}|\[[^]]*\]|'[^']*'|[^ {\['])+)"
+_KIND = r"(\{[^}]*\}|[\w()]+(?:>=-?\d+)?)(?:=(.*))?$"
 _WORDS = {"true": True, "false": False, "[]": (), "<unknown>": None, "none": None}
 
 
@@ -16,10 +14,10 @@ def ports(text):
 
 def attributes(op):
     """name -> (kind, default as written or None), in the row's order."""
+    import re  # nobody needs it to start
     found = {}
-    for name, rest in _WORD.findall(op.row["attrs"] or ""):
-        kind, default = _KIND.match(rest).groups()
-        found[name] = kind, default
+    for name, rest in re.findall(_WORD, op.row["attrs"] or ""):
+        found[name] = re.match(_KIND, rest).groups()
     return found
 
 
