@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""test_module.py: tf.Module and tf.nest."""
+import collections
+
+import pytest
+
+import situ as tf
+
+
+class Dense(tf.Module):
+    def __init__(self, size, name=None):
+        super().__init__(name=name)
+        self.w = tf.Variable(tf.ones([size]))
+        self.steps = tf.Variable(0, trainable=False)
+
+
+class Net(tf.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = [Dense(1), Dense(2, name="second")]
+        self.more = {"b": Dense(3)}
+
+
+def test_module():
+    net = Net()
+    assert net.name == "net" and net.layers[1].name == "second"
+    assert [v.shape.as_list() for v in net.trainable_variables] == [[1], [2], [3]]
+    assert len(net.variables) == 6 and len(net.non_trainable_variables) == 3
+    assert net.submodules == (*net.layers, net.more["b"])
+    with pytest.raises(ValueError, match="not a valid module name"):
+        Dense(1, name="a b")
+
+
+def test_module_is_saved(tmp_path):
+    net = Net()
+    net.layers[0].w.assign([5.0])
+    path = tf.train.Checkpoint(net=net).save(str(tmp_path / "c"))
+    again = Net()
+    tf.train.Checkpoint(net=again).restore(path).assert_consumed()
+    assert again.layers[0].w.numpy() == 5
+
+
+def test_nest():
+    pair = collections.namedtuple("pair", "x y")
+    tree = {"b": [1, (2, 3)], "a": pair(4, None)}
+    assert tf.nest.flatten(tree) == [4, None, 1, 2, 3]
+    assert tf.nest.map_structure(lambda v: v and v * 2, tree) == {"b": [2, (4, 6)],
+                                                                  "a": pair(8, None)}
+    assert tf.nest.map_structure(lambda a, b: a + b, [1, 2], [3, 4]) == [4, 6]
+    assert tf.nest.pack_sequence_as([0, [0]], "xy") == ["x", ["y"]]
+    with pytest.raises(ValueError, match="same nested structure"):
+        tf.nest.assert_same_structure([1], [1, 2])
+    with pytest.raises(ValueError, match="Could not pack sequence"):
+        tf.nest.pack_sequence_as([1, 2], [1])
