@@ -144,6 +144,19 @@ _extend(EagerTensor, **{name: _undefined(name) for name in ("graph", "name", "op
         __reduce__=lambda self: (_restore, (self.numpy(), self.dtype.name)))
 
 
+def _dlpack(self, stream=None, max_version=None, dl_device=None, copy=None):
+    return _situ.to_dlpack(self.cpu() if dl_device == (1, 0) else self)
+
+
+def _dlpack_device(self):
+    if "/device:CPU:" not in self.device:
+        raise BufferError(f"DLPack knows no device {self.device}: copy the tensor to the CPU first")
+    return 1, 0
+
+
+_extend(EagerTensor, __dlpack__=_dlpack, __dlpack_device__=_dlpack_device)
+
+
 def _restore(array, dtype):
     return _situ.constant(array, dtypes.as_dtype(dtype))
 

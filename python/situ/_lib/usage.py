@@ -144,5 +144,6 @@ def report(path, source, api):
         near = plan.nearest(name, everything)
         hint = f"  nearest: tf.{near}" if near else ""
         print(f"tf.{name}  {', '.join(missing[name])}{hint}  {plan.word(name)}")
-    print(f"{len(missing)} name{'s are' if len(missing) != 1 else ' is'} missing ({'graph' if api == 'v1' else 'eager'} style)")
+    print(f"{len(missing)} name{'s are' if len(missing) != 1 else ' is'} missing "
+          f"({'graph' if api == 'v1' else 'eager'} style)")
     return 1 if missing else 0
