@@ -11,6 +11,9 @@
   X(INDEX, INVALID_ARGUMENT, "indices[%lld] = %lld is not in [0, %lld)")                        \
   X(LABEL, INVALID_ARGUMENT,                                                                    \
     "Received a label value of %lld which is outside the valid range of [0, %lld) in row %lld") \
+  X(SINGULAR, INVALID_ARGUMENT, "Input is not invertible.")                                     \
+  X(NOT_POSITIVE, INVALID_ARGUMENT,                                                             \
+    "Cholesky decomposition was not successful. The input might not be valid.")                 \
   X(NEGATIVE_POWER, INVALID_ARGUMENT, "Integers to negative integer powers are not allowed")
 
 enum fault_kind {

@@ -21,6 +21,8 @@
   X(segment) \
   X(image) \
   X(search) \
+  X(diagonal) \
+  X(solve) \
   X(linalg) \
   X(state) \
   X(reduce) \

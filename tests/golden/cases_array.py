@@ -36,6 +36,22 @@ BOTH = {
     "repeat": lambda tf: [tf.repeat(numbers(tf, 2, 2), 2, axis=0), tf.repeat([1, 2], 3)],
     "meshgrid": lambda tf: tf.meshgrid([1, 2, 3], [4, 5]),
     "embedding_lookup": lambda tf: tf.nn.embedding_lookup(numbers(tf, 4, 2), [[1, 3], [0, 1]]),
+    "where": lambda tf: [tf.where([[True, False], [True, True]]),
+                         tf.where([True, False], [1, 2], [3, 4])],
+    "boolean_mask": lambda tf: [tf.boolean_mask(numbers(tf, 3, 2), [True, False, True]),
+                                tf.boolean_mask(numbers(tf, 2, 2), [[True, False], [False, True]])],
+    "unique": lambda tf: [tf.unique([3, 1, 3, 2]), tf.unique_with_counts(["a", "b", "a"])],
+    "partition": lambda tf: [tf.dynamic_partition(numbers(tf, 3, 2), [0, 1, 0], 2),
+                             tf.dynamic_stitch([[0, 2], [1]], [[1., 3.], [2.]])],
+    "bincount": lambda tf: tf.math.bincount([1, 1, 3]),
+    "confusion": lambda tf: tf.math.confusion_matrix([0, 1, 1], [1, 1, 0]),
+    "histogram": lambda tf: tf.histogram_fixed_width([0., .5, 1., 2., -3.], [0., 2.], nbins=4),
+    "solve": lambda tf: [tf.linalg.inv([[4., 1.], [2., 3.]]), tf.linalg.det([[4., 1.], [2., 3.]]),
+                         tf.linalg.solve([[4., 1.], [2., 3.]], [[1.], [2.]]),
+                         tf.linalg.cholesky([[4., 2.], [2., 3.]])],
+    "diagonal": lambda tf: [tf.linalg.diag_part(numbers(tf, 2, 3)), tf.linalg.diag([1., 2.]),
+                            tf.linalg.band_part(numbers(tf, 3, 3), 0, 1)],
+    "count_nonzero": lambda tf: tf.math.count_nonzero([[0, 1], [2, 3]], axis=0),
 }
 
 ARRAY_GRAPH = {

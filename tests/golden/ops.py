@@ -14,6 +14,7 @@ import numpy as np
 
 from ops_gradient import GRADIENT
 from ops_image import IMAGE
+from ops_matrix import MATRIX
 from ops_nn import NN
 from ops_random import RANDOM
 from ops_rows import ROWS
@@ -215,7 +216,7 @@ OTHERS = {
 }
 
 
-OURS = {**ROWS, **IMAGE}
+OURS = {**ROWS, **IMAGE, **MATRIX}
 
 
 def wide(entry):

@@ -243,12 +243,19 @@ def range_(start, limit=None, delta=1, dtype=None, name="range"):
         return op("Range", *parts, name=full)
 
 
-@export("where", v1="where_v2")
-def where(condition, x=None, y=None, name=None):
-    if x is None or y is None:
-        raise ValueError("situ has tf.where with three arguments only: shapes that depend on data "
-                         "are not there.")
-    return op("SelectV2", condition, x, y, name=name)
+def _where(row):
+    def where(condition, x=None, y=None, name=None):
+        """Elements of x where the condition holds, else of y; without both, the places of what
+        holds."""
+        if (x is None) != (y is None):
+            raise ValueError("x and y must both be non-None or both be None.")
+        return op("Where", condition, name=name) if x is None else \
+            op(row, condition, x, y, name=name)
+    return where
+
+
+where = export("where", v1="where_v2")(_where("SelectV2"))
+export(v1="where")(_where("Select"))
 
 
 identity = read_rows()["identity"]

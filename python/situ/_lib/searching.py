@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""searching.py: elements found by what they are: masks, different ones, groups, counts."""
+import collections
+
+from situ._lib import shapes
+from situ._lib.api import OPS, export
+from situ._lib.array_ops import cast, constant, convert_to_tensor, op, shape as shape_op
+from situ._lib.dtypes import as_dtype
+from situ._lib.graph import scope
+
+Unique = collections.namedtuple("Unique", "y idx")
+UniqueWithCounts = collections.namedtuple("UniqueWithCounts", "y idx count")
+ListDiff = collections.namedtuple("ListDiff", "out idx")
+
+
+@export("unique")
+def unique(x, out_idx="int32", name=None):
+    """The different elements, and for each element its number among them."""
+    return Unique(*op("Unique", x, out_idx=as_dtype(out_idx), name=name))
+
+
+@export("unique_with_counts")
+def unique_with_counts(x, out_idx="int32", name=None):
+    return UniqueWithCounts(*op("UniqueWithCounts", x, out_idx=as_dtype(out_idx), name=name))
+
+
+@export(v1=("setdiff1d", "listdiff"))
+def setdiff1d(x, y, index_dtype="int32", name=None):
+    """The elements of x that are not in y, and their places."""
+    return ListDiff(*op("ListDiff", x, y, out_idx=as_dtype(index_dtype), name=name))
+
+
+@export("boolean_mask")
+def boolean_mask(tensor, mask, axis=None, name="boolean_mask"):
+    """The parts of a tensor where the mask is true."""
+    with scope(name, "boolean_mask"):
+        tensor, mask = convert_to_tensor(tensor, name="tensor"), convert_to_tensor(mask, "bool")
+        first = 0 if axis is None else int(axis)
+        rank = shapes.as_shape(mask.shape).rank
+        if not rank:
+            raise ValueError("Number of mask dimensions must be specified, even if some "
+                             "dimensions are None, and mask cannot be scalar.")
+        if rank > 1:
+            whole = shape_op(tensor)
+            whole = op("ConcatV2", [op("Slice", whole, [0], [first]), constant([-1], "int32"),
+                                    op("Slice", whole, [first + rank], [-1])], 0)
+            tensor, mask = op("Reshape", tensor, whole), op("Reshape", mask, [-1])
+        places = op("Squeeze", op("Where", mask), [1])
+        return op("GatherV2", tensor, places, first)
+
+
+def count_nonzero(input, axis=None, keepdims=None, dtype="int64", name=None):
+    """How many elements are not 0."""
+    with scope(name, "count_nonzero"):
+        tensor = convert_to_tensor(input)
+        hit = cast(op("NotEqual", tensor, op("ZerosLike", tensor)), dtype)
+        return OPS["Sum"](hit, axis, bool(keepdims))
+
+
+export("math.count_nonzero", v2="math.count_nonzero")(count_nonzero)
+
+
+@export(v1=("count_nonzero", "math.count_nonzero"))
+def count_nonzero_v1(input_tensor=None, axis=None, keepdims=None, dtype="int64", name=None,
+                     reduction_indices=None, keep_dims=None, input=None):
+    axis = reduction_indices if axis is None else axis
+    return count_nonzero(input if input_tensor is None else input_tensor, axis,
+                         keep_dims if keepdims is None else keepdims, dtype, name)
+
+
+@export("math.bincount", v1="bincount")
+def bincount(arr, weights=None, minlength=None, maxlength=None, dtype="int32", name=None):
+    """How often each integer is there, or the sum of its weights."""
+    with scope(name, "bincount"):
+        arr = op("Reshape", convert_to_tensor(arr, name="arr"), [-1])
+        size = op("Add", OPS["Max"](op("ConcatV2", [arr, constant([-1], arr.dtype)], 0), 0),
+                  constant(1, arr.dtype))
+        if minlength is not None:
+            size = op("Maximum", size, convert_to_tensor(minlength, arr.dtype))
+        if maxlength is not None:
+            size = op("Minimum", size, convert_to_tensor(maxlength, arr.dtype))
+            arr = op("SelectV2", op("Less", arr, size), arr, constant(-1, arr.dtype))
+        if weights is None:
+            weights = op("Fill", shape_op(arr), constant(1, as_dtype(dtype)))
+        else:
+            weights = op("Reshape", convert_to_tensor(weights), [-1])
+        return op("UnsortedSegmentSum", weights, arr, size)
+
+
+@export("math.confusion_matrix", v1="confusion_matrix")
+def confusion_matrix(labels, predictions, num_classes=None, dtype="int32", name=None,
+                     weights=None):
+    """How often class i was taken for class j."""
+    with scope(name, "confusion_matrix"):
+        labels = op("Reshape", cast(convert_to_tensor(labels), "int64"), [-1])
+        predictions = op("Reshape", cast(convert_to_tensor(predictions), "int64"), [-1])
+        if num_classes is None:
+            both = op("ConcatV2", [labels, predictions], 0)
+            num_classes = op("Add", OPS["Max"](both, 0), constant(1, "int64"))
+        count = cast(convert_to_tensor(num_classes), "int64")
+        values = op("OnesLike", cast(labels, dtype)) if weights is None else cast(weights, dtype)
+        return op("ScatterNd", op("Pack", [labels, predictions], axis=1), values,
+                  op("Pack", [count, count]))
+
+
+@export("histogram_fixed_width")
+def histogram_fixed_width(values, value_range, nbins=100, dtype="int32", name=None):
+    """How many values lie in each of nbins equal parts of a range; the outer ones take the rest."""
+    with scope(name, "histogram_fixed_width"):
+        values = op("Reshape", convert_to_tensor(values), [-1])
+        span = convert_to_tensor(value_range, values.dtype)
+        low, high = op("Unpack", span, num=2, axis=0)
+        real = values.dtype if values.dtype.is_floating else as_dtype("float64")
+        part = op("RealDiv", cast(op("Sub", values, low), real), cast(op("Sub", high, low), real))
+        bins = cast(op("Floor", op("Mul", part, constant(nbins, real))), "int32")
+        bins = op("ClipByValue", bins, constant(0, "int32"), constant(nbins - 1, "int32"))
+        ones = op("Fill", shape_op(bins), constant(1, as_dtype(dtype)))
+        return op("UnsortedSegmentSum", ones, bins, constant(nbins, "int32"))
