@@ -23,6 +23,8 @@
   X(search) \
   X(diagonal) \
   X(solve) \
+  X(scan) \
+  X(words) \
   X(linalg) \
   X(state) \
   X(reduce) \

@@ -3,6 +3,7 @@
 function of tf that gives tensors."""
 from cases_array import ARRAY_EAGER, ARRAY_GRAPH
 from cases_image import IMAGE_EAGER, IMAGE_GRAPH
+from cases_math import MATH_EAGER, MATH_GRAPH
 from cases_random import RANDOM_EAGER, RANDOM_GRAPH
 
 
@@ -11,5 +12,7 @@ def named(style, **families):
             for family, cases in families.items() for name, build in cases.items()]
 
 
-GRAPH = named("graph", random=RANDOM_GRAPH, array=ARRAY_GRAPH, image=IMAGE_GRAPH)
-EAGER = named("eager", random=RANDOM_EAGER, array=ARRAY_EAGER, image=IMAGE_EAGER)
+GRAPH = named("graph", random=RANDOM_GRAPH, array=ARRAY_GRAPH, image=IMAGE_GRAPH,
+              math=MATH_GRAPH)
+EAGER = named("eager", random=RANDOM_EAGER, array=ARRAY_EAGER, image=IMAGE_EAGER,
+              math=MATH_EAGER)

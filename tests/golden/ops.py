@@ -18,6 +18,7 @@ from ops_matrix import MATRIX
 from ops_nn import NN
 from ops_random import RANDOM
 from ops_rows import ROWS
+from ops_scan import SCAN
 from ops_train import TRAIN
 
 
@@ -216,7 +217,7 @@ OTHERS = {
 }
 
 
-OURS = {**ROWS, **IMAGE, **MATRIX}
+OURS = {**ROWS, **IMAGE, **MATRIX, **SCAN}
 
 
 def wide(entry):

@@ -205,16 +205,33 @@ def split(value, num_or_size_splits, axis=0, num=None, name="split"):
 
 @export("pad")
 def pad(tensor, paddings, mode="CONSTANT", constant_values=0, name=None):
+    """The tensor with margins: of a value, or that mirror it (REFLECT, SYMMETRIC)."""
+    if mode.upper() in ("REFLECT", "SYMMETRIC"):
+        from situ._lib.rearranging import mirrored
+        return mirrored(tensor, paddings, mode.upper())
     if mode.upper() != "CONSTANT":
         raise ValueError(f"Unknown padding mode: {mode}")
-    if constant_values == 0:
+    if isinstance(constant_values, (int, float)) and constant_values == 0:
         return op("Pad", tensor, paddings, name=name)
     return op("PadV2", tensor, paddings, constant_values, name=name)
 
 
-@export("gather")
-def gather(params, indices, validate_indices=None, name=None, axis=0, batch_dims=0):
-    return op("GatherV2", params, indices, axis or 0, name=name)
+@export(v1="pad")
+def pad_v1(tensor, paddings, mode="CONSTANT", name=None, constant_values=0):
+    return pad(tensor, paddings, mode, constant_values, name)
+
+
+@export(v1=("gather", "manip.gather"))
+def gather(params, indices, validate_indices=None, name=None, axis=None, batch_dims=0):
+    """The slices of params along an axis with these numbers."""
+    if batch_dims:
+        raise ValueError("situ has gather without batch_dims only.")
+    return op("GatherV2", params, indices, 0 if axis is None else axis, name=name)
+
+
+@export(v2="gather")
+def gather_v2(params, indices, validate_indices=None, axis=None, batch_dims=0, name=None):
+    return gather(params, indices, validate_indices, name, axis, batch_dims)
 
 
 @export("one_hot")

@@ -119,3 +119,56 @@ _scaling("HeNormal", 2.0, "fan_in", "truncated_normal", "initializers.he_normal"
          "keras.initializers.HeNormal")
 _scaling("HeUniform", 2.0, "fan_in", "uniform", "initializers.he_uniform",
          "keras.initializers.HeUniform")
+
+
+def _aliases():
+    """tf.initializers.RandomNormal is tf.keras.initializers.RandomNormal; small letters too."""
+    from situ._lib.api import BOTH, V2
+    known = {n.rsplit(".", 1)[1]: c for n, c in BOTH.items()
+             if n.startswith("keras.initializers.")}
+    for name, thing in known.items():
+        V2["initializers." + name] = thing
+        small = "".join("_" + c.lower() if c.isupper() else c for c in name).lstrip("_")
+        BOTH.setdefault("keras.initializers." + small, thing)
+
+
+_aliases()
+
+
+@export("keras.initializers.Identity", v1="initializers.identity")
+class Identity(Initializer):
+    """A matrix with a number on its diagonal."""
+
+    def __init__(self, gain=1.0, dtype="float32"):
+        super().__init__(dtype)
+        self.gain = gain
+
+    def make(self, shape, dtype):
+        import numpy
+        return constant(numpy.eye(*[int(s) for s in shape]) * self.gain, dtype)
+
+
+@export(v1=("uniform_unit_scaling_initializer", "initializers.uniform_unit_scaling"))
+class UniformUnitScaling(Initializer):
+    """Uniform numbers that keep the scale of what is multiplied by them."""
+
+    def __init__(self, factor=1.0, seed=None, dtype="float32"):
+        super().__init__(dtype)
+        self.factor, self.seed = factor, seed
+
+    def make(self, shape, dtype):
+        size = math.prod([int(s) for s in shape][:-1]) or 1
+        limit = math.sqrt(3 / max(1.0, size)) * self.factor
+        return random_ops.random_uniform(shape, -limit, limit, dtype, seed=self.seed)
+
+
+@export(v1="contrib.layers.variance_scaling_initializer")
+def contrib_variance_scaling(factor=2.0, mode="FAN_IN", uniform=False, seed=None,
+                             dtype="float32"):
+    return VarianceScaling(factor, mode.lower(), "uniform" if uniform else "truncated_normal",
+                           seed, dtype)
+
+
+export(v1="contrib.layers.xavier_initializer")(
+    lambda uniform=True, seed=None, dtype="float32": VarianceScaling(
+        1.0, "fan_avg", "uniform" if uniform else "truncated_normal", seed, dtype))

@@ -102,16 +102,6 @@ def scalar_mul(scalar, x, name=None):
     return op("Mul", scalar, x, name=name)
 
 
-@export("tensordot", "linalg.tensordot")
-def tensordot(a, b, axes, name=None):
-    if axes != 1:
-        raise ValueError("situ has tensordot with axes=1 only")
-    a, b = convert_to_tensor(a), convert_to_tensor(b)
-    left, right = shape_of(a), shape_of(b)
-    flat = matmul(op("Reshape", a, [-1, left[-1]]), op("Reshape", b, [right[0], -1]), name=name)
-    return op("Reshape", flat, left[:-1] + right[1:])
-
-
 def _logical(name):
     def call(x, y):
         x, y = _pair(x, y)
@@ -144,23 +134,17 @@ _situ.hook("composite", {
     "invert": lambda x: OPS["LogicalNot"](x), "eq": _equal(True), "ne": _equal(False)})
 
 
-@export("norm", "linalg.norm")
-def norm(tensor, ord="euclidean", axis=None, keepdims=False, name=None):
-    tensor = convert_to_tensor(tensor)
-    return op("Sqrt", OPS["Sum"](op("Square", tensor), axis, keepdims), name=name)
-
-
-@export("linspace", v1="lin_space")
-def linspace(start, stop, num, name=None):
-    import numpy
-    return constant(numpy.linspace(start, stop, num, dtype="float32"), name=name or "LinSpace")
-
-
 @export("eye", "linalg.eye")
 def eye(num_rows, num_columns=None, batch_shape=None, dtype="float32", name=None):
-    import numpy
-    array = numpy.eye(num_rows, num_columns, dtype=as_dtype(dtype).as_numpy_dtype)
-    return constant(array, name=name or "eye")
+    """Ones on the diagonal of a matrix, or of many."""
+    sizes = [num_rows, num_rows if num_columns is None else num_columns]
+    kind = as_dtype(dtype)
+    if all(isinstance(s, int) for s in sizes) and not batch_shape:
+        import numpy
+        return constant(numpy.eye(*sizes, dtype=kind.as_numpy_dtype), name=name or "eye")
+    whole = list(batch_shape or []) + sizes
+    zeros_ = op("Fill", convert_to_tensor(whole, "int32"), constant(0, kind))
+    return op("MatrixSetDiag", zeros_, op("OnesLike", op("MatrixDiagPart", zeros_)), name=name)
 
 
 @export("nn.zero_fraction")

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * scan.c: running sums and products; numbers that must be finite. */
+#include <math.h>
+
+#include "ops/gradient.h"
+#include "ops/ops.h"
+#include "tensor/shape.h"
+#include "tensor/tensor.h"
+
+#define KERNELS "ops/scan.cl"
+#include "kernel/types.h"
+
+KERNEL_TABLE(running_sum, NUMBER);
+KERNEL_TABLE(running_product, NUMBER);
+
+static situ_status scan_axis(const struct call *call, int *axis) {
+  const int rank = call->in[0].shape.rank;
+  int64_t given = 0;
+  bool known;
+  *axis = -1;
+  TRY(op_host_scalar(call, 1, &given, &known));
+  return known && rank != SITU_ANY ? op_wrap_axis(given, rank, axis) : NULL;
+}
+
+static situ_status scan_shape(struct call *call) {
+  int axis;
+  TRY(scan_axis(call, &axis));
+  return op_same_shape(call);
+}
+
+static situ_status record_scan(struct call *call, const struct kernel *kernel) {
+  const situ_shape *in = &call->in[0].shape;
+  int64_t inner = 1;
+  int axis;
+  TRY(scan_axis(call, &axis));
+  for (int d = axis + 1; d < in->rank; d++) inner *= in->dim[d];
+  const int64_t length = in->dim[axis], n = length ? situ_shape_count(*in) / length : 0;
+  return LAUNCH(call, kernel, call->in[0].type, n, max_i64(1, GRAIN / max_i64(1, length)),
+                (double)n * (double)length, ARG_IN(call, 0), ARG_OUT(call, 0), ARG_INT(length),
+                ARG_INT(inner), ARG_INT(call_bool(call, "exclusive")),
+                ARG_INT(call_bool(call, "reverse")), ARG_INT(n));
+}
+
+static situ_status record_cumsum(struct call *call) {
+  return record_scan(call, &running_sum_kernel);
+}
+static situ_status record_cumprod(struct call *call) {
+  return record_scan(call, &running_product_kernel);
+}
+
+/* Gradients */
+
+static struct term sums(struct gradient *g, struct term x, bool reverse) {
+  return gradient_emit(g, "Cumsum", TERMS(x, g->in[1]),
+                       ATTRS(gradient_keep(g, "exclusive"), situ_attr_bool("reverse", reverse)));
+}
+
+static void cumsum_grad(struct gradient *g) {
+  g->dx[0] = sums(g, g->dy[0], !gradient_bool(g, "reverse"));
+}
+
+/* As TensorFlow: wrong where an element is 0. */
+static void cumprod_grad(struct gradient *g) {
+  const struct term weighted = OP(g, "Mul", g->out[0], g->dy[0]);
+  g->dx[0] = OP(g, "RealDiv", sums(g, weighted, !gradient_bool(g, "reverse")), g->in[0]);
+}
+
+/* CheckNumerics */
+
+__extension__ typedef _Float16 half_float;
+
+static double number_at(const situ_tensor *tensor, int64_t i) {
+  const void *data = situ_tensor_data(tensor);
+  if (tensor->type == SITU_FLOAT) return (double)((const float *)data)[i];
+  if (tensor->type == SITU_DOUBLE) return ((const double *)data)[i];
+  return (double)((const half_float *)data)[i];
+}
+
+static situ_status compute_check(struct compute *compute) {
+  const situ_tensor *in = compute->in[0];
+  bool has_nan = false, has_inf = false;
+  for (int64_t i = 0; i < situ_shape_count(in->shape); i++) {
+    const double v = number_at(in, i);
+    has_nan = has_nan || v != v;
+    has_inf = has_inf || v == (double)INFINITY || v == -(double)INFINITY;
+  }
+  if (has_nan || has_inf)
+    return INVALID("%s : Tensor had %s values", call_text(compute->call, "message"),
+                   has_nan && has_inf ? "Inf and NaN"
+                   : has_nan          ? "NaN"
+                                      : "Inf");
+  return compute_keep(compute, 0, &compute->out[0]);
+}
+
+static void check_grad(struct gradient *g) { g->dx[0] = g->dy[0]; }
+
+#define SCAN_ROW(NAME, word, text)                                                               \
+  {                                                                                              \
+    .name = #NAME, .inputs = "x:T axis:Tidx", .outputs = "out:T",                                \
+    .attrs =                                                                                     \
+        "exclusive:bool=false reverse:bool=false T:{" WORDS_NUMBER "} Tidx:{int32 int64}=int32", \
+    .doc = text                                                                                  \
+        " of the elements along an axis up to each one; exclusive: before it; reverse: "         \
+        "from the end.",                                                                         \
+    .samples =                                                                                   \
+        "[5] []=0; [2,3,2] []=1; exclusive=true [2,4] []=-1; reverse=true [2,4] []=1; "          \
+        "exclusive=true reverse=true Tidx=int64 [3,2] []=0; [0,3] []=0",                         \
+    .host = "axis", .devices = EVERYWHERE, .shape = scan_shape, .record = record_##word,         \
+    .grad = word##_grad                                                                          \
+  }
+
+static const struct op rows[] = {
+    SCAN_ROW(Cumsum, cumsum, "The sums"),
+    SCAN_ROW(Cumprod, cumprod, "The products"),
+    {.name = "CheckNumerics",
+     .inputs = "tensor:T",
+     .outputs = "output:T",
+     .attrs = "T:{half float double} message:string",
+     .python = "debugging.check_numerics check_numerics",
+     .doc = "The input itself; fails with a message where it has NaN or an infinity.",
+     .devices = EVERYWHERE,
+     .shape = op_same_shape,
+     .compute = compute_check,
+     .grad = check_grad},
+};
+
+OP_FAMILY(scan, rows);
