@@ -93,7 +93,8 @@ def function(name, thing):
         return (f"def {name}({arguments(inspect.signature(thing), annotations.get)}) -> "
                 f"{op_result(thing)}:{docstring(thing, '    ')}\n")
     try:
-        words = arguments(inspect.signature(thing), lambda n: "_t.Any")
+        words = arguments(inspect.signature(thing),
+                          lambda n: "_t.Optional[str]" if n == "name" else "_t.Any")
     except (TypeError, ValueError):
         words = "*args: _t.Any, **kwargs: _t.Any"
     result = "_s.Tensor" if name in TENSORS else "_t.Any"
