@@ -9,6 +9,7 @@
 
 enum {
   PIXELS = 192,               /* that are summed at a time: their operands stay in the L1 cache */
+  PIXELS_IN_PLACE = 96,       /* the same where the results' lie apart */
   PARTIAL_ELEMENTS = 1 << 16, /* filters up to here are summed in several places at once, */
   PARTIALS = 32,              /* in as many */
 };
@@ -23,6 +24,7 @@ struct job {
   int64_t x_pixel, x_tile;        /* elements from one pixel to the next, from tile to tile, */
   int64_t x_image;                /* and from image to image */
   int64_t panels, y_pixels, deep; /* of results: panels, pixels of an image, columns in all */
+  bool y_in_place;                /* results are read where they are */
   int64_t groups;                 /* of images that have a result of their own; 1: none has */
   char *to;
 };
@@ -52,6 +54,8 @@ static struct job plan(const struct conv_kernels *kernels, const struct conv *c)
     job.conv.c = c->kw * c->c;
     job.conv.kw = 1;
   }
+  /* With few taps for each of them it does not pay to pack results. */
+  job.y_in_place = job.padded && job.groups > 1 && job.deep == c->o;
   job.tiles = conv_ceil(job.conv.c, kernels->rows);
   job.tall = conv_ceil(job.conv.c, job.tiles);
   job.x_pixel = job.padded ? c->c : job.tall;
@@ -68,7 +72,7 @@ static size_t x_bytes(const struct job *job) {
 }
 
 static size_t y_bytes(const struct job *job) {
-  return conv_aligned(kept(job) * job->y_pixels * job->deep, job->size);
+  return job->y_in_place ? 0 : conv_aligned(kept(job) * job->y_pixels * job->deep, job->size);
 }
 
 size_t conv_filter_space(const struct conv_kernels *kernels, const struct conv *c) {
@@ -133,7 +137,7 @@ static void pack_image(const struct job *job, int64_t image, int64_t to) {
   for (int64_t t = 0; t < job->tiles && !job->padded; t++)
     pack_columns(x, pixels, c->c, t * job->tall, job->tall, job->size,
                  job->x + (to * job->x_image + t * job->x_tile) * size);
-  for (int64_t p = 0; p < job->panels; p++)
+  for (int64_t p = 0; p < job->panels && !job->y_in_place; p++)
     pack_columns(y, job->y_pixels, c->o, p * cols, panel_width(job, p), job->size,
                  job->y + (to * job->deep + p * cols) * job->y_pixels * size);
 }
@@ -157,7 +161,7 @@ static void sum_tap(const struct job *job, const struct part *part, int64_t r, i
   const struct conv *c = &job->conv;
   const int64_t size = (int64_t)job->size, j = part->panel * job->kernels->cols;
   const int64_t v = r * c->dh - c->top, u = k * c->dw - c->left,
-                wide = panel_width(job, part->panel);
+                b_row = job->y_in_place ? c->o : panel_width(job, part->panel);
   int64_t top, bottom, left, right;
   conv_valid(v, c->sh, c->h, c->oh, &top, &bottom);
   conv_valid(u, c->sw, c->w, c->ow, &left, &right);
@@ -168,14 +172,16 @@ static void sum_tap(const struct job *job, const struct part *part, int64_t r, i
                         .a_row = 1,
                         .a_col = c->sw * job->x_pixel,
                         .a_segment = c->sh * c->w * job->x_pixel,
-                        .b_row = wide,
-                        .b_segment = c->ow * wide,
+                        .b_row = b_row,
+                        .b_segment = c->ow * b_row,
                         .c_row = c->o,
                         .add = !part->fresh};
   const int64_t a =
       part->x * job->x_image + ((top * c->sh + v) * c->w + left * c->sw + u) * job->x_pixel;
-  const int64_t b = (part->y * job->deep + j) * job->y_pixels + (top * c->ow + left) * wide;
-  t.b = job->y + b * size;
+  const int64_t b =
+      (top * c->ow + left) * b_row + (job->y_in_place ? part->image * job->y_pixels * c->o + j
+                                                      : (part->y * job->deep + j) * job->y_pixels);
+  t.b = (job->y_in_place ? (const char *)c->y : job->y) + b * size;
   for (int64_t i = 0; i < job->tiles; i++) {
     const int64_t first = i * job->tall, rows = min_i64(job->tall, c->c - first);
     t.c = part->to + (((r * c->kw + k) * c->c + first) * c->o + j) * size;
@@ -188,15 +194,16 @@ static void sum_tap(const struct job *job, const struct part *part, int64_t r, i
 }
 
 /* Rows of results that are summed at a time. */
-static int64_t block_height(const struct conv *c) {
-  return conv_ceil(c->oh, conv_ceil(c->oh * c->ow, PIXELS));
+static int64_t block_height(const struct job *job) {
+  const int64_t most = job->y_in_place ? PIXELS_IN_PLACE : PIXELS;
+  return conv_ceil(job->conv.oh, conv_ceil(job->y_pixels, most));
 }
 
 /* All images for one tap and one panel: nobody else writes there. */
 static situ_status tap_kernel(const union arg *args, int64_t begin, int64_t end) {
   const struct job *job = args[0].pointer;
   const struct conv *c = &job->conv;
-  const int64_t height = block_height(c);
+  const int64_t height = block_height(job);
   for (int64_t item = begin; item < end; item++) {
     struct part part = {.panel = item % job->panels, .to = job->to};
     const int64_t tap = item / job->panels;
@@ -211,11 +218,19 @@ static situ_status tap_kernel(const union arg *args, int64_t begin, int64_t end)
   return NULL;
 }
 
+/* Asks for the results that are read next, row behind row, while there is much to compute. */
+static void fetch_ahead(const struct job *job, int64_t image, int64_t row, int64_t rows) {
+  const int64_t bytes = job->conv.ow * job->conv.o * (int64_t)job->size;
+  const char *from = (const char *)job->conv.y + (image * job->conv.oh + row) * bytes;
+  const int64_t left = ((job->conv.n - image) * job->conv.oh - row) * bytes;
+  for (int64_t i = 0; i < min_i64(left, rows * bytes); i += 64) __builtin_prefetch(from + i, 0, 2);
+}
+
 /* All taps for a group of images, into a result of its own. */
 static situ_status group_kernel(const union arg *args, int64_t begin, int64_t end) {
   const struct job *job = args[0].pointer;
   const struct conv *c = &job->conv;
-  const int64_t height = block_height(c), taps = c->kh * c->kw;
+  const int64_t height = block_height(job), taps = c->kh * c->kw;
   for (int64_t group = begin; group < end; group++) {
     const int64_t first = c->n * group / job->groups, last = c->n * (group + 1) / job->groups;
     struct part part = {.to =
@@ -227,6 +242,7 @@ static situ_status group_kernel(const union arg *args, int64_t begin, int64_t en
       for (part.top = 0; part.top < c->oh; part.top = part.bottom) {
         part.bottom = min_i64(c->oh, part.top + height);
         part.fresh = part.image == first && !part.top;
+        if (job->y_in_place) fetch_ahead(job, part.image, part.bottom, height);
         for (part.panel = 0; part.panel < job->panels; part.panel++)
           for (int64_t tap = 0; tap < taps; tap++) sum_tap(job, &part, tap / c->kw, tap % c->kw);
       }

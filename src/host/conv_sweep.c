@@ -23,6 +23,7 @@ struct sweep {
   int64_t y_image, y_row, y_col; /* strides, in elements */
   const char *filter;            /* panels of [kh * kw * c][cols] */
   int64_t height, blocks;        /* rows of an item, items of an image */
+  bool whole; /* every result sees all taps of a row, which are one run: only rows need care */
 };
 
 /* A tile: `count` results of a row, of which the taps r0 <= r < r1 see the image. */
@@ -87,6 +88,33 @@ static void sweep_tile(const struct sweep *s, int64_t image, int64_t row, const 
   sweep_taps(s, spot, &t, s->x + pixel * s->c * size, s->filter + tap * s->c * wide * size, cols);
 }
 
+/* A row of results where nothing is cut off at the sides: a run of taps for each row of the window,
+ * for all panels first <= p < last. */
+static void sweep_whole_row(const struct sweep *s, int64_t image, int64_t row, int64_t first,
+                            int64_t last, int64_t wide) {
+  const int64_t size = (int64_t)s->size, cols = s->kernels->cols, at = row * s->sh - s->top;
+  const int64_t r0 = conv_clip(conv_ceil(-at, s->dh), 0, s->kh);
+  const int64_t r1 = conv_clip(conv_ceil(s->h - at, s->dh), r0, s->kh);
+  struct conv_tile t = {.c_row = s->y_col,
+                        .k = s->kw * s->c,
+                        .segments = r1 - r0,
+                        .a_row = s->sw * s->c,
+                        .a_col = 1,
+                        .a_segment = s->dh * s->w * s->c,
+                        .b_row = cols,
+                        .b_segment = s->kw * s->c * cols};
+  const int64_t x = ((image * s->h + at + r0 * s->dh) * s->w - s->left) * s->c;
+  const int64_t y = image * s->y_image + row * s->y_row;
+  for (int64_t col = 0; col < s->ow; col += wide) {
+    t.a = s->x + (x + col * t.a_row) * size;
+    for (int64_t p = first; p < last; p++) {
+      t.b = s->filter + (p * s->kh + r0) * t.b_segment * size;
+      t.c = s->y + (y + col * s->y_col + p * cols) * size;
+      s->kernels->tile(&t, false, min_i64(wide, s->ow - col), min_i64(cols, s->o - p * cols));
+    }
+  }
+}
+
 /* One block of rows of an image. A part of the filter that stays in a cache is used for all of them
  * before the next one is. */
 static void sweep_block(const struct sweep *s, int64_t image, int64_t top, int64_t bottom) {
@@ -96,6 +124,10 @@ static void sweep_block(const struct sweep *s, int64_t image, int64_t top, int64
   const int64_t panels = conv_ceil(s->o, s->kernels->cols);
   const int64_t near = max_i64(1, NEAR_BYTES / (row_bytes * s->kh)); /* panels at a time */
   struct spot spot;
+  for (int64_t first = 0; first < panels && s->whole && group >= s->kh; first += near)
+    for (int64_t row = top; row < bottom; row++)
+      sweep_whole_row(s, image, row, first, min_i64(panels, first + near), wide);
+  if (s->whole && group >= s->kh) return;
   for (int64_t first = 0; first < panels; first += near)
     for (spot.r0 = 0; spot.r0 < s->kh; spot.r0 = spot.r1) {
       spot.r1 = min_i64(s->kh, spot.r0 + group);
@@ -121,6 +153,8 @@ static situ_status sweep_kernel(const union arg *args, int64_t begin, int64_t en
 static situ_status run_sweep(struct sweep *s) {
   const union arg args[] = {{.pointer = s}};
   if (!s->n || !s->oh || !s->ow) return NULL;
+  const int64_t end = (s->ow - 1) * s->sw - s->left + (s->kw - 1) * s->dw;
+  s->whole = s->left <= 0 && end < s->w && (s->dw == 1 || s->kw == 1);
   s->blocks = min_i64(s->oh, conv_ceil(ENOUGH_ITEMS, s->n));
   s->height = conv_ceil(s->oh, s->blocks);
   s->blocks = conv_ceil(s->oh, s->height);
