@@ -4,6 +4,7 @@
  *   status.h   how calls report failure
  *   tensor.h   element types, shapes, tensors
  *   graph.h    building a graph
+ *   gradient.h gradients of a graph
  *   device.h   devices and their memory
  *   trace.h    what ran where and when
  *   session.h  running a graph; where things go and what they will need
@@ -25,6 +26,7 @@
 #include "situ/status.h"
 #include "situ/tensor.h"
 #include "situ/graph.h"
+#include "situ/gradient.h"
 #include "situ/device.h"
 #include "situ/trace.h"
 #include "situ/session.h"

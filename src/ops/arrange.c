@@ -2,6 +2,7 @@
  * arrange.c: elements laid out anew: repeated, with a margin, chosen by number, counted up. */
 #include <math.h>
 
+#include "ops/gradient.h"
 #include "ops/ops.h"
 #include "tensor/shape.h"
 
@@ -18,6 +19,8 @@ KERNEL_TABLE(one_hot_u8, BITS);
 KERNEL_TABLE(one_hot_i32, BITS);
 KERNEL_TABLE(one_hot_i64, BITS);
 KERNEL_TABLE(range, NUMBER);
+KERNEL_TABLE(invert, INTEGER);
+KERNEL_TABLE(tile_sum, NUMBER);
 
 /* The dimensions at the end of SITU_MAX_RANK words, `filler` in front. */
 static void right_align(const int64_t *dims, int rank, int64_t filler, int64_t out[SITU_MAX_RANK]) {
@@ -55,6 +58,30 @@ static situ_status record_tile(struct call *call) {
   right_align(in->dim, in->rank, 1, own);
   return LAUNCH(call, &tile_kernel, call->out[0].type, n, GRAIN, 0, ARG_IN(call, 0),
                 ARG_OUT(call, 0), ARG_INTS(dim), ARG_INTS(own), ARG_INT(n));
+}
+
+/* TileGrad: the sums of the copies */
+
+static situ_status tile_grad_shape(struct call *call) {
+  const situ_shape *in = &call->in[0].shape;
+  situ_shape *out = &call->out[0].shape;
+  TRY(op_host_shape(call, 1, false, out));
+  char a[SHAPE_TEXT], b[SHAPE_TEXT];
+  bool fits = in->rank == SITU_ANY || out->rank == SITU_ANY || in->rank == out->rank;
+  for (int d = 0; fits && in->rank != SITU_ANY && d < out->rank; d++)
+    fits = out->dim[d] > 0 ? in->dim[d] == SITU_ANY || in->dim[d] % out->dim[d] == 0 : true;
+  if (fits) return NULL;
+  return INVALID("%s is not made of copies of %s", shape_print(in, a), shape_print(out, b));
+}
+
+static situ_status record_tile_grad(struct call *call) {
+  const situ_shape *in = &call->in[0].shape, *out = &call->out[0].shape;
+  const int64_t n = situ_shape_count(*out);
+  int64_t dim[SITU_MAX_RANK], own[SITU_MAX_RANK];
+  right_align(in->dim, in->rank, 1, dim);
+  right_align(out->dim, out->rank, 1, own);
+  return LAUNCH(call, &tile_sum_kernel, call->out[0].type, n, GRAIN, (double)situ_shape_count(*in),
+                ARG_IN(call, 0), ARG_OUT(call, 0), ARG_INTS(dim), ARG_INTS(own), ARG_INT(n));
 }
 
 /* Pad */
@@ -251,6 +278,108 @@ static situ_status record_range(struct call *call) {
                 ARG_NUM(delta), ARG_INT(n));
 }
 
+/* InvertPermutation */
+
+static situ_status invert_shape(struct call *call) {
+  TRY(op_need_rank(call, 0, 1, "x"));
+  return op_same_shape(call);
+}
+
+static situ_status record_invert(struct call *call) {
+  const int64_t n = situ_shape_count(call->in[0].shape);
+  return LAUNCH(call, &invert_kernel, call->in[0].type, n, GRAIN, (double)n, ARG_IN(call, 0),
+                ARG_OUT(call, 0), ARG_INT(n));
+}
+
+/* Gradients */
+
+static void tile_grad(struct gradient *g) {
+  g->dx[0] = OP(g, "TileGrad", g->dy[0], gradient_shape_of(g, g->in[0]));
+}
+
+static void tile_grad_grad(struct gradient *g) {
+  const struct term own = OP(g, "Maximum", g->in[1], gradient_int(g, 1));
+  g->dx[0] = OP(g, "Tile", g->dy[0], OP(g, "FloorDiv", gradient_shape_of(g, g->in[0]), own));
+}
+
+/* What is inside of the margin. */
+static void pad_grad(struct gradient *g) {
+  const struct term zeros = gradient_ints(g, (const int64_t[]){0, 0}, 2);
+  const struct term sizes = gradient_ints(g, (const int64_t[]){-1, 1}, 2);
+  const struct term flat = gradient_ints(g, (const int64_t[]){-1}, 1);
+  const struct term margins =
+      gradient_emit(g, "Cast", TERMS(g->in[1]), ATTRS(situ_attr_type("DstT", SITU_INT32)));
+  const struct term begin = OP(g, "Reshape", OP(g, "Slice", margins, zeros, sizes), flat);
+  g->dx[0] = OP(g, "Slice", g->dy[0], begin, gradient_shape_of(g, g->in[0]));
+}
+
+/* The margin gets what is not inside. */
+static void pad_v2_grad(struct gradient *g) {
+  pad_grad(g);
+  if (!gradient_wanted(g, 2)) return;
+  const struct term axes = gradient_axes_of(g, g->dy[0]);
+  g->dx[2] = OP(g, "Sub", OP(g, "Sum", g->dy[0], axes), OP(g, "Sum", g->dx[0], axes));
+}
+
+/* One number of the shape of a term, as a vector; all from there on where `rest`. */
+static struct term part_of_shape(struct gradient *g, struct term shape, struct term at, bool rest) {
+  const int64_t one = rest ? -1 : 1;
+  return OP(g, "Slice", shape, OP(g, "Reshape", at, gradient_ints(g, (const int64_t[]){1}, 1)),
+            gradient_ints(g, &one, 1));
+}
+
+/* The number of rows that there are to sum to, as a scalar. */
+static struct term rows_of(struct gradient *g, struct term params) {
+  const struct term shape = gradient_shape_of(g, params);
+  const struct term first = part_of_shape(g, shape, gradient_int(g, 0), false);
+  return OP(g, "Reshape", first, gradient_ints(g, NULL, 0));
+}
+
+/* Sums the rows that were taken to where they came from; axis 0. */
+static struct term ungather(struct gradient *g, struct term dy, struct term indices,
+                            struct term params) {
+  situ_shape shape;
+  const struct term rows =
+      gradient_known(g, params, &shape) ? gradient_int(g, shape.dim[0]) : rows_of(g, params);
+  return OP(g, "UnsortedSegmentSum", dy, indices, rows);
+}
+
+static void gather_grad(struct gradient *g) {
+  g->dx[0] = ungather(g, g->dy[0], g->in[1], g->in[0]);
+}
+
+/* Other axes go to the front first, as one dimension of all in front of them and the axis. */
+static void gather_axis_grad(struct gradient *g) {
+  int64_t axis[SITU_MAX_RANK];
+  int count;
+  situ_shape in, ids;
+  const bool constant = gradient_integers(g, g->in[2], axis, &count);
+  if (constant && axis[0] == 0) {
+    gather_grad(g);
+    return;
+  }
+  in = gradient_shape(g, g->in[0]), ids = gradient_shape(g, g->in[1]);
+  if (!constant || in.rank < 0 || ids.rank < 0) {
+    gradient_fail(g, situ_status_create(SITU_UNIMPLEMENTED,
+                                        "The gradient of GatherV2 needs a constant axis and known "
+                                        "ranks, unless the axis is 0"));
+    return;
+  }
+  const int at = (int)(axis[0] < 0 ? axis[0] + in.rank : axis[0]);
+  int64_t forth[SITU_MAX_RANK], back[SITU_MAX_RANK];
+  int n = 0;
+  for (int d = 0; d < ids.rank; d++) forth[n++] = at + d; /* the picks first */
+  for (int d = 0; d < at; d++) forth[n++] = d;
+  for (int d = at + ids.rank; d < in.rank - 1 + ids.rank; d++) forth[n++] = d;
+  const struct term turned = OP(g, "Transpose", g->dy[0], gradient_ints(g, forth, n));
+  const struct term shape = gradient_shape_of(g, g->in[0]);
+  const struct term rows = OP(g, "Reshape", part_of_shape(g, shape, gradient_int(g, at), false),
+                              gradient_ints(g, NULL, 0));
+  const struct term sums = OP(g, "UnsortedSegmentSum", turned, g->in[1], rows);
+  for (int d = 0; d < in.rank; d++) back[d] = d < at ? d + 1 : d == at ? 0 : d;
+  g->dx[0] = OP(g, "Transpose", sums, gradient_ints(g, back, in.rank));
+}
+
 static const struct op rows[] = {
     {.name = "Tile",
      .inputs = "input:T multiples:Tmultiples",
@@ -263,7 +392,20 @@ static const struct op rows[] = {
      .host = "multiples",
      .devices = MOVABLE,
      .shape = tile_shape,
-     .record = record_tile},
+     .record = record_tile,
+     .grad = tile_grad},
+    {.name = "TileGrad",
+     .inputs = "input:T shape:int32",
+     .outputs = "output:T",
+     .attrs = "T:{" WORDS_NUMBER "}",
+     .doc = "The gradient of Tile: the sum of the copies of that shape which it made.",
+     .samples = "[4] [1]=2; [4,6] [2]=2,2; [2,3,2] [3]=2,1,1; [2,0] [2]=1,0; [3,4] [2]=3,4; "
+                "[0,4] [2]=3,2",
+     .host = "shape",
+     .devices = EVERYWHERE,
+     .shape = tile_grad_shape,
+     .record = record_tile_grad,
+     .grad = tile_grad_grad},
     {.name = "Pad",
      .inputs = "input:T paddings:Tpaddings",
      .outputs = "output:T",
@@ -275,7 +417,8 @@ static const struct op rows[] = {
      .host = "paddings",
      .devices = EVERYWHERE,
      .shape = pad_shape,
-     .record = record_pad},
+     .record = record_pad,
+     .grad = pad_grad},
     {.name = "PadV2",
      .inputs = "input:T paddings:Tpaddings constant_values:T",
      .outputs = "output:T",
@@ -286,7 +429,8 @@ static const struct op rows[] = {
      .host = "paddings",
      .devices = EVERYWHERE,
      .shape = pad_shape,
-     .record = record_pad},
+     .record = record_pad,
+     .grad = pad_v2_grad},
     {.name = "Gather",
      .inputs = "params:Tparams indices:Tindices",
      .outputs = "output:Tparams",
@@ -296,7 +440,8 @@ static const struct op rows[] = {
                 "Tindices=int32 [4,3] []=1",
      .devices = MOVABLE,
      .shape = gather_shape,
-     .record = record_gather},
+     .record = record_gather,
+     .grad = gather_grad},
     {.name = "GatherV2",
      .inputs = "params:Tparams indices:Tindices axis:Taxis",
      .outputs = "output:Tparams",
@@ -308,7 +453,8 @@ static const struct op rows[] = {
      .host = "axis",
      .devices = MOVABLE,
      .shape = gather_shape,
-     .record = record_gather},
+     .record = record_gather,
+     .grad = gather_axis_grad},
     {.name = "OneHot",
      .inputs = "indices:TI depth:int32 on_value:T off_value:T",
      .outputs = "output:T",
@@ -320,6 +466,7 @@ static const struct op rows[] = {
                 "TI=uint8 axis=1 [2,3]=0,1,2,2,1,0 []=3 [] []",
      .host = "depth",
      .devices = EVERYWHERE,
+     .flags = OP_NO_GRADIENT,
      .shape = one_hot_shape,
      .record = record_one_hot},
     {.name = "Range",
@@ -331,8 +478,19 @@ static const struct op rows[] = {
      .samples = "[]=0 []=5 []=1; []=3 []=18 []=3; []=3 []=1 []=-1; []=2 []=2 []=1",
      .host = "start limit delta",
      .devices = EVERYWHERE,
+     .flags = OP_NO_GRADIENT,
      .shape = range_shape,
      .record = record_range},
+    {.name = "InvertPermutation",
+     .inputs = "x:T",
+     .outputs = "y:T",
+     .attrs = "T:{int32 int64}=int32",
+     .python = "math.invert_permutation invert_permutation",
+     .doc = "The permutation that undoes x: y[x[i]] = i.",
+     .samples = "T=int32 [4]=2,0,3,1; T=int64 [3]=0,1,2; T=int32 [0]=",
+     .devices = EVERYWHERE,
+     .shape = invert_shape,
+     .record = record_invert},
 };
 
 OP_FAMILY(arrange, rows);

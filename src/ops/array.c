@@ -2,6 +2,7 @@
  * array.c: values as they are: constants, placeholders, shapes, other shapes of the same elements.
  */
 #include "ops/broadcast.h"
+#include "ops/gradient.h"
 #include "ops/ops.h"
 #include "ops/strided.h"
 #include "tensor/shape.h"
@@ -212,6 +213,22 @@ static situ_status record_broadcast_to(struct call *call) {
   return strided_copy(call, call->out[0].type, call->in[0].slot, &view, call->out[0].slot);
 }
 
+/* Gradients */
+
+static void identity_grad(struct gradient *g) { g->dx[0] = g->dy[0]; }
+
+static void reshape_grad(struct gradient *g) {
+  g->dx[0] = gradient_reshape_as(g, g->dy[0], g->in[0]);
+}
+
+static void fill_grad(struct gradient *g) {
+  g->dx[1] = OP(g, "Sum", g->dy[0], gradient_axes_of(g, g->dy[0]));
+}
+
+static void broadcast_to_grad(struct gradient *g) {
+  g->dx[0] = gradient_sum_to(g, g->dy[0], g->in[0], g->out[0]);
+}
+
 #define ALL_DEVICES "CPU GPU(" NUMERIC ")"
 
 static const struct op rows[] = {
@@ -238,7 +255,8 @@ static const struct op rows[] = {
      .samples = "[3,4]; []",
      .devices = ALL_DEVICES,
      .flags = OP_ALIAS,
-     .shape = op_same_shape},
+     .shape = op_same_shape,
+     .grad = identity_grad},
     {.name = "StopGradient",
      .inputs = "input:T",
      .outputs = "output:T",
@@ -247,7 +265,7 @@ static const struct op rows[] = {
      .doc = "The input itself, through which no gradient flows.",
      .samples = "[3,4]",
      .devices = ALL_DEVICES,
-     .flags = OP_ALIAS,
+     .flags = OP_ALIAS | OP_NO_GRADIENT,
      .shape = op_same_shape},
     {.name = "NoOp",
      .python = "no_op",
@@ -297,7 +315,8 @@ static const struct op rows[] = {
      .host = "shape",
      .devices = ALL_DEVICES,
      .flags = OP_ALIAS,
-     .shape = reshape_shape},
+     .shape = reshape_shape,
+     .grad = reshape_grad},
     {.name = "ExpandDims",
      .inputs = "input:T dim:Tdim",
      .outputs = "output:T",
@@ -308,7 +327,8 @@ static const struct op rows[] = {
      .host = "dim",
      .devices = ALL_DEVICES,
      .flags = OP_ALIAS,
-     .shape = expand_shape},
+     .shape = expand_shape,
+     .grad = reshape_grad},
     {.name = "Squeeze",
      .inputs = "input:T",
      .outputs = "output:T",
@@ -318,7 +338,8 @@ static const struct op rows[] = {
      .samples = "[1,3,1,4]; squeeze_dims=[0] [1,3,1]; squeeze_dims=[-1] [1,3,1]",
      .devices = ALL_DEVICES,
      .flags = OP_ALIAS,
-     .shape = squeeze_shape},
+     .shape = squeeze_shape,
+     .grad = reshape_grad},
     {.name = "Fill",
      .inputs = "dims:index_type value:T",
      .outputs = "output:T",
@@ -329,7 +350,8 @@ static const struct op rows[] = {
      .host = "dims",
      .devices = EVERYWHERE,
      .shape = fill_shape,
-     .record = record_fill},
+     .record = record_fill,
+     .grad = fill_grad},
     {.name = "BroadcastTo",
      .inputs = "input:T shape:Tidx",
      .outputs = "output:T",
@@ -340,7 +362,8 @@ static const struct op rows[] = {
      .host = "shape",
      .devices = EVERYWHERE,
      .shape = broadcast_to_shape,
-     .record = record_broadcast_to},
+     .record = record_broadcast_to,
+     .grad = broadcast_to_grad},
     {.name = "BroadcastGradientArgs",
      .inputs = "s0:T s1:T",
      .outputs = "r0:T r1:T",

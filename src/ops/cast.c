@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * cast.c: from one element type to another. */
+#include "ops/gradient.h"
 #include "ops/ops.h"
 
 #define KERNELS "ops/cast.cl"
@@ -27,6 +28,11 @@ static situ_status record(struct call *call) {
                 ARG_IN(call, 0), ARG_OUT(call, 0), ARG_INT(n));
 }
 
+static void cast_grad(struct gradient *g) {
+  if (!gradient_is_real(gradient_type(g, g->in[0]))) return;
+  g->dx[0] = gradient_emit(g, "Cast", TERMS(g->dy[0]), ATTRS(gradient_keep_as(g, "SrcT", "DstT")));
+}
+
 static const struct op rows[] = {
     {.name = "Cast",
      .inputs = "x:SrcT",
@@ -39,7 +45,8 @@ static const struct op rows[] = {
                 "DstT=int32 []; DstT=float [0,2]",
      .devices = EVERYWHERE,
      .shape = op_same_shape,
-     .record = record},
+     .record = record,
+     .grad = cast_grad},
 };
 
 OP_FAMILY(cast, rows);

@@ -41,6 +41,36 @@ INLINE C JOIN(digamma, T_NAME)(C x) {
   p = p * z + (C)8.33333333333333333333E-2;
   return result + log(v) - 1 / (2 * v) - p * z;
 }
+/* The sum of (q + k)^-x over k = 0, 1, ... for x > 1, q > 0: the first terms, then Euler and
+ * Maclaurin's series for the others. */
+INLINE C JOIN(hurwitz_zeta, T_NAME)(C x, C q) {
+  const C parts[] = {(C)12,
+                     (C)-720,
+                     (C)30240,
+                     (C)-1209600,
+                     (C)47900160,
+                     (C)-1.8924375803183791606e9,
+                     (C)7.47242496e10,
+                     (C)-2.950130727918164224e12};
+  C sum = 0, a = q;
+  for (int k = 0; k < 10; k++, a += 1) sum += pow(a, -x);
+  C power = pow(a, -x), factor = x;
+  sum += power * a / (x - 1) + power / 2;
+  for (int k = 0; k < 8; k++) {
+    power /= a;
+    sum += factor * power / parts[k];
+    power /= a;
+    factor *= (x + (C)(2 * k + 1)) * (x + (C)(2 * k + 2));
+  }
+  return sum;
+}
+
+INLINE C JOIN(polygamma, T_NAME)(C n, C x) {
+  if (n < 0 || n != floor(n)) return (n - n) / (n - n);
+  if (n == 0) return JOIN(digamma, T_NAME)(x);
+  const C size = exp(lgamma(n + 1)) * JOIN(hurwitz_zeta, T_NAME)(n + 1, x);
+  return fmod(n, 2) == 0 ? -size : size;
+}
 #elif T_IS_INTEGER
 #define magnitude(x) ((x) < 0 ? -(x) : (x))
 #define rounded(x) (x)

@@ -83,9 +83,10 @@ situ_attr gradient_keep(struct gradient *g, const char *name) {
 
 /* Constants */
 
-static struct term put_constant(struct gradient *g, situ_type type, situ_shape shape,
-                                const void *data) {
+struct term gradient_constant(struct gradient *g, situ_type type, situ_shape shape,
+                              const void *data) {
   situ_tensor *tensor = NULL;
+  if (g->error) return NO_TERM;
   gradient_fail(g, situ_tensor_create(type, shape, data, &tensor));
   if (!tensor) return NO_TERM;
   const struct term term = gradient_emit(
@@ -106,7 +107,7 @@ struct term gradient_number(struct gradient *g, situ_type type, double value) {
                      : type == SITU_INT32  ? (const void *)&whole
                      : type == SITU_INT64  ? (const void *)&wide
                                            : (const void *)&small;
-  return g->error ? NO_TERM : put_constant(g, type, SITU_SCALAR, data);
+  return gradient_constant(g, type, SITU_SCALAR, data);
 }
 
 struct term gradient_int(struct gradient *g, int64_t value) {
@@ -117,7 +118,7 @@ struct term gradient_ints(struct gradient *g, const int64_t *values, int count) 
   int32_t few[64];
   if (count > (int)COUNT_OF(few)) gradient_fail(g, INTERNAL("%d numbers in a constant.", count));
   for (int i = 0; !g->error && i < count; i++) few[i] = (int32_t)values[i];
-  return g->error ? NO_TERM : put_constant(g, SITU_INT32, SITU_SHAPE(count), few);
+  return gradient_constant(g, SITU_INT32, SITU_SHAPE(count), few);
 }
 
 /* Shapes */
@@ -132,8 +133,40 @@ struct term gradient_rank_of(struct gradient *g, struct term term) {
   return shape.rank >= 0 ? gradient_int(g, shape.rank) : OP(g, "Rank", term);
 }
 
+struct term gradient_axes_of(struct gradient *g, struct term term) {
+  static const int64_t axes[SITU_MAX_RANK] = {0, 1, 2, 3, 4, 5, 6, 7};
+  const situ_shape shape = gradient_shape(g, term);
+  if (shape.rank >= 0) return gradient_ints(g, axes, shape.rank);
+  return OP(g, "Range", gradient_int(g, 0), OP(g, "Rank", term), gradient_int(g, 1));
+}
+
+bool gradient_integers(const struct gradient *g, struct term term, int64_t items[SITU_MAX_RANK],
+                       int *count) {
+  const situ_tensor *value = gradient_value(g, term);
+  const int64_t n = value ? situ_shape_count(situ_tensor_shape(value)) : SITU_MAX_RANK + 1;
+  if (n > SITU_MAX_RANK) return false;
+  *count = (int)n;
+  for (int64_t i = 0; i < n; i++)
+    items[i] = number_integer_at(situ_tensor_type(value), situ_tensor_data(value), i);
+  return true;
+}
+
+bool gradient_known(const struct gradient *g, struct term term, situ_shape *out) {
+  *out = gradient_shape(g, term);
+  return shape_is_known(out);
+}
+
 struct term gradient_zeros(struct gradient *g, struct term like) {
   return OP(g, "ZerosLike", like);
+}
+
+struct term gradient_ones(struct gradient *g, struct term like) {
+  const struct term shape = gradient_shape_of(g, like);
+  return OP(g, "Fill", shape, gradient_number(g, gradient_type(g, like), 1));
+}
+
+struct term gradient_sum(struct gradient *g, const struct term *terms, int count) {
+  return count == 1 ? terms[0] : gradient_emit(g, "AddN", terms, count, NO_ATTRS);
 }
 
 struct term gradient_or_zeros(struct gradient *g, struct term term, struct term like) {
@@ -176,4 +209,10 @@ struct term gradient_sum_to(struct gradient *g, struct term term, struct term x,
 void gradient_broadcast(struct gradient *g, struct term dx, struct term dy) {
   g->dx[0] = gradient_sum_to(g, dx, g->in[0], g->in[1]);
   g->dx[1] = gradient_sum_to(g, dy, g->in[1], g->in[0]);
+}
+
+void gradient_missing(struct gradient *g) {
+  gradient_fail(g, situ_status_create(SITU_UNIMPLEMENTED,
+                                      "No gradient defined for operation '%s' (op type: %s)",
+                                      g->node, g->schema->op->name));
 }

@@ -97,7 +97,9 @@ const struct attr_value *gradient_attr(const struct gradient *g, const char *nam
 situ_attr gradient_keep(struct gradient *g, const char *name);
 situ_attr gradient_keep_as(struct gradient *g, const char *name, const char *as);
 
-/* Constants: a number of a type; int32: one, several. */
+/* Constants: a copy of the data; a number of a type; int32: one, several. */
+struct term gradient_constant(struct gradient *g, situ_type type, situ_shape shape,
+                              const void *data);
 struct term gradient_number(struct gradient *g, situ_type type, double value);
 struct term gradient_int(struct gradient *g, int64_t value);
 struct term gradient_ints(struct gradient *g, const int64_t *values, int count);
@@ -105,18 +107,35 @@ struct term gradient_ints(struct gradient *g, const int64_t *values, int count);
 /* The shape of a term as an int32 vector: a constant where it is known, else a Shape. */
 struct term gradient_shape_of(struct gradient *g, struct term term);
 
-/* The rank of a term as int32. */
+/* The rank of a term as int32; all its axes: 0, 1, ... as an int32 vector. */
 struct term gradient_rank_of(struct gradient *g, struct term term);
+struct term gradient_axes_of(struct gradient *g, struct term term);
+
+/* Reads the value of an integer term (at most SITU_MAX_RANK elements); false where it is not a
+ * constant. */
+bool gradient_integers(const struct gradient *g, struct term term, int64_t items[SITU_MAX_RANK],
+                       int *count);
+
+/* Whether the shape of a term is known; the shape. */
+bool gradient_known(const struct gradient *g, struct term term, situ_shape *out);
 
 /* Zeros of the shape and type of a term; the term itself if it exists, else zeros like another. */
 struct term gradient_zeros(struct gradient *g, struct term like);
 struct term gradient_or_zeros(struct gradient *g, struct term term, struct term like);
+
+/* Ones of the shape and type of a term, as a walk begins with; the sum of terms of one shape, as it
+ * goes on with. */
+struct term gradient_ones(struct gradient *g, struct term like);
+struct term gradient_sum(struct gradient *g, const struct term *terms, int count);
 
 /* The elements of a term in the shape of another. */
 struct term gradient_reshape_as(struct gradient *g, struct term term, struct term like);
 
 /* Undoes broadcasting: sums what has the shape of x and y broadcast together down to x. */
 struct term gradient_sum_to(struct gradient *g, struct term term, struct term x, struct term y);
+
+/* The `grad` of a row that is differentiable, but whose gradient nobody has written: fails. */
+void gradient_missing(struct gradient *g);
 
 /* Sets dx[0] and dx[1] of a call that broadcasts its inputs 0 and 1: sums each to its input. */
 void gradient_broadcast(struct gradient *g, struct term dx, struct term dy);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * join.c: tensors put together along a dimension, and taken apart. */
+#include <stdlib.h>
+
+#include "ops/gradient.h"
 #include "ops/ops.h"
 #include "ops/strided.h"
 #include "tensor/shape.h"
@@ -267,6 +270,81 @@ static situ_status record_unpack(struct call *call) {
   return record_parts(call, 0, at);
 }
 
+/* Gradients */
+
+/* The sizes of `count` inputs from `first` on along an axis, as a vector. */
+static struct term sizes_of(struct gradient *g, int first, int count, struct term axis) {
+  const struct term one = gradient_ints(g, (const int64_t[]){1}, 1);
+  const struct term rank = gradient_rank_of(g, g->dy[0]);
+  const struct term place = OP(g, "ExpandDims", OP(g, "FloorMod", axis, rank), gradient_int(g, 0));
+  struct term *sizes = malloc(((size_t)count + 1) * sizeof *sizes);
+  if (!sizes) gradient_fail(g, NO_MEMORY());
+  for (int i = 0; sizes && i < count; i++)
+    sizes[i] = OP(g, "Slice", gradient_shape_of(g, g->in[first + i]), place, one);
+  if (sizes) sizes[count] = gradient_int(g, 0);
+  const struct term all =
+      sizes ? gradient_emit(g, "ConcatV2", sizes, count + 1, NO_ATTRS) : NO_TERM;
+  free(sizes);
+  return all;
+}
+
+/* The same as a constant, where shapes and axis are known. */
+static struct term known_sizes(struct gradient *g, int first, int count, struct term axis) {
+  int64_t at[SITU_MAX_RANK], sizes[64];
+  int n;
+  situ_shape shape;
+  if (count > (int)COUNT_OF(sizes) || !gradient_integers(g, axis, at, &n)) return NO_TERM;
+  for (int i = 0; i < count; i++) {
+    if (!gradient_known(g, g->in[first + i], &shape)) return NO_TERM;
+    sizes[i] = shape.dim[at[0] < 0 ? at[0] + shape.rank : at[0]];
+  }
+  return gradient_ints(g, sizes, count);
+}
+
+static void join_grad(struct gradient *g, int first, struct term axis) {
+  const int count = g->n_in - 1;
+  struct term sizes = known_sizes(g, first, count, axis);
+  if (gradient_type(g, axis) != SITU_INT32)
+    axis = gradient_emit(g, "Cast", TERMS(axis), ATTRS(situ_attr_type("DstT", SITU_INT32)));
+  if (!term_exists(sizes)) sizes = sizes_of(g, first, count, axis);
+  const struct term parts = gradient_emit(g, "SplitV", TERMS(g->dy[0], sizes, axis),
+                                          ATTRS(situ_attr_int("num_split", count)));
+  for (int i = 0; i < count; i++) g->dx[first + i] = gradient_output(parts, i);
+}
+
+static void concat_grad(struct gradient *g) { join_grad(g, 1, g->in[0]); }
+static void concat_v2_grad(struct gradient *g) { join_grad(g, 0, g->in[g->n_in - 1]); }
+
+static void pack_grad(struct gradient *g) {
+  const struct term parts = gradient_emit(
+      g, "Unpack", TERMS(g->dy[0]), ATTRS(situ_attr_int("num", g->n_in), gradient_keep(g, "axis")));
+  for (int i = 0; i < g->n_in; i++) g->dx[i] = gradient_output(parts, i);
+}
+
+/* Joins what arrives at all outputs, with zeros where nothing does. */
+static struct term joined(struct gradient *g, const char *op, struct term axis,
+                          const situ_attr *attrs, int n_attrs) {
+  const int count = g->n_out + term_exists(axis);
+  struct term *parts = malloc((size_t)count * sizeof *parts);
+  if (!parts) gradient_fail(g, NO_MEMORY());
+  for (int i = 0; parts && i < g->n_out; i++) parts[i] = gradient_or_zeros(g, g->dy[i], g->out[i]);
+  if (parts && term_exists(axis)) parts[g->n_out] = axis;
+  const struct term whole = parts ? gradient_emit(g, op, parts, count, attrs, n_attrs) : NO_TERM;
+  free(parts);
+  return whole;
+}
+
+static void unpack_grad(struct gradient *g) {
+  g->dx[0] = joined(g, "Pack", NO_TERM, ATTRS(gradient_keep(g, "axis")));
+}
+
+static void split_grad(struct gradient *g, int input, int axis) {
+  g->dx[input] = g->n_out == 1 ? g->dy[0] : joined(g, "ConcatV2", g->in[axis], NO_ATTRS);
+}
+
+static void split_equal_grad(struct gradient *g) { split_grad(g, 1, 0); }
+static void split_sizes_grad(struct gradient *g) { split_grad(g, 0, 2); }
+
 static const struct op rows[] = {
     {.name = "Concat",
      .inputs = "concat_dim:int32 values:N*T",
@@ -277,7 +355,8 @@ static const struct op rows[] = {
      .host = "concat_dim",
      .devices = MOVABLE,
      .shape = concat_shape,
-     .record = record_concat},
+     .record = record_concat,
+     .grad = concat_grad},
     {.name = "ConcatV2",
      .inputs = "values:N*T axis:Tidx",
      .outputs = "output:T",
@@ -289,7 +368,8 @@ static const struct op rows[] = {
      .host = "axis",
      .devices = MOVABLE,
      .shape = concat_v2_shape,
-     .record = record_concat_v2},
+     .record = record_concat_v2,
+     .grad = concat_v2_grad},
     {.name = "Pack",
      .inputs = "values:N*T",
      .outputs = "output:T",
@@ -299,7 +379,8 @@ static const struct op rows[] = {
      .samples = "[3,4] [3,4]; axis=1 [3,4] [3,4] [3,4]; axis=-1 [3,4] [3,4]; [] [] []; [2]",
      .devices = MOVABLE,
      .shape = pack_shape,
-     .record = record_pack},
+     .record = record_pack,
+     .grad = pack_grad},
     {.name = "Unpack",
      .inputs = "value:T",
      .outputs = "output:num*T",
@@ -309,7 +390,8 @@ static const struct op rows[] = {
      .samples = "num=3 [3,4]; num=4 axis=1 [3,4]; num=2 axis=-1 [2,3,2]; num=3 [3]",
      .devices = MOVABLE,
      .shape = unpack_shape,
-     .record = record_unpack},
+     .record = record_unpack,
+     .grad = unpack_grad},
     {.name = "Split",
      .inputs = "split_dim:int32 value:T",
      .outputs = "output:num_split*T",
@@ -319,7 +401,8 @@ static const struct op rows[] = {
      .host = "split_dim",
      .devices = MOVABLE,
      .shape = split_shape,
-     .record = record_split},
+     .record = record_split,
+     .grad = split_equal_grad},
     {.name = "SplitV",
      .inputs = "value:T size_splits:Tlen split_dim:int32",
      .outputs = "output:num_split*T",
@@ -330,7 +413,8 @@ static const struct op rows[] = {
      .host = "size_splits split_dim",
      .devices = MOVABLE,
      .shape = split_v_shape,
-     .record = record_split_v},
+     .record = record_split_v,
+     .grad = split_sizes_grad},
 };
 
 OP_FAMILY(join, rows);

@@ -2,6 +2,7 @@
  * linalg.c: products of matrices. */
 #include "host/gemm.h"
 #include "host/pool.h"
+#include "ops/gradient.h"
 #include "ops/ops.h"
 #include "tensor/shape.h"
 
@@ -195,6 +196,53 @@ static situ_status record_product(struct call *call) {
                 ARG_INTS(dim), ARG_INTS(a_step), ARG_INTS(b_step));
 }
 
+/* Gradients */
+
+/* One product, with the names that the op has for turning its operands. */
+static struct term product(struct gradient *g, const char *const turn[2], struct term a,
+                           bool turn_a, struct term b, bool turn_b) {
+  return gradient_emit(g, g->schema->op->name, TERMS(a, b),
+                       ATTRS(situ_attr_bool(turn[0], turn_a), situ_attr_bool(turn[1], turn_b)));
+}
+
+static void product_grad(struct gradient *g, const char *first, const char *second) {
+  const char *const turn[] = {first, second};
+  const bool ta = gradient_bool(g, first), tb = gradient_bool(g, second);
+  const struct term a = g->in[0], b = g->in[1], dy = g->dy[0];
+  if (gradient_wanted(g, 0))
+    g->dx[0] = ta ? product(g, turn, b, tb, dy, true) : product(g, turn, dy, false, b, !tb);
+  if (gradient_wanted(g, 1))
+    g->dx[1] = tb ? product(g, turn, dy, true, a, ta) : product(g, turn, a, !ta, dy, false);
+}
+
+static void matmul_grad(struct gradient *g) { product_grad(g, "transpose_a", "transpose_b"); }
+static void batch_matmul_grad(struct gradient *g) { product_grad(g, "adj_x", "adj_y"); }
+
+/* The shape of the batch: all dimensions but the last two. */
+static struct term batch_of(struct gradient *g, struct term term) {
+  const struct term shape = gradient_shape_of(g, term);
+  return OP(g, "Slice", shape, gradient_ints(g, (const int64_t[]){0}, 1),
+            OP(g, "Sub", OP(g, "Shape", shape), gradient_int(g, 2)));
+}
+
+/* Sums over the dimensions of the batch along which x was repeated. */
+static struct term sum_batch(struct gradient *g, struct term dx, struct term x, struct term y) {
+  situ_shape a, b;
+  if (!term_exists(dx)) return dx;
+  if (gradient_known(g, x, &a) && gradient_known(g, y, &b)) {
+    const situ_shape front_a = front(&a), front_b = front(&b);
+    if (shape_equal(&front_a, &front_b)) return dx;
+  }
+  const struct term axes = OP(g, "BroadcastGradientArgs", batch_of(g, x), batch_of(g, y));
+  return OP(g, "Reshape", OP(g, "Sum", dx, axes), gradient_shape_of(g, x));
+}
+
+static void batch_matmul_v2_grad(struct gradient *g) {
+  product_grad(g, "adj_x", "adj_y");
+  g->dx[0] = sum_batch(g, g->dx[0], g->in[0], g->in[1]);
+  g->dx[1] = sum_batch(g, g->dx[1], g->in[1], g->in[0]);
+}
+
 static const struct op rows[] = {
     {.name = "MatMul",
      .inputs = "a:T b:T",
@@ -208,7 +256,8 @@ static const struct op rows[] = {
                 "[120,110] [110,130]",
      .devices = "CPU GPU(half float double)",
      .shape = matmul_shape,
-     .record = record_product},
+     .record = record_product,
+     .grad = matmul_grad},
     {.name = "BatchMatMul",
      .inputs = "x:T y:T",
      .outputs = "output:T",
@@ -219,7 +268,8 @@ static const struct op rows[] = {
                 "[4,3] [3,5]; [0,2,3] [0,3,2]; [40,9,8] [40,8,7]",
      .devices = "CPU GPU(half float double)",
      .shape = batch_matmul_shape,
-     .record = record_product},
+     .record = record_product,
+     .grad = batch_matmul_grad},
     {.name = "BatchMatMulV2",
      .inputs = "x:T y:T",
      .outputs = "output:T",
@@ -231,7 +281,8 @@ static const struct op rows[] = {
                 "[2,0,3] [3,4]",
      .devices = "CPU GPU(half float double)",
      .shape = batch_matmul_v2_shape,
-     .record = record_product},
+     .record = record_product,
+     .grad = batch_matmul_v2_grad},
 };
 
 OP_FAMILY(linalg, rows);

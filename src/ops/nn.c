@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * nn.c: softmax and its logarithm. */
+#include "ops/gradient.h"
 #include "ops/ops.h"
 #include "tensor/shape.h"
 
@@ -36,6 +37,23 @@ static situ_status record_log_softmax(struct call *call) {
   return record_rows(call, &log_softmax_kernel);
 }
 
+/* The sums of a term along its last dimension, which stays. */
+static struct term sum_rows(struct gradient *g, struct term term) {
+  const int64_t last = -1;
+  return gradient_emit(g, "Sum", TERMS(term, gradient_ints(g, &last, 1)),
+                       ATTRS(situ_attr_bool("keep_dims", true)));
+}
+
+static void softmax_grad(struct gradient *g) {
+  const struct term y = g->out[0], sum = sum_rows(g, OP(g, "Mul", g->dy[0], y));
+  g->dx[0] = OP(g, "Mul", OP(g, "Sub", g->dy[0], sum), y);
+}
+
+static void log_softmax_grad(struct gradient *g) {
+  const struct term sum = sum_rows(g, g->dy[0]);
+  g->dx[0] = OP(g, "Sub", g->dy[0], OP(g, "Mul", sum, OP(g, "Exp", g->out[0])));
+}
+
 static const struct op rows[] = {
     {.name = "Softmax",
      .inputs = "logits:T",
@@ -46,7 +64,8 @@ static const struct op rows[] = {
      .devices = EVERYWHERE,
      .flags = OP_INPLACE,
      .shape = row_shape,
-     .record = record_softmax},
+     .record = record_softmax,
+     .grad = softmax_grad},
     {.name = "LogSoftmax",
      .inputs = "logits:T",
      .outputs = "logsoftmax:T",
@@ -56,7 +75,8 @@ static const struct op rows[] = {
      .devices = EVERYWHERE,
      .flags = OP_INPLACE,
      .shape = row_shape,
-     .record = record_log_softmax},
+     .record = record_log_softmax,
+     .grad = log_softmax_grad},
 };
 
 OP_FAMILY(nn, rows);

@@ -16,6 +16,7 @@ KERNEL_TABLE(sum3, NUMBER);
 KERNEL_TABLE(sum4, NUMBER);
 KERNEL_TABLE(clip, NUMBER);
 KERNEL_TABLE(leaky_relu, REAL);
+KERNEL_TABLE(leaky_relu_grad, REAL);
 KERNEL_TABLE(select, BITS);
 KERNEL_TABLE(select_wide, BITS);
 
@@ -180,6 +181,13 @@ static situ_status record_leaky_relu(struct call *call) {
                 ARG_OUT(call, 0), ARG_NUM(call_real(call, "alpha")), ARG_INT(n));
 }
 
+static situ_status record_leaky_relu_grad(struct call *call) {
+  const int64_t n = situ_shape_count(call->out[0].shape);
+  return LAUNCH(call, &leaky_relu_grad_kernel, call->out[0].type, n, GRAIN, (double)n,
+                ARG_IN(call, 0), ARG_IN(call, 1), ARG_OUT(call, 0),
+                ARG_NUM(call_real(call, "alpha")), ARG_INT(n));
+}
+
 static situ_status put_number(struct call *call, double number) {
   const int64_t n = situ_shape_count(call->out[0].shape);
   return LAUNCH(call, &put_number_kernel, call->out[0].type, n, GRAIN, 0, ARG_OUT(call, 0),
@@ -188,6 +196,54 @@ static situ_status put_number(struct call *call, double number) {
 
 static situ_status record_zeros(struct call *call) { return put_number(call, 0); }
 static situ_status record_ones(struct call *call) { return put_number(call, 1); }
+
+/* Gradients */
+
+static void select_grad(struct gradient *g) {
+  const struct term zeros = gradient_zeros(g, g->in[1]);
+  g->dx[1] = OP(g, "Select", g->in[0], g->dy[0], zeros);
+  g->dx[2] = OP(g, "Select", g->in[0], zeros, g->dy[0]);
+}
+
+static void select_v2_grad(struct gradient *g) {
+  const struct term zero = gradient_number(g, gradient_type(g, g->dy[0]), 0);
+  const struct term t = OP(g, "SelectV2", g->in[0], g->dy[0], zero);
+  const struct term e = OP(g, "SelectV2", g->in[0], zero, g->dy[0]);
+  g->dx[1] = gradient_sum_to(g, t, g->in[1], g->out[0]);
+  g->dx[2] = gradient_sum_to(g, e, g->in[2], g->out[0]);
+}
+
+static void add_n_grad(struct gradient *g) {
+  for (int i = 0; i < g->n_in; i++) g->dx[i] = g->dy[0];
+}
+
+static void bias_grad(struct gradient *g) {
+  g->dx[0] = g->dy[0];
+  g->dx[1] =
+      gradient_emit(g, "BiasAddGrad", TERMS(g->dy[0]), ATTRS(gradient_keep(g, "data_format")));
+}
+
+static void clip_grad(struct gradient *g) {
+  const struct term x = g->in[0], low = g->in[1], high = g->in[2], dy = g->dy[0];
+  const struct term zero = gradient_number(g, gradient_type(g, dy), 0);
+  const struct term below = OP(g, "Less", x, low), above = OP(g, "Greater", x, high);
+  const struct term outside = OP(g, "LogicalOr", below, above);
+  g->dx[0] = OP(g, "SelectV2", outside, zero, dy);
+  if (gradient_wanted(g, 1))
+    g->dx[1] = gradient_sum_to(g, OP(g, "SelectV2", below, dy, zero), low, g->out[0]);
+  if (gradient_wanted(g, 2))
+    g->dx[2] = gradient_sum_to(g, OP(g, "SelectV2", above, dy, zero), high, g->out[0]);
+}
+
+static void leaky_relu_gradient(struct gradient *g) {
+  g->dx[0] = gradient_emit(g, "LeakyReluGrad", TERMS(g->dy[0], g->in[0]),
+                           ATTRS(gradient_keep(g, "alpha")));
+}
+
+static void leaky_relu_grad_grad(struct gradient *g) {
+  g->dx[0] = gradient_emit(g, "LeakyReluGrad", TERMS(g->dy[0], g->in[1]),
+                           ATTRS(gradient_keep(g, "alpha")));
+}
 
 static const struct op rows[] = {
     {.name = "Select",
@@ -200,7 +256,8 @@ static const struct op rows[] = {
      .devices = EVERYWHERE,
      .flags = OP_INPLACE,
      .shape = select_shape,
-     .record = record_select},
+     .record = record_select,
+     .grad = select_grad},
     {.name = "SelectV2",
      .inputs = "condition:bool t:T e:T",
      .outputs = "output:T",
@@ -211,7 +268,8 @@ static const struct op rows[] = {
      .devices = EVERYWHERE,
      .flags = OP_INPLACE,
      .shape = broadcast_shape,
-     .record = record_select_v2},
+     .record = record_select_v2,
+     .grad = select_v2_grad},
     {.name = "AddN",
      .inputs = "inputs:N*T",
      .outputs = "sum:T",
@@ -223,7 +281,8 @@ static const struct op rows[] = {
      .devices = EVERYWHERE,
      .flags = OP_INPLACE_FIRST,
      .shape = sum_shape,
-     .record = record_sum},
+     .record = record_sum,
+     .grad = add_n_grad},
     {.name = "BiasAdd",
      .inputs = "value:T bias:T",
      .outputs = "output:T",
@@ -248,7 +307,8 @@ static const struct op rows[] = {
      .devices = EVERYWHERE,
      .flags = OP_INPLACE_FIRST,
      .shape = clip_shape,
-     .record = record_clip},
+     .record = record_clip,
+     .grad = clip_grad},
     {.name = "LeakyRelu",
      .inputs = "features:T",
      .outputs = "activations:T",
@@ -259,7 +319,19 @@ static const struct op rows[] = {
      .devices = EVERYWHERE,
      .flags = OP_INPLACE,
      .shape = op_same_shape,
-     .record = record_leaky_relu},
+     .record = record_leaky_relu,
+     .grad = leaky_relu_gradient},
+    {.name = "LeakyReluGrad",
+     .inputs = "gradients:T features:T",
+     .outputs = "backprops:T",
+     .attrs = "alpha:float=0.2 T:{" WORDS_REAL "}=float",
+     .doc = "The gradient of LeakyRelu: gradients where features > 0, alpha times them elsewhere.",
+     .samples = "[3,5] [3,5]; alpha=0.5 [4] [4]",
+     .devices = EVERYWHERE,
+     .flags = OP_INPLACE,
+     .shape = op_same_shape,
+     .record = record_leaky_relu_grad,
+     .grad = leaky_relu_grad_grad},
     {.name = "ZerosLike",
      .inputs = "x:T",
      .outputs = "y:T",
@@ -268,7 +340,7 @@ static const struct op rows[] = {
      .doc = "As many zeros, in the same shape.",
      .samples = "[3,5]; []; [0]",
      .devices = EVERYWHERE,
-     .flags = OP_INPLACE,
+     .flags = OP_NO_GRADIENT | OP_INPLACE,
      .shape = op_same_shape,
      .record = record_zeros},
     {.name = "OnesLike",
@@ -279,7 +351,7 @@ static const struct op rows[] = {
      .doc = "As many ones, in the same shape.",
      .samples = "[3,5]; []; [0]",
      .devices = EVERYWHERE,
-     .flags = OP_INPLACE,
+     .flags = OP_NO_GRADIENT | OP_INPLACE,
      .shape = op_same_shape,
      .record = record_ones},
 };

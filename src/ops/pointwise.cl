@@ -33,4 +33,10 @@ KERNEL(leaky_relu, IN(T, x_), OUT(T, y), REAL(alpha), SIZE(n)) {
   const C x = (C)x_[i];
   y[i] = (T)(x > 0 ? x : alpha * x);
 }
+
+KERNEL(leaky_relu_grad, IN(T, dy), IN(T, x), OUT(T, dx), REAL(alpha), SIZE(n)) {
+  EACH(i, n);
+  const C d = (C)dy[i];
+  dx[i] = (T)((C)x[i] > 0 ? d : alpha * d);
+}
 #endif

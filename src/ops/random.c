@@ -151,7 +151,8 @@ static situ_status record_integers(struct call *call) {
     .samples =                                                                                  \
         "dtype=float [2]=3,5 [2]=1,2; dtype=float T=int64 Tseed=int32 [1]=1 [2]=-7,0; "         \
         "dtype=double [1]=64 [2]=9,-9; dtype=half [1]=9 [2]=1,1",                               \
-    .host = "shape", .devices = EVERYWHERE, .shape = stateless_shape, .record = record_##word   \
+    .host = "shape", .devices = EVERYWHERE, .flags = OP_NO_GRADIENT, .shape = stateless_shape,  \
+    .record = record_##word                                                                     \
   }
 
 static const struct op rows[] = {
@@ -164,7 +165,7 @@ static const struct op rows[] = {
                 "seed=1 [2]=0,3",
      .host = "shape",
      .devices = EVERYWHERE,
-     .flags = OP_STATEFUL,
+     .flags = OP_NO_GRADIENT | OP_STATEFUL,
      .shape = random_shape,
      .record = record_uniform},
     {.name = "RandomStandardNormal",
@@ -175,7 +176,7 @@ static const struct op rows[] = {
      .samples = "seed=7 seed2=3 [2]=3,5; seed2=1 T=int64 [1]=1; seed=9 [1]=64",
      .host = "shape",
      .devices = EVERYWHERE,
-     .flags = OP_STATEFUL,
+     .flags = OP_NO_GRADIENT | OP_STATEFUL,
      .shape = random_shape,
      .record = record_normal},
     {.name = "TruncatedNormal",
@@ -186,7 +187,7 @@ static const struct op rows[] = {
      .samples = "seed=7 seed2=3 [2]=3,5; seed2=1 T=int64 [1]=1; seed=9 [1]=64",
      .host = "shape",
      .devices = EVERYWHERE,
-     .flags = OP_STATEFUL,
+     .flags = OP_NO_GRADIENT | OP_STATEFUL,
      .shape = random_shape,
      .record = record_truncated},
     {.name = "RandomUniformInt",

@@ -288,8 +288,75 @@ static situ_status record_argmin(struct call *call) {
   return record_place(call, &argmin_i32_kernel, &argmin_i64_kernel);
 }
 
+/* Gradients */
+
+/* A term in the shape of the output with the reduced dimensions of size 1. */
+static struct term with_kept(struct gradient *g, struct term term) {
+  int64_t axes[SITU_MAX_RANK];
+  int count;
+  situ_shape in;
+  if (gradient_bool(g, "keep_dims")) return term;
+  if (gradient_known(g, g->in[0], &in) && gradient_integers(g, g->in[1], axes, &count)) {
+    for (int i = 0; i < count; i++) in.dim[axes[i] < 0 ? axes[i] + in.rank : axes[i]] = 1;
+    return OP(g, "Reshape", term, gradient_ints(g, in.dim, in.rank));
+  }
+  const struct term kept =
+      gradient_emit(g, "Sum", TERMS(g->in[0], g->in[1]), ATTRS(situ_attr_bool("keep_dims", true)));
+  return OP(g, "Reshape", term, OP(g, "Shape", kept));
+}
+
+static struct term spread(struct gradient *g, struct term term) {
+  return OP(g, "BroadcastTo", with_kept(g, term), gradient_shape_of(g, g->in[0]));
+}
+
+static void sum_grad(struct gradient *g) { g->dx[0] = spread(g, g->dy[0]); }
+
+/* How many elements one of the output is the mean of. */
+static struct term mean_of_how_many(struct gradient *g) {
+  situ_shape in, out;
+  const situ_type type = gradient_type(g, g->dy[0]);
+  if (gradient_known(g, g->in[0], &in) && gradient_known(g, g->out[0], &out)) {
+    const int64_t n = situ_shape_count(out);
+    return gradient_number(g, type, n ? (double)(situ_shape_count(in) / n) : 1);
+  }
+  const struct term from = OP(g, "Size", g->in[0]), to = OP(g, "Size", g->out[0]);
+  const struct term count = OP(g, "FloorDiv", from, OP(g, "Maximum", to, gradient_int(g, 1)));
+  return gradient_emit(g, "Cast", TERMS(count), ATTRS(situ_attr_type("DstT", type)));
+}
+
+static void mean_grad(struct gradient *g) {
+  g->dx[0] = spread(g, OP(g, "RealDiv", g->dy[0], mean_of_how_many(g)));
+}
+
+/* Goes to the elements that are the extreme, in equal parts. */
+static void extreme_grad(struct gradient *g) {
+  const struct term found = OP(g, "Equal", with_kept(g, g->out[0]), g->in[0]);
+  const struct term ones = gradient_emit(g, "Cast", TERMS(found),
+                                         ATTRS(situ_attr_type("DstT", gradient_type(g, g->dy[0]))));
+  const struct term many =
+      gradient_emit(g, "Sum", TERMS(ones, g->in[1]), ATTRS(situ_attr_bool("keep_dims", true)));
+  g->dx[0] = OP(g, "Mul", OP(g, "RealDiv", ones, many), with_kept(g, g->dy[0]));
+}
+
+static void max_grad(struct gradient *g) { extreme_grad(g); }
+static void min_grad(struct gradient *g) { extreme_grad(g); }
+
+static void prod_grad(struct gradient *g) {
+  const struct term whole = OP(g, "Mul", with_kept(g, g->dy[0]), with_kept(g, g->out[0]));
+  g->dx[0] = OP(g, "RealDiv", whole, g->in[0]);
+}
+
+/* The bias again, for each channel. */
+static void bias_grad_grad(struct gradient *g) {
+  const struct term zeros = gradient_zeros(g, g->in[0]);
+  g->dx[0] =
+      gradient_emit(g, "BiasAdd", TERMS(zeros, g->dy[0]), ATTRS(gradient_keep(g, "data_format")));
+}
+
+static void l2_loss_grad(struct gradient *g) { g->dx[0] = OP(g, "Mul", g->in[0], g->dy[0]); }
+
 /* Every reduction has the same inputs and samples. */
-#define REDUCTION(NAME, word, input_, type_attr, text)                                   \
+#define REDUCTION(NAME, word, input_, type_attr, grad_, text)                            \
   {                                                                                      \
     .name = #NAME, .inputs = "input:" input_ " reduction_indices:Tidx",                  \
     .outputs = "output:" input_,                                                         \
@@ -303,18 +370,18 @@ static situ_status record_argmin(struct call *call) {
         "[1]=1; Tidx=int64 [2,3,4] [2]=0,2; [2,3,4,2] [2]=1,-1; [5] [0]=; [0,3] [1]=1; " \
         "[] [0]=; [7,300] [1]=0; [3,70] [1]=1; keep_dims=true [2,1,3] [3]=0,1,2",        \
     .host = "reduction_indices", .devices = EVERYWHERE, .shape = reduce_shape,           \
-    .record = record_##word                                                              \
+    .record = record_##word, .grad = grad_                                               \
   }
 #define NUMBERS "T:{" WORDS_NUMBER "} "
 
 static const struct op rows[] = {
-    REDUCTION(Sum, sum, "T", NUMBERS, "The sum"),
-    REDUCTION(Mean, mean, "T", NUMBERS, "The mean"),
-    REDUCTION(Prod, prod, "T", NUMBERS, "The product"),
-    REDUCTION(Max, max, "T", NUMBERS, "The largest element"),
-    REDUCTION(Min, min, "T", NUMBERS, "The smallest element"),
-    REDUCTION(All, all, "bool", "", "Whether all are true"),
-    REDUCTION(Any, any, "bool", "", "Whether any is true"),
+    REDUCTION(Sum, sum, "T", NUMBERS, sum_grad, "The sum"),
+    REDUCTION(Mean, mean, "T", NUMBERS, mean_grad, "The mean"),
+    REDUCTION(Prod, prod, "T", NUMBERS, prod_grad, "The product"),
+    REDUCTION(Max, max, "T", NUMBERS, max_grad, "The largest element"),
+    REDUCTION(Min, min, "T", NUMBERS, min_grad, "The smallest element"),
+    REDUCTION(All, all, "bool", "", NULL, "Whether all are true"),
+    REDUCTION(Any, any, "bool", "", NULL, "Whether any is true"),
     {.name = "L2Loss",
      .inputs = "t:T",
      .outputs = "output:T",

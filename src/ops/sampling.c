@@ -105,7 +105,7 @@ static const struct op rows[] = {
      .doc = "The input with its first dimension in a random order." RANDOM_SEEDS,
      .samples = "seed=7 seed2=3 [9]; seed=1 [5,2,3]; seed=1 [1,3]; seed=2 [0,2]; seed=1 []",
      .devices = EVERYWHERE,
-     .flags = OP_STATEFUL,
+     .flags = OP_NO_GRADIENT | OP_STATEFUL,
      .shape = op_same_shape,
      .record = record_shuffle},
     {.name = "Multinomial",
@@ -141,7 +141,7 @@ static const struct op rows[] = {
      .samples = "seed=7 seed2=3 [1]=5 []=2.5; seed=1 [2]=2,2 [3]=0.5,1,4; seed=1 [0]= [2]=1,2",
      .host = "shape",
      .devices = EVERYWHERE,
-     .flags = OP_STATEFUL,
+     .flags = OP_NO_GRADIENT | OP_STATEFUL,
      .shape = gamma_shape,
      .record = record_gamma},
 };

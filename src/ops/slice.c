@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * slice.c: parts of a tensor: boxes, with steps, backwards. */
+#include "ops/gradient.h"
 #include "ops/ops.h"
 #include "ops/strided.h"
 #include "tensor/shape.h"
@@ -198,6 +199,40 @@ static situ_status record_strided_slice(struct call *call) {
   return copy_to_output(call, &s.view);
 }
 
+/* StridedSliceGrad: its input 0 is the shape of what was sliced */
+
+static situ_status slice_grad_shape(struct call *call) {
+  TRY(op_host_shape(call, 0, false, &call->out[0].shape));
+  if (!shape_is_known(&call->out[0].shape)) return NULL;
+  struct sliced s = {0};
+  struct operand in[4] = {{.type = call->in[4].type, .shape = call->out[0].shape},
+                          call->in[1],
+                          call->in[2],
+                          call->in[3]};
+  struct call slice = *call;
+  slice.in = in;
+  TRY(strided_slice(&slice, &s));
+  situ_shape part = {.rank = s.view.rank};
+  for (int d = 0; d < part.rank; d++) part.dim[d] = s.view.dim[d];
+  char a[SHAPE_TEXT], b[SHAPE_TEXT];
+  if (shape_compatible(&part, &call->in[4].shape)) return NULL;
+  return INVALID("shape of dy was %s instead of %s", shape_print(&call->in[4].shape, a),
+                 shape_print(&part, b));
+}
+
+static situ_status record_slice_grad(struct call *call) {
+  struct sliced s = {0};
+  struct operand in[4] = {{.type = call->in[4].type, .shape = call->out[0].shape},
+                          call->in[1],
+                          call->in[2],
+                          call->in[3]};
+  struct call slice = *call;
+  slice.in = in;
+  TRY(strided_slice(&slice, &s));
+  return strided_paste(call, call->out[0].type, call->in[4].slot, &s.view, call->out[0].slot,
+                       situ_shape_count(call->out[0].shape));
+}
+
 /* Reverse */
 
 static situ_status reversed(const struct call *call, struct view *view) {
@@ -227,6 +262,58 @@ static situ_status record_reverse(struct call *call) {
   return copy_to_output(call, &view);
 }
 
+/* Gradients */
+
+/* A vector as a column. */
+static struct term column(struct gradient *g, struct term vector) {
+  const struct term one =
+      gradient_emit(g, "Cast", TERMS(vector), ATTRS(situ_attr_type("DstT", SITU_INT32)));
+  return OP(g, "ExpandDims", one, gradient_int(g, 1));
+}
+
+/* Zeros around what was taken. */
+static void slice_grad(struct gradient *g) {
+  int64_t begin[SITU_MAX_RANK];
+  int32_t paddings[SITU_MAX_RANK][2];
+  situ_shape in, out;
+  int count;
+  struct term around = NO_TERM;
+  if (gradient_known(g, g->in[0], &in) && gradient_known(g, g->out[0], &out) &&
+      gradient_integers(g, g->in[1], begin, &count)) {
+    for (int d = 0; d < count; d++) {
+      paddings[d][0] = (int32_t)begin[d];
+      paddings[d][1] = (int32_t)(in.dim[d] - out.dim[d] - begin[d]);
+    }
+    around = gradient_constant(g, SITU_INT32, SITU_SHAPE(count, 2), paddings);
+  } else {
+    const struct term before = column(g, g->in[1]), all = column(g, OP(g, "Shape", g->in[0]));
+    const struct term taken = column(g, OP(g, "Shape", g->out[0]));
+    const struct term behind = OP(g, "Sub", OP(g, "Sub", all, taken), before);
+    around = OP(g, "ConcatV2", before, behind, gradient_int(g, 1));
+  }
+  g->dx[0] = OP(g, "Pad", g->dy[0], around);
+}
+
+#define SLICE_MASKS(keep)                                                                         \
+  keep(g, "begin_mask"), keep(g, "end_mask"), keep(g, "ellipsis_mask"), keep(g, "new_axis_mask"), \
+      keep(g, "shrink_axis_mask")
+
+static void strided_slice_grad(struct gradient *g) {
+  struct term shape = gradient_shape_of(g, g->in[0]);
+  if (gradient_type(g, g->in[1]) != SITU_INT32)
+    shape = gradient_emit(g, "Cast", TERMS(shape), ATTRS(gradient_keep_as(g, "Index", "DstT")));
+  g->dx[0] =
+      gradient_emit(g, "StridedSliceGrad", TERMS(shape, g->in[1], g->in[2], g->in[3], g->dy[0]),
+                    ATTRS(SLICE_MASKS(gradient_keep)));
+}
+
+static void slice_grad_grad(struct gradient *g) {
+  g->dx[4] = gradient_emit(g, "StridedSlice", TERMS(g->dy[0], g->in[1], g->in[2], g->in[3]),
+                           ATTRS(SLICE_MASKS(gradient_keep)));
+}
+
+static void reverse_grad(struct gradient *g) { g->dx[0] = OP(g, "ReverseV2", g->dy[0], g->in[1]); }
+
 static const struct op rows[] = {
     {.name = "Slice",
      .inputs = "input:T begin:Index size:Index",
@@ -240,7 +327,8 @@ static const struct op rows[] = {
      .host = "begin size",
      .devices = MOVABLE,
      .shape = slice_shape,
-     .record = record_slice},
+     .record = record_slice,
+     .grad = slice_grad},
     {.name = "StridedSlice",
      .inputs = "input:T begin:Index end:Index strides:Index",
      .outputs = "output:T",
@@ -260,7 +348,24 @@ static const struct op rows[] = {
      .host = "begin end strides",
      .devices = MOVABLE,
      .shape = strided_slice_shape,
-     .record = record_strided_slice},
+     .record = record_strided_slice,
+     .grad = strided_slice_grad},
+    {.name = "StridedSliceGrad",
+     .inputs = "shape:Index begin:Index end:Index strides:Index dy:T",
+     .outputs = "output:T",
+     .attrs = "T:{" NUMERIC "} Index:{int32 int64}=int32 begin_mask:int=0 end_mask:int=0 "
+              "ellipsis_mask:int=0 new_axis_mask:int=0 shrink_axis_mask:int=0",
+     .doc = "The gradient of StridedSlice: zeros of that shape, with dy where the slice was.",
+     .samples = "[2]=4,5 [2]=1,0 [2]=4,5 [2]=2,3 [2,2]; "
+                "begin_mask=1 end_mask=1 [1]=5 [1]=0 [1]=0 [1]=-1 [5]; "
+                "shrink_axis_mask=1 [2]=4,5 [1]=-2 [1]=-1 [1]=1 [5]; "
+                "new_axis_mask=1 Index=int64 [1]=3 [2]=0,1 [2]=0,3 [2]=1,1 [1,2]; "
+                "ellipsis_mask=1 shrink_axis_mask=2 [3]=2,3,4 [2]=0,1 [2]=0,2 [2]=1,1 [2,3]",
+     .host = "shape begin end strides",
+     .devices = EVERYWHERE,
+     .shape = slice_grad_shape,
+     .record = record_slice_grad,
+     .grad = slice_grad_grad},
     {.name = "ReverseV2",
      .inputs = "tensor:T axis:Tidx",
      .outputs = "output:T",
@@ -271,7 +376,8 @@ static const struct op rows[] = {
      .host = "axis",
      .devices = MOVABLE,
      .shape = reverse_shape,
-     .record = record_reverse},
+     .record = record_reverse,
+     .grad = reverse_grad},
 };
 
 OP_FAMILY(slice, rows);

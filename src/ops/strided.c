@@ -11,6 +11,8 @@
 
 KERNEL_TABLE(put_value, BITS);
 KERNEL_TABLE(copy_view, BITS);
+KERNEL_TABLE(put_zeros, BITS);
+KERNEL_TABLE(paste_view, BITS);
 KERNEL_TABLE(copy_block, BITS);
 
 struct view strided_view(const situ_shape *shape) {
@@ -45,6 +47,15 @@ situ_status strided_copy(struct call *call, situ_type type, int32_t from, const 
   int64_t n;
   const struct view v = merge(view, &n);
   return LAUNCH(call, &copy_view_kernel, type, n, GRAIN, 0, ARG_AT(from), ARG_AT(to),
+                ARG_INTS(v.dim), ARG_INTS(v.stride), ARG_INT(v.start), ARG_INT(n));
+}
+
+situ_status strided_paste(struct call *call, situ_type type, int32_t from, const struct view *view,
+                          int32_t to, int64_t count) {
+  int64_t n;
+  const struct view v = merge(view, &n);
+  TRY(LAUNCH(call, &put_zeros_kernel, type, count, GRAIN, 0, ARG_AT(to), ARG_INT(count)));
+  return LAUNCH(call, &paste_view_kernel, type, n, GRAIN, 0, ARG_AT(from), ARG_AT(to),
                 ARG_INTS(v.dim), ARG_INTS(v.stride), ARG_INT(v.start), ARG_INT(n));
 }
 

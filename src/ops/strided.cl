@@ -8,6 +8,19 @@ KERNEL(put_value, IN(T, v), OUT(T, y), SIZE(n)) {
   y[i] = v[0];
 }
 
+KERNEL(put_zeros, OUT(T, y), SIZE(n)) {
+  EACH(i, n);
+  y[i] = (T)0;
+}
+
+/* Element i of x, which is dense, goes to y at `start` plus its index times the strides. */
+KERNEL(paste_view, IN(T, x), OUT(T, y), SIZES(dim), SIZES(stride), SIZE(start), SIZE(n)) {
+  EACH(i, n);
+  UNPACK(dim);
+  UNPACK(stride);
+  y[start + walk_offset(i, dim, stride)] = x[i];
+}
+
 #ifdef SITU_HOST
 /* A row of elements that lie `step` apart. */
 RANGE(copy_row, IN(T, x), OUT(T, y), SIZE(step)) {

@@ -20,6 +20,11 @@ struct view strided_view(const situ_shape *shape);
 situ_status strided_copy(struct call *call, situ_type type, int32_t from, const struct view *view,
                          int32_t to) SITU_MUST_USE;
 
+/* Records the way back: zeros, and the dense elements of one slot at the view of another, which has
+ * `count` elements. */
+situ_status strided_paste(struct call *call, situ_type type, int32_t from, const struct view *view,
+                          int32_t to, int64_t count) SITU_MUST_USE;
+
 /* Rows of elements: in each memory they begin at `start`, and `pitch` apart. */
 struct rows {
   int64_t count, length;

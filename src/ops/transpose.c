@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "host/pool.h"
+#include "ops/gradient.h"
 #include "ops/ops.h"
 #include "tensor/shape.h"
 
@@ -178,6 +179,19 @@ static situ_status record_transpose(struct call *call) {
                 ARG_OUT(call, 0), ARG_INTS(dim), ARG_INTS(stride), ARG_INT(n));
 }
 
+/* The permutation that leads back. */
+static struct term turned_back(struct gradient *g, struct term perm) {
+  int64_t forth[SITU_MAX_RANK], back[SITU_MAX_RANK] = {0};
+  int count;
+  if (!gradient_integers(g, perm, forth, &count)) return OP(g, "InvertPermutation", perm);
+  for (int i = 0; i < count; i++) back[forth[i] + (forth[i] < 0 ? count : 0)] = i;
+  return gradient_ints(g, back, count);
+}
+
+static void transpose_grad(struct gradient *g) {
+  g->dx[0] = OP(g, "Transpose", g->dy[0], turned_back(g, g->in[1]));
+}
+
 static const struct op rows[] = {
     {.name = "Transpose",
      .inputs = "x:T perm:Tperm",
@@ -193,7 +207,8 @@ static const struct op rows[] = {
      .host = "perm",
      .devices = EVERYWHERE,
      .shape = transpose_shape,
-     .record = record_transpose},
+     .record = record_transpose,
+     .grad = transpose_grad},
 };
 
 OP_FAMILY(transpose, rows);

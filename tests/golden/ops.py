@@ -39,6 +39,14 @@ def digamma(x):
     return result + math.log(x) - 0.5 / x - series
 
 
+def polygamma(n, x):
+    """For whole n > 0, x > 0: a sum with the integral of what is left."""
+    terms = math.fsum((x + k) ** -(n + 1) for k in range(2000))
+    end = x + 2000
+    rest = end ** -n / n + end ** -(n + 1) / 2 + (n + 1) * end ** -(n + 2) / 12
+    return (-1) ** (n + 1) * math.factorial(int(n)) * (terms + rest)
+
+
 def sigmoid(x):
     return 1 / (1 + np.exp(-x))
 
@@ -82,6 +90,7 @@ BINARY = {
     "Maximum": np.maximum, "Minimum": np.minimum,
     "SquaredDifference": lambda x, y: np.square(x - y), "Atan2": np.arctan2,
     "Xlogy": lambda x, y: safe(x == 0, x * np.log(y)), "Xdivy": lambda x, y: safe(x == 0, x / y),
+    "Polygamma": each(polygamma),
     "Less": np.less, "LessEqual": np.less_equal, "Greater": np.greater,
     "GreaterEqual": np.greater_equal, "Equal": np.equal, "NotEqual": np.not_equal,
     "LogicalAnd": np.logical_and, "LogicalOr": np.logical_or,

@@ -10,7 +10,28 @@ def broadcast_args(_, first, second):
     return [np.array([d for d in range(rank) if shape[d] in (0, 1)], np.int64) for shape in shapes]
 
 
+def tile_grad(_, x, shape):
+    """The sum of the copies, one dimension after the other."""
+    for axis, size in enumerate(int(d) for d in shape):
+        copies = x.shape[axis] // size if size else 0
+        parts = np.reshape(x, x.shape[:axis] + (copies, size) + x.shape[axis + 1:])
+        x = np.sum(parts, axis)
+    return x
+
+
+def strided_slice_grad(attrs, shape, begin, end, strides, dy):
+    """Numbers all elements, slices the numbers, and writes there."""
+    from ops import strided_slice
+    result = np.zeros([int(d) for d in shape], dy.dtype)
+    places = strided_slice(attrs, np.arange(result.size).reshape(result.shape), begin, end, strides)
+    result.ravel()[places.ravel()] = dy.ravel()
+    return result
+
+
 GRADIENT = {
+    "TileGrad": tile_grad, "StridedSliceGrad": strided_slice_grad,
+    "InvertPermutation": lambda a, x: np.argsort(x),
+    "LeakyReluGrad": lambda a, dy, x: np.where(x > 0, dy, a["alpha"] * dy),
     "BroadcastGradientArgs": broadcast_args,
     "InvGrad": lambda a, y, dy: -dy * y * y, "ReciprocalGrad": lambda a, y, dy: -dy * y * y,
     "SqrtGrad": lambda a, y, dy: dy * 0.5 / y, "RsqrtGrad": lambda a, y, dy: dy * -0.5 * y**3,

@@ -111,6 +111,7 @@ static double choose(situ_type type, const char *domain, uint32_t random) {
   const bool real = type == SITU_FLOAT || type == SITU_DOUBLE || type == SITU_HALF;
   int low = -255, high = 255; /* in 64ths */
   if (type == SITU_BOOL) return random & 1;
+  if (!strncmp(domain, ":whole", 6)) return 1 + random % 4;
   if (!strncmp(domain, ":pos", 4)) low = 16;
   if (!strncmp(domain, ":above1", 7)) low = 64;
   if (!strncmp(domain, ":unit", 5)) low = -61, high = 61;
@@ -119,6 +120,18 @@ static double choose(situ_type type, const char *domain, uint32_t random) {
   if (!strncmp(domain, ":unit", 5)) return random % 2;
   if (*domain == ':') return 1 + random % 9;
   return type == SITU_UINT8 ? random % 10 : (double)(random % 19) - 9;
+}
+
+/* Rows that add up to 1: a half at each of two places. */
+static void share(void *data, situ_type type, const situ_shape *shape, uint32_t seed) {
+  const int64_t width = shape->dim[shape->rank - 1], n = situ_shape_count(*shape);
+  memset(data, 0, (size_t)n * situ_type_size(type));
+  for (int64_t row = 0; row < n; row += width) {
+    seed = seed * 1664525u + 1013904223u;
+    const int64_t a = (seed >> 8) % width, b = (seed >> 16) % width;
+    store(data, type, row + a, 0.5);
+    store(data, type, row + b, a == b ? 1 : 0.5);
+  }
 }
 
 static situ_status make_tensor(situ_type type, struct word word, uint32_t seed, struct arena *arena,
@@ -138,6 +151,8 @@ static situ_status make_tensor(situ_type type, struct word word, uint32_t seed, 
         given ? strtod(at + 1, &at) : choose(type, length < word.length ? rest : "", seed >> 12);
     store(data, type, i, value);
   }
+  if (!given && length < word.length && !strncmp(rest, ":share", 6))
+    share(data, type, shape.shape, seed);
   return situ_tensor_create(type, *shape.shape, data, out);
 }
 

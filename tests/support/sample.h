@@ -4,6 +4,7 @@
  * A row's `samples` are separated by `;`. A sample has words NAME=VALUE for attributes, then one
  * word for each input: [2,3]         random values: reals between -4 and 4, integers from -9 to 9,
  * truths [2,3]:pos     above 0       [2,3]:unit  between -1 and 1       [2,3]:above1  from 1 on
+ *   [2,3]:whole   from 1 to 4   [2,3]:share rows that add up to 1
  *   [2,3]=1,2,... these values  [0]=        none
  * All reals are multiples of 1/64, so that every type holds them exactly. A sample serves every
  * type of the row's first type attribute, unless it sets that one itself.

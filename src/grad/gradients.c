@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * gradients.c: gradients of a graph: one walk backwards over the nodes between xs and ys.
+ *
+ * The inputs of a node have smaller numbers than the node, so a walk from the last y down to the
+ * first x meets a node when everything that arrives at its outputs is known: each node is visited
+ * once. */
+#include <string.h>
+
+#include "base/text.h"
+#include "graph/build.h"
+#include "ops/gradient.h"
+#include "situ/gradient.h"
+
+/* What arrived at an output: a list, the last first. */
+struct arrival {
+  struct term term;
+  struct arrival *next;
+};
+
+/* What is known of a node of the walk. */
+struct visit {
+  struct arrival **arrivals; /* by output; NULL: nothing arrived at any */
+  const situ_gradient_override *override;
+  bool reached; /* depends on an x */
+  bool stopped; /* its inputs count as constants */
+};
+
+struct walk {
+  struct situ_graph *graph;
+  const situ_gradient_options *options;
+  struct arena arena;
+  int32_t first, count; /* the nodes of the walk */
+  struct visit *visits;
+};
+
+/* Where the ops of gradients go: the graph */
+
+static situ_value value_of(struct situ_graph *graph, struct term term) {
+  return (situ_value){graph, term.node, term.output};
+}
+
+static struct term term_of(situ_value value) { return (struct term){value.node, value.output}; }
+
+enum { FEW_INPUTS = 16 };
+
+static situ_status emit(void *to, const char *op, const struct term *in, int n_in,
+                        const situ_attr *attrs, int n_attrs, struct term *out) {
+  struct walk *walk = to;
+  situ_value few[FEW_INPUTS],
+      *inputs = n_in <= FEW_INPUTS ? few : ARENA_ARRAY(&walk->arena, situ_value, n_in);
+  if (!inputs) return NO_MEMORY();
+  for (int i = 0; i < n_in; i++) inputs[i] = value_of(walk->graph, in[i]);
+  *out = term_of(situ_emit(walk->graph, op, NULL, inputs, n_in, attrs, n_attrs));
+  return situ_graph_take_error(walk->graph);
+}
+
+static situ_type type(const void *to, struct term term) {
+  const struct walk *walk = to;
+  return situ_value_type(value_of(walk->graph, term));
+}
+
+static situ_shape shape(const void *to, struct term term) {
+  const struct walk *walk = to;
+  return situ_value_shape(value_of(walk->graph, term));
+}
+
+static const situ_tensor *value(const void *to, struct term term) {
+  const struct walk *walk = to;
+  const struct node *node = walk->graph->nodes[term.node];
+  const int attr = node->schema->op->flags & OP_CONSTANT ? schema_attr(node->schema, "value") : -1;
+  return attr < 0 ? NULL : node->attrs[attr].tensor;
+}
+
+static const struct gradient_target graph_target = {emit, type, shape, value};
+
+/* Scopes */
+
+static void enter(const struct walk *walk, struct term beside) {
+  if (!walk->options->by_scope && term_exists(beside))
+    situ_colocate_push(walk->graph, (situ_value){walk->graph, beside.node, beside.output});
+}
+
+static void leave(const struct walk *walk, struct term beside) {
+  if (!walk->options->by_scope && term_exists(beside)) situ_colocate_pop(walk->graph);
+}
+
+/* A gradient of no node, for what the walk itself emits. */
+static struct gradient helper(struct walk *walk) {
+  return (struct gradient){.target = &graph_target, .to = walk};
+}
+
+/* What arrives */
+
+static struct visit *visit_of(const struct walk *walk, int32_t node) {
+  const int32_t at = node - walk->first;
+  return at >= 0 && at < walk->count ? &walk->visits[at] : NULL;
+}
+
+static situ_status arrive(struct walk *walk, struct edge at, struct term term) {
+  struct visit *visit = visit_of(walk, at.node);
+  if (!visit || !term_exists(term)) return NULL;
+  const int32_t n = walk->graph->nodes[at.node]->n_outputs;
+  if (!visit->arrivals) visit->arrivals = ARENA_ARRAY(&walk->arena, struct arrival *, n);
+  struct arrival *arrival = arena_alloc(&walk->arena, sizeof *arrival);
+  if (walk->arena.failed) return NO_MEMORY();
+  *arrival = (struct arrival){term, visit->arrivals[at.output]};
+  visit->arrivals[at.output] = arrival;
+  return NULL;
+}
+
+/* The sum of what arrived at an output, which is then one; none if nothing did. */
+static situ_status collect(struct walk *walk, struct edge at, struct term *out) {
+  const struct visit *visit = visit_of(walk, at.node);
+  *out = NO_TERM;
+  if (!visit || !visit->arrivals || !visit->arrivals[at.output]) return NULL;
+  struct arrival *list = visit->arrivals[at.output];
+  int count = 0;
+  for (const struct arrival *a = list; a; a = a->next) count++;
+  struct term *terms = ARENA_ARRAY(&walk->arena, struct term, count);
+  if (!terms) return NO_MEMORY();
+  for (const struct arrival *a = list; a; a = a->next) terms[--count] = a->term;
+  for (const struct arrival *a = list; a; a = a->next) count++;
+  struct gradient g = helper(walk);
+  const struct term beside = {at.node, at.output};
+  enter(walk, beside);
+  *out = gradient_sum(&g, terms, count);
+  leave(walk, beside);
+  list->term = *out;
+  list->next = NULL;
+  return g.error;
+}
+
+/* One node */
+
+static situ_status ask_row(struct gradient *g, const struct node *node) {
+  if (node->schema->op->grad)
+    node->schema->op->grad(g);
+  else
+    gradient_missing(g);
+  return g->error;
+}
+
+/* Calls the user's function. */
+static situ_status ask_override(struct walk *walk, const struct gradient *g,
+                                const struct node *node, const situ_gradient_override *override) {
+  situ_value *values = ARENA_ARRAY(&walk->arena, situ_value, node->n_outputs + node->n_inputs + 1);
+  if (!values) return NO_MEMORY();
+  situ_value *dxs = values + node->n_outputs;
+  for (int i = 0; i < node->n_outputs; i++) values[i] = value_of(walk->graph, g->dy[i]);
+  for (int i = 0; i < node->n_inputs; i++) dxs[i] = graph_no_value(walk->graph);
+  TRY(override->function(override->context, graph_value(walk->graph, node), values, node->n_outputs,
+                         dxs, node->n_inputs));
+  for (int i = 0; i < node->n_inputs; i++) {
+    if (dxs[i].node < 0) continue;
+    TRY(graph_check_value(walk->graph, dxs[i], true, "the gradient of a node", i));
+    g->dx[i] = term_of(dxs[i]);
+  }
+  return NULL;
+}
+
+/* A gradient has the type of its value. */
+static situ_status check_type(const struct gradient *g, int input) {
+  const situ_type have = gradient_type(g, g->dx[input]), want = gradient_type(g, g->in[input]);
+  if (have == want) return NULL;
+  return INTERNAL("The gradient of '%s' (op type: %s) for its input %d is %s, not %s.", g->node,
+                  g->schema->op->name, input, situ_type_name(have), situ_type_name(want));
+}
+
+/* Passes on what the node's gradient said. */
+static situ_status pass(struct walk *walk, const struct gradient *g, const struct node *node) {
+  for (int i = 0; i < node->n_inputs; i++) {
+    if (!term_exists(g->dx[i]) || g->unwanted[i]) continue;
+    TRY(check_type(g, i));
+    TRY(arrive(walk, node->inputs[i], g->dx[i]));
+  }
+  return NULL;
+}
+
+static bool make_gradient(struct walk *walk, const struct node *node, struct gradient *g) {
+  struct term *terms =
+      ARENA_ARRAY(&walk->arena, struct term, 2 * node->n_inputs + 2 * node->n_outputs + 1);
+  bool *unwanted = ARENA_ARRAY(&walk->arena, bool, node->n_inputs + 1);
+  if (walk->arena.failed) return false;
+  struct term *in = terms, *dx = in + node->n_inputs, *out = dx + node->n_inputs;
+  for (int i = 0; i < node->n_inputs; i++) {
+    in[i] = (struct term){node->inputs[i].node, node->inputs[i].output};
+    dx[i] = NO_TERM;
+    unwanted[i] = !gradient_is_real(type(walk, in[i]));
+  }
+  for (int i = 0; i < node->n_outputs; i++) out[i] = (struct term){node->id, i};
+  *g = (struct gradient){.target = &graph_target,
+                         .to = walk,
+                         .node = node->name,
+                         .schema = node->schema,
+                         .attrs = node->attrs,
+                         .n_in = node->n_inputs,
+                         .n_out = node->n_outputs,
+                         .in = in,
+                         .out = out,
+                         .dy = out + node->n_outputs,
+                         .dx = dx,
+                         .unwanted = unwanted};
+  return true;
+}
+
+/* The scope of the nodes that a node's gradient is made of: "MatMul_grad". */
+static void enter_name(const struct walk *walk, const struct node *node) {
+  struct text name = {0};
+  text_addf(&name, "%s_grad", node->name);
+  situ_name_push(walk->graph, text_get(&name));
+  text_free(&name);
+}
+
+static situ_status visit_node(struct walk *walk, const struct node *node, struct visit *visit) {
+  struct gradient g;
+  if (!make_gradient(walk, node, &g)) return NO_MEMORY();
+  struct term *dy = (struct term *)(uintptr_t)g.dy;
+  for (int i = 0; i < node->n_outputs; i++) TRY(collect(walk, (struct edge){node->id, i}, &dy[i]));
+  const struct term beside = {node->id, node->n_outputs ? 0 : -1};
+  enter(walk, beside);
+  enter_name(walk, node);
+  situ_status status =
+      visit->override ? ask_override(walk, &g, node, visit->override) : ask_row(&g, node);
+  situ_name_pop(walk->graph);
+  leave(walk, beside);
+  if (status) return status_note(status, "in the gradient of '%s'", node->name);
+  return pass(walk, &g, node);
+}
+
+/* Whether the walk goes on behind the node. */
+static bool is_open(const struct node *node, const struct visit *visit) {
+  if (!visit->reached || visit->stopped || !visit->arrivals || !node->n_inputs) return false;
+  return visit->override || !(node->schema->op->flags & OP_NO_GRADIENT);
+}
+
+static situ_status walk_back(struct walk *walk) {
+  for (int32_t i = walk->count - 1; i >= 0; i--) {
+    const struct node *node = walk->graph->nodes[walk->first + i];
+    if (is_open(node, &walk->visits[i])) TRY(visit_node(walk, node, &walk->visits[i]));
+  }
+  return NULL;
+}
+
+/* The way between xs and ys */
+
+static bool is_reached(const struct walk *walk, const struct node *node) {
+  for (int32_t i = 0; i < node->n_inputs; i++) {
+    const struct edge from = node->inputs[i];
+    const struct visit *visit = visit_of(walk, from.node);
+    if (visit && visit->reached &&
+        gradient_is_real(walk->graph->nodes[from.node]->outputs[from.output].type))
+      return true;
+  }
+  return false;
+}
+
+static situ_status find_way(struct walk *walk, const situ_value *ys, int n_ys, const situ_value *xs,
+                            int n_xs) {
+  int32_t last = -1;
+  walk->first = INT32_MAX;
+  for (int i = 0; i < n_ys; i++) last = (int32_t)max_i64(last, ys[i].node);
+  for (int i = 0; i < n_xs; i++) walk->first = (int32_t)min_i64(walk->first, xs[i].node);
+  walk->count = n_xs && last >= walk->first ? last - walk->first + 1 : 0;
+  walk->visits = ARENA_ARRAY(&walk->arena, struct visit, walk->count + 1);
+  if (!walk->visits) return NO_MEMORY();
+  const situ_gradient_options *options = walk->options;
+  for (int i = 0; i < n_xs; i++)
+    if (visit_of(walk, xs[i].node)) visit_of(walk, xs[i].node)->reached = true;
+  for (int i = 0; i < options->n_stop; i++)
+    if (visit_of(walk, options->stop[i].node))
+      visit_of(walk, options->stop[i].node)->stopped = true;
+  for (int i = 0; i < options->n_overrides; i++)
+    if (visit_of(walk, options->overrides[i].node.node))
+      visit_of(walk, options->overrides[i].node.node)->override = &options->overrides[i];
+  for (int32_t i = 0; i < walk->count; i++)
+    if (!walk->visits[i].reached)
+      walk->visits[i].reached = is_reached(walk, walk->graph->nodes[walk->first + i]);
+  return NULL;
+}
+
+/* Ends */
+
+static situ_status check_grad_y(situ_value y, situ_value grad, int index) {
+  if (situ_value_type(y) == situ_value_type(grad)) return NULL;
+  return INVALID("situ_gradients: grad_ys[%d] is %s, but '%s' is %s.", index,
+                 situ_type_name(situ_value_type(grad)), situ_value_name(y),
+                 situ_type_name(situ_value_type(y)));
+}
+
+static situ_status begin(struct walk *walk, situ_value y, const situ_value *grad, int index) {
+  const struct term at = term_of(y);
+  struct gradient g = helper(walk);
+  struct term term = NO_TERM;
+  if (!gradient_is_real(situ_value_type(y))) return NULL;
+  if (grad && grad->node >= 0) {
+    TRY(graph_check_value(walk->graph, *grad, true, "situ_gradients: grad_ys", index));
+    TRY(check_grad_y(y, *grad, index));
+    term = term_of(*grad);
+  } else {
+    enter(walk, at);
+    term = gradient_ones(&g, at);
+    leave(walk, at);
+  }
+  if (g.error) return g.error;
+  return arrive(walk, (struct edge){y.node, y.output}, term);
+}
+
+static situ_status end(struct walk *walk, situ_value x, situ_value *out) {
+  struct term term;
+  TRY(collect(walk, (struct edge){x.node, x.output}, &term));
+  struct gradient g = helper(walk);
+  if (!term_exists(term) && walk->options->zero_unconnected) {
+    enter(walk, term_of(x));
+    term = gradient_zeros(&g, term_of(x));
+    leave(walk, term_of(x));
+  }
+  *out = term_exists(term) ? value_of(walk->graph, term) : graph_no_value(walk->graph);
+  return g.error;
+}
+
+static situ_status check_all(const struct situ_graph *graph, const situ_value *values, int count,
+                             const char *where) {
+  if (count < 0 || (count && !values)) return INVALID("%s: %d values at NULL.", where, count);
+  for (int i = 0; i < count; i++) TRY(graph_check_value(graph, values[i], true, where, i));
+  return NULL;
+}
+
+static situ_status run(struct walk *walk, const situ_value *ys, int n_ys, const situ_value *xs,
+                       int n_xs, const situ_value *grad_ys, situ_value *out) {
+  TRY(find_way(walk, ys, n_ys, xs, n_xs));
+  for (int i = 0; i < n_ys; i++) {
+    const struct visit *visit = visit_of(walk, ys[i].node);
+    if (visit && visit->reached) TRY(begin(walk, ys[i], grad_ys ? &grad_ys[i] : NULL, i));
+  }
+  TRY(walk_back(walk));
+  for (int i = 0; i < n_xs; i++) TRY(end(walk, xs[i], &out[i]));
+  return NULL;
+}
+
+situ_status situ_gradients(situ_graph *graph, const situ_value *ys, int n_ys, const situ_value *xs,
+                           int n_xs, const situ_value *grad_ys,
+                           const situ_gradient_options *options, situ_value *xs_gradients) {
+  static const situ_gradient_options none = {0};
+  struct walk walk = {.graph = graph, .options = options ? options : &none};
+  TRY(situ_graph_status(graph));
+  TRY(check_all(graph, ys, n_ys, "situ_gradients: ys"));
+  TRY(check_all(graph, xs, n_xs, "situ_gradients: xs"));
+  TRY(check_all(graph, walk.options->stop, walk.options->n_stop, "situ_gradients: stop"));
+  if (n_xs && !xs_gradients) return INVALID("situ_gradients: `xs_gradients` is NULL.");
+  for (int i = 0; i < n_xs; i++) xs_gradients[i] = graph_no_value(graph);
+  situ_name_push(graph, walk.options->scope ? walk.options->scope : "gradients");
+  situ_status status = situ_graph_take_error(graph);
+  if (!status) status = run(&walk, ys, n_ys, xs, n_xs, grad_ys, xs_gradients);
+  situ_name_pop(graph);
+  arena_free(&walk.arena);
+  for (int i = 0; status && i < n_xs; i++) xs_gradients[i] = graph_no_value(graph);
+  return status;
+}
