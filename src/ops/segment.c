@@ -70,6 +70,15 @@ static struct term gather(struct gradient *g, struct term from, struct term ids)
   return OP(g, "GatherV2", from, ids, gradient_int(g, 0));
 }
 
+/* A term with dimensions of size 1 behind its own, as many as another has more. */
+static struct term with_rank_of(struct gradient *g, struct term term, struct term other) {
+  const struct term more = OP(g, "Sub", OP(g, "Rank", other), OP(g, "Rank", term));
+  const struct term count = OP(g, "ExpandDims", more, gradient_int(g, 0));
+  const struct term ones = OP(g, "Fill", count, gradient_int(g, 1));
+  const struct term shape = OP(g, "ConcatV2", OP(g, "Shape", term), ones, gradient_int(g, 0));
+  return OP(g, "Reshape", term, shape);
+}
+
 /* Rows of dy; those of negative ids are 0. */
 static void unsorted_sum_grad(struct gradient *g) {
   const situ_shape data = gradient_shape(g, g->in[0]), ids = gradient_shape(g, g->in[1]);
@@ -78,6 +87,7 @@ static void unsorted_sum_grad(struct gradient *g) {
   struct term rows = gather(g, g->dy[0], OP(g, "Maximum", g->in[1], zero));
   for (int d = ids.rank; d < data.rank && ids.rank >= 0; d++)
     counts = OP(g, "ExpandDims", counts, gradient_int(g, -1));
+  if (data.rank < 0 || ids.rank < 0) counts = with_rank_of(g, counts, rows);
   g->dx[0] = OP(g, "SelectV2", counts, rows, gradient_zeros(g, rows));
 }
 

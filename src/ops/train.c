@@ -177,6 +177,7 @@ UPDATES(RECORD_OF, NO_STATE)
    .doc = "The new values of a variable and its slots, as Apply" #op " has them: " text, \
    .samples = samples_,                                                                  \
    .devices = EVERYWHERE,                                                                \
+   .flags = OP_NO_GRADIENT,                                                              \
    .shape = update_shape,                                                                \
    .record = record_##op},
 
