@@ -21,9 +21,12 @@ extern "C" {
 typedef situ_status (*situ_gradient_function)(void *context, situ_value node, const situ_value *dys,
                                               int n_dys, situ_value *dxs, int n_dxs);
 
-/* A node whose gradient is not its row's. */
+/* A node whose gradient is not its row's. The gradients may be those of other values than the
+ * node's inputs: of `inputs`, which are older than the node; NULL: its own. */
 typedef struct situ_gradient_override {
   situ_value node;
+  const situ_value *inputs;
+  int n_inputs;
   situ_gradient_function function;
   void *context;
 } situ_gradient_override;

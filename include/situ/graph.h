@@ -148,6 +148,9 @@ SITU_API const char *situ_value_op(situ_value value);
 SITU_API situ_type situ_value_type(situ_value value);
 SITU_API situ_shape situ_value_shape(situ_value value);
 
+/* An input of the node that a value belongs to; an invalid value behind the last. */
+SITU_API situ_value situ_value_input(situ_value value, int input);
+
 /* The device that was asked for, in canonical form; "" for none. Borrowed. */
 SITU_API const char *situ_value_device(situ_value value);
 

@@ -9,6 +9,7 @@
  *   trace.h    what ran where and when
  *   session.h  running a graph; where things go and what they will need
  *   eager.h    running ops at once
+ *   tape.h     gradients of eager calls
  *   catalog.h  what ops there are
  *   ops.h      a function for each op, made from the catalogue
  *
@@ -31,6 +32,7 @@
 #include "situ/trace.h"
 #include "situ/session.h"
 #include "situ/eager.h"
+#include "situ/tape.h"
 #include "situ/catalog.h"
 #include "situ/ops.h"
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "call.h"
+#include "tape.h"
 
 /* Calls with no more bytes keep the interpreter's lock: to let go of it would take longer. */
 enum { SMALL_CALL = 1 << 15 };
@@ -109,6 +110,11 @@ bool call_quick(const struct function_object *function, const char *name, PyObje
   int count = 0;
   const situ_call native = {.op = function->number, .inputs = inputs, .n_inputs = row->n_inputs};
   const situ_status status = situ_eager_run(eager, &native, &output, 1, &count);
+  if (tape_count && !status && tape_told(&native, &output, 1)) {
+    situ_tensor_release(output);
+    *out = NULL;
+    return true;
+  }
   *out = status ? raise(row, name, status) : tensor_wrap(output);
   return true;
 }
@@ -141,6 +147,12 @@ PyObject *call_eager(struct call *call) {
     Py_END_ALLOW_THREADS;
   } else {
     status = situ_eager_run(eager, &native, outputs, room, &count);
+  }
+  if (tape_count && !status && tape_told(&native, outputs, count)) {
+    for (int i = 0; i < count; i++) situ_tensor_release(outputs[i]);
+    if (inputs != few) PyMem_Free(inputs);
+    if (outputs != one) PyMem_Free(outputs);
+    return NULL;
   }
   PyObject *result = status ? raise(&call->function->row, call->name, status)
                             : results(&call->function->row, outputs, count);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * function.c: Function: calls of a function with the kinds of arguments of an earlier call go
  * straight to its trace; all others to the method `_call` of the package. */
+#include "tape.h"
 #include "trace.h"
 
 enum { N_KNOWN = 8, MAX_ARGUMENTS = 16 };
@@ -69,8 +70,9 @@ static PyObject *call_package(PyObject *self, PyObject *const *args, Py_ssize_t 
 
 static PyObject *call(PyObject *object, PyObject *const *args, size_t flags, PyObject *names) {
   const Py_ssize_t n = PyVectorcall_NARGS(flags);
-  struct known *known =
-      names || !context_quick() ? NULL : find((struct traced_object *)object, args, n);
+  struct known *known = names || tape_count || !context_quick()
+                            ? NULL
+                            : find((struct traced_object *)object, args, n);
   if (!known) return call_package(object, args, n, names);
   PyObject *inputs[MAX_ARGUMENTS];
   int n_inputs = 0;

@@ -71,7 +71,7 @@ static int add_types(PyObject *module) {
   } types[] = {{"Tensor", &base_type}, {"EagerTensor", &tensor_type},  {"GraphTensor", &value_type},
                {"Graph", &graph_type}, {"Operation", &operation_type}, {"Session", &session_type},
                {"Op", &function_type}, {"Trace", &trace_type},         {"Function", &traced_type},
-               {"Front", &front_type}, {"Recording", &recording_type}};
+               {"Front", &front_type}, {"Recording", &recording_type}, {"Tape", &tape_type}};
   for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
     if (PyType_Ready(types[i].type)) return -1;
     Py_INCREF(types[i].type);
@@ -85,8 +85,8 @@ PyMODINIT_FUNC PyInit__situ(void); /* the name that the interpreter looks for */
 PyMODINIT_FUNC PyInit__situ(void) {
   PyObject *module = PyModule_Create(&definition);
   if (!module) return NULL;
-  PyMethodDef *const more[] = {dlpack_methods,  context_methods, ops_methods,
-                               devices_methods, types_methods,   checksum_methods};
+  PyMethodDef *const more[] = {dlpack_methods, context_methods,  ops_methods,  devices_methods,
+                               types_methods,  checksum_methods, tape_methods, gradients_methods};
   int failed = add_types(module) || operators_prepare();
   for (size_t i = 0; i < sizeof more / sizeof *more && !failed; i++)
     failed = PyModule_AddFunctions(module, more[i]);

@@ -73,10 +73,27 @@ static PyObject *get_outputs(PyObject *object, void *closure) {
   return self->outputs ? PySequence_List(self->outputs) : NULL;
 }
 
+/* The inputs of a node that was not made by a call from Python. */
+static PyObject *find_inputs(struct operation_object *self) {
+  const situ_value native = operation_native(self);
+  int n = 0;
+  while (situ_value_input(native, n).node >= 0) n++;
+  PyObject *tuple = PyTuple_New(n);
+  for (int i = 0; tuple && i < n; i++) {
+    const situ_value input = situ_value_input(native, i);
+    struct operation_object *from = operation_of(self->graph, input.node, NULL);
+    PyObject *value = from ? value_of(from, input.output) : NULL;
+    if (!value) Py_CLEAR(tuple);
+    if (tuple) PyTuple_SET_ITEM(tuple, i, value);
+  }
+  return tuple;
+}
+
 static PyObject *get_inputs(PyObject *object, void *closure) {
   (void)closure;
   struct operation_object *self = (struct operation_object *)object;
-  return self->inputs ? Py_NewRef(self->inputs) : PyTuple_New(0);
+  if (!self->inputs) self->inputs = find_inputs(self);
+  return Py_XNewRef(self->inputs);
 }
 
 static PyObject *get_name(PyObject *self, void *closure) {

@@ -82,7 +82,7 @@ struct value_object {
 };
 
 extern PyTypeObject base_type, tensor_type, graph_type, operation_type, value_type, session_type,
-    function_type, trace_type, traced_type, recording_type, front_type;
+    function_type, trace_type, traced_type, recording_type, front_type, tape_type;
 
 #define IS_TENSOR(o) (Py_TYPE(o) == &tensor_type)
 #define IS_VALUE(o) (Py_TYPE(o) == &value_type)
@@ -232,5 +232,6 @@ void watch_prepare(void);
 
 extern PyMethodDef dlpack_methods[], devices_methods[], types_methods[];
 extern PyMethodDef checksum_methods[];
+extern PyMethodDef tape_methods[], gradients_methods[];
 
 #endif

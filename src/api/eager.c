@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "api/recipe.h"
+#include "api/tape.h"
 #include "device/list.h"
 #include "schema/schema.h"
 #include "situ/eager.h"
@@ -23,7 +24,12 @@ struct situ_eager {
   struct recipe_log *said; /* what was logged */
   struct resources resources;
   struct services services;
+  struct backward_cache *backward; /* compiled gradients */
 };
+
+struct backward_cache **eager_backward(situ_eager *eager) {
+  return &eager->backward;
+}
 
 situ_status situ_eager_create(const situ_config *config, situ_eager **out) {
   if (!out) return INVALID("situ_eager_create: `out` is NULL.");
@@ -54,6 +60,7 @@ situ_status situ_eager_create(const situ_config *config, situ_eager **out) {
 
 /* Forgets compiled calls that nobody runs. */
 static void forget(situ_eager *eager) {
+  backward_forget(&eager->backward);
   memset(eager->recent, 0, sizeof *eager->recent * (size_t)schema_count());
   for (int i = 0; i < N_BUCKETS; i++) {
     struct recipe **link = &eager->buckets[i];

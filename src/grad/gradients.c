@@ -140,20 +140,26 @@ static situ_status ask_row(struct gradient *g, const struct node *node) {
   return g->error;
 }
 
-/* Calls the user's function. */
+/* Calls the user's function, and passes on what it gives. */
 static situ_status ask_override(struct walk *walk, const struct gradient *g,
                                 const struct node *node, const situ_gradient_override *override) {
-  situ_value *values = ARENA_ARRAY(&walk->arena, situ_value, node->n_outputs + node->n_inputs + 1);
+  const int n = override->inputs ? override->n_inputs : node->n_inputs;
+  situ_value *values = ARENA_ARRAY(&walk->arena, situ_value, node->n_outputs + n + 1);
   if (!values) return NO_MEMORY();
   situ_value *dxs = values + node->n_outputs;
   for (int i = 0; i < node->n_outputs; i++) values[i] = value_of(walk->graph, g->dy[i]);
-  for (int i = 0; i < node->n_inputs; i++) dxs[i] = graph_no_value(walk->graph);
+  for (int i = 0; i < n; i++) dxs[i] = graph_no_value(walk->graph);
   TRY(override->function(override->context, graph_value(walk->graph, node), values, node->n_outputs,
-                         dxs, node->n_inputs));
-  for (int i = 0; i < node->n_inputs; i++) {
+                         dxs, n));
+  for (int i = 0; i < n; i++) {
     if (dxs[i].node < 0) continue;
     TRY(graph_check_value(walk->graph, dxs[i], true, "the gradient of a node", i));
-    g->dx[i] = term_of(dxs[i]);
+    const struct edge to = override->inputs
+                               ? (struct edge){override->inputs[i].node, override->inputs[i].output}
+                               : node->inputs[i];
+    if (to.node >= node->id)
+      return INVALID("situ_gradients: input %d of an override is too new.", i);
+    TRY(arrive(walk, to, term_of(dxs[i])));
   }
   return NULL;
 }
@@ -243,14 +249,19 @@ static situ_status walk_back(struct walk *walk) {
 
 /* The way between xs and ys */
 
+static bool leads_to_x(const struct walk *walk, struct edge from) {
+  const struct visit *visit = visit_of(walk, from.node);
+  return visit && visit->reached &&
+         gradient_is_real(walk->graph->nodes[from.node]->outputs[from.output].type);
+}
+
 static bool is_reached(const struct walk *walk, const struct node *node) {
-  for (int32_t i = 0; i < node->n_inputs; i++) {
-    const struct edge from = node->inputs[i];
-    const struct visit *visit = visit_of(walk, from.node);
-    if (visit && visit->reached &&
-        gradient_is_real(walk->graph->nodes[from.node]->outputs[from.output].type))
+  const situ_gradient_override *override = visit_of(walk, node->id)->override;
+  for (int i = 0; override && override->inputs && i < override->n_inputs; i++)
+    if (leads_to_x(walk, (struct edge){override->inputs[i].node, override->inputs[i].output}))
       return true;
-  }
+  for (int32_t i = 0; i < node->n_inputs; i++)
+    if (leads_to_x(walk, node->inputs[i])) return true;
   return false;
 }
 

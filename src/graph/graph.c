@@ -107,6 +107,12 @@ situ_value situ_value_output(situ_value value, int output) {
   return output_of(other) ? other : graph_no_value(value.graph);
 }
 
+situ_value situ_value_input(situ_value value, int input) {
+  const struct node *node = node_of(value);
+  if (!node || input < 0 || input >= node->n_inputs) return graph_no_value(value.graph);
+  return (situ_value){value.graph, node->inputs[input].node, node->inputs[input].output};
+}
+
 const char *situ_value_name(situ_value value) {
   const struct node *node = node_of(value);
   return node ? node->name : "";

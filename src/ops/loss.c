@@ -120,7 +120,8 @@ static const struct op rows[] = {
      .attrs = "T:{" WORDS_REAL "}",
      .doc = "The cross-entropy of each row of softmax(features) with the distribution in the same "
             "row of labels, and its gradient.",
-     .samples = "[3,4] [3,4]:pos; [5,40] [5,40]:unit; [1,4] [3,4]; [3,4] [3,1]; [0,3] [0,3]; "
+     .samples = "[3,4] [3,4]:share; [5,40] [5,40]:share; [1,4] [3,4]:share; "
+                "[3,4] [3,1]=0.25,0.25,0.25; [0,3] [0,3]; "
                 "[2,3] [2,3]=0,1,0,0,0,1",
      .devices = EVERYWHERE,
      .shape = dense_shape,

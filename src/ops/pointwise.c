@@ -217,12 +217,6 @@ static void add_n_grad(struct gradient *g) {
   for (int i = 0; i < g->n_in; i++) g->dx[i] = g->dy[0];
 }
 
-static void bias_grad(struct gradient *g) {
-  g->dx[0] = g->dy[0];
-  g->dx[1] =
-      gradient_emit(g, "BiasAddGrad", TERMS(g->dy[0]), ATTRS(gradient_keep(g, "data_format")));
-}
-
 static void clip_grad(struct gradient *g) {
   const struct term x = g->in[0], low = g->in[1], high = g->in[2], dy = g->dy[0];
   const struct term zero = gradient_number(g, gradient_type(g, dy), 0);

@@ -346,15 +346,6 @@ static void prod_grad(struct gradient *g) {
   g->dx[0] = OP(g, "RealDiv", whole, g->in[0]);
 }
 
-/* The bias again, for each channel. */
-static void bias_grad_grad(struct gradient *g) {
-  const struct term zeros = gradient_zeros(g, g->in[0]);
-  g->dx[0] =
-      gradient_emit(g, "BiasAdd", TERMS(zeros, g->dy[0]), ATTRS(gradient_keep(g, "data_format")));
-}
-
-static void l2_loss_grad(struct gradient *g) { g->dx[0] = OP(g, "Mul", g->in[0], g->dy[0]); }
-
 /* Every reduction has the same inputs and samples. */
 #define REDUCTION(NAME, word, input_, type_attr, grad_, text)                            \
   {                                                                                      \

@@ -208,6 +208,8 @@ class Function(_situ.Function):
         """A call of a kind that has not been remembered."""
         if _situ.current_graph() is not None:  # inside of another trace, or of a graph
             return self.python_function(*args, **words)
+        if _situ.tape_count():  # its ops are recorded one by one
+            return self.python_function(*args, **words)
         bound, words = self._bind(args, words)
         concrete, tensors = self._trace(bound, words)
         if not words and not _situ.current_device():

@@ -70,6 +70,8 @@ class EagerVariable(Operators):
         graph = _situ.current_graph()
         if graph is not None and graph.building_function:
             return graph.read_variable(self)
+        if self.trainable and _situ.tape_count():
+            _situ.tape_variable(self, self._value)
         return self._value
 
     def _put(self, value):
@@ -80,7 +82,7 @@ class EagerVariable(Operators):
         else:
             if value.device != self._device:
                 value = _situ.copy_to(value, self._device)
-            self._value = value
+            self._value = self._unrecorded("Identity", value) if _situ.tape_count() else value
         return self
 
     def assign(self, value, use_locking=False, name=None, read_value=True):
@@ -92,11 +94,20 @@ class EagerVariable(Operators):
         shapes.as_shape(self.shape).assert_is_compatible_with(value.shape)
         return self._put(value)
 
+    @staticmethod
+    def _unrecorded(name, *inputs):
+        """Runs an op that no tape hears of: an assignment has no gradient."""
+        count = _situ.tape_pause()
+        try:
+            return op(name, *inputs)
+        finally:
+            _situ.tape_resume(count)
+
     def assign_add(self, delta, use_locking=False, name=None, read_value=True):
-        return self._put(op("Add", self._situ_tensor_(), delta))
+        return self._put(self._unrecorded("Add", self._situ_tensor_(), delta))
 
     def assign_sub(self, delta, use_locking=False, name=None, read_value=True):
-        return self._put(op("Sub", self._situ_tensor_(), delta))
+        return self._put(self._unrecorded("Sub", self._situ_tensor_(), delta))
 
     def __array__(self, *args, **words):
         return self._value.__array__(*args)

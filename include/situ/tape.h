@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * tape.h: gradients of eager calls.
+ *
+ * A tape keeps the calls that it is told of, as far as they depend on tensors that are watched; the
+ * gradient of what they gave is computed from it, by a graph that is compiled once for all tapes
+ * that are alike. A tape is for one thread at a time.
+ */
+#ifndef SITU_TAPE_H
+#define SITU_TAPE_H
+
+#include "situ/eager.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct situ_tape situ_tape;
+
+/* An empty tape; compiled gradients are kept by `eager`, which must live longer. */
+SITU_API situ_status situ_tape_create(situ_eager *eager, situ_tape **out) SITU_MUST_USE;
+
+/* Frees it; NULL may be released. */
+SITU_API void situ_tape_release(situ_tape *tape);
+
+/* Forgets everything. */
+SITU_API void situ_tape_reset(situ_tape *tape);
+
+/* From here on calls that depend on the tensor are kept. */
+SITU_API situ_status situ_tape_watch(situ_tape *tape, situ_tensor *tensor) SITU_MUST_USE;
+
+/* Whether a call with these inputs would be kept. */
+SITU_API bool situ_tape_depends(const situ_tape *tape, situ_tensor *const *inputs, int n_inputs);
+
+/* Keeps a call that gave these outputs, if it depends on a watched tensor. */
+SITU_API situ_status situ_tape_record(situ_tape *tape, const situ_call *call,
+                                      situ_tensor *const *outputs, int n_outputs) SITU_MUST_USE;
+
+/* Gives the gradients of inputs, as new references (NULL: none), from those of the outputs. */
+typedef situ_status (*situ_tape_function)(void *context, situ_tensor *const *dys, int n_dys,
+                                          situ_tensor **dxs, int n_dxs);
+
+/* Keeps something whose gradient is computed by a function; `release(context)` (or NULL) is called
+ * when the tape forgets it, at once if it is not kept. */
+SITU_API situ_status situ_tape_record_function(situ_tape *tape, situ_tensor *const *inputs,
+                                               int n_inputs, situ_tensor *const *outputs,
+                                               int n_outputs, situ_tape_function function,
+                                               void *context,
+                                               void (*release)(void *context)) SITU_MUST_USE;
+
+/* The gradients of the sum of all targets: results[i] is that for sources[i], or NULL where no
+ * target depends on it. `gradients` (or NULL, also single ones: ones) arrive at the targets. What
+ * is computed is kept on the `others` (which may hold the tape itself): gradients of gradients. */
+SITU_API situ_status situ_tape_gradient(situ_tape *tape, situ_tensor *const *targets, int n_targets,
+                                        situ_tensor *const *sources, int n_sources,
+                                        situ_tensor *const *gradients, situ_tape *const *others,
+                                        int n_others, situ_tensor **results) SITU_MUST_USE;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

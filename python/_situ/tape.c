@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * tape.c: Tape: what tf.GradientTape is made of, and the stack of tapes that are on. */
+#include "tape.h"
+
+enum { MOST_TAPES = 32 };
+
+struct tape_object {
+  PyObject_HEAD situ_tape *tape;
+  PyObject *variables; /* dict: variable -> list of the tensors that were its value */
+  PyObject *dict, *weak;
+  char persistent, watches, on, used;
+};
+
+_Thread_local int tape_count;
+static _Thread_local struct tape_object *stack[MOST_TAPES];
+
+int tape_told(const situ_call *call, situ_tensor *const *outputs, int n_outputs) {
+  for (int i = 0; i < tape_count; i++) {
+    const situ_status status = situ_tape_record(stack[i]->tape, call, outputs, n_outputs);
+    if (status) return errors_raise(status, NULL), -1;
+  }
+  return 0;
+}
+
+/* Life */
+
+static PyObject *create(PyTypeObject *type, PyObject *args, PyObject *words) {
+  static char *names[] = {"persistent", "watch_accessed_variables", NULL};
+  int persistent = 0, watches = 1;
+  if (!PyArg_ParseTupleAndKeywords(args, words, "|pp:GradientTape", names, &persistent, &watches))
+    return NULL;
+  situ_eager *eager = context_eager();
+  struct tape_object *self = eager ? (struct tape_object *)type->tp_alloc(type, 0) : NULL;
+  if (!self) return NULL;
+  self->persistent = (char)persistent;
+  self->watches = (char)watches;
+  const situ_status status = situ_tape_create(eager, &self->tape);
+  if (!status) return (PyObject *)self;
+  Py_DECREF(self);
+  return errors_raise(status, NULL);
+}
+
+static int traverse(PyObject *object, visitproc visit, void *arg) {
+  struct tape_object *self = (struct tape_object *)object;
+  Py_VISIT(self->variables);
+  Py_VISIT(self->dict);
+  return 0;
+}
+
+static int clear(PyObject *object) {
+  struct tape_object *self = (struct tape_object *)object;
+  Py_CLEAR(self->variables);
+  Py_CLEAR(self->dict);
+  return 0;
+}
+
+static void dealloc(PyObject *object) {
+  struct tape_object *self = (struct tape_object *)object;
+  PyObject_GC_UnTrack(object);
+  if (self->weak) PyObject_ClearWeakRefs(object);
+  clear(object);
+  situ_tape_release(self->tape);
+  Py_TYPE(object)->tp_free(object);
+}
+
+/* On and off */
+
+static int find_on(const struct tape_object *self) {
+  int at = tape_count - 1;
+  while (at >= 0 && stack[at] != self) at--;
+  return at;
+}
+
+static int push(struct tape_object *self) {
+  if (self->on) return PyErr_SetString(PyExc_ValueError, "Tape is still recording."), -1;
+  if (tape_count == MOST_TAPES) return PyErr_SetString(PyExc_RuntimeError, "too many tapes"), -1;
+  stack[tape_count++] = (struct tape_object *)Py_NewRef((PyObject *)self);
+  self->on = 1;
+  return 0;
+}
+
+static void pop(struct tape_object *self) {
+  const int at = find_on(self);
+  self->on = 0;
+  if (at < 0) return;
+  for (int i = at; i + 1 < tape_count; i++) stack[i] = stack[i + 1];
+  tape_count--;
+  Py_DECREF(self);
+}
+
+static PyObject *enter(PyObject *self, PyObject *none) {
+  (void)none;
+  return push((struct tape_object *)self) ? NULL : Py_NewRef(self);
+}
+
+static PyObject *leave(PyObject *object, PyObject *const *args, Py_ssize_t n) {
+  (void)args, (void)n;
+  struct tape_object *self = (struct tape_object *)object;
+  if (self->on) pop(self);
+  Py_RETURN_NONE;
+}
+
+static PyObject *forget(PyObject *object, PyObject *none) {
+  (void)none;
+  struct tape_object *self = (struct tape_object *)object;
+  situ_tape_reset(self->tape);
+  Py_CLEAR(self->variables);
+  self->used = 0;
+  Py_RETURN_NONE;
+}
+
+/* Watching */
+
+static int watch(struct tape_object *self, PyObject *tensor) {
+  if (!IS_TENSOR(tensor)) return PyErr_SetString(PyExc_TypeError, "not an eager tensor"), -1;
+  const situ_status status = situ_tape_watch(self->tape, TENSOR_OF(tensor));
+  return status ? errors_raise(status, NULL), -1 : 0;
+}
+
+static PyObject *watch_tensor(PyObject *self, PyObject *tensor) {
+  if (watch((struct tape_object *)self, tensor)) return NULL;
+  Py_RETURN_NONE;
+}
+
+static int watch_value(struct tape_object *self, PyObject *variable, PyObject *tensor) {
+  if (!self->variables && !(self->variables = PyDict_New())) return -1;
+  PyObject *list = PyDict_GetItemWithError(self->variables, variable);
+  if (!list) {
+    if (PyErr_Occurred() || !(list = PyList_New(0))) return -1;
+    const int failed = PyDict_SetItem(self->variables, variable, list);
+    Py_DECREF(list);
+    if (failed) return -1;
+  }
+  const Py_ssize_t n = PyList_GET_SIZE(list);
+  if (n && PyList_GET_ITEM(list, n - 1) == tensor) return 0;
+  return watch(self, tensor) || PyList_Append(list, tensor) ? -1 : 0;
+}
+
+static PyObject *watch_variable(PyObject *self, PyObject *args) {
+  PyObject *variable, *tensor;
+  if (!PyArg_ParseTuple(args, "OO", &variable, &tensor)) return NULL;
+  if (watch_value((struct tape_object *)self, variable, tensor)) return NULL;
+  Py_RETURN_NONE;
+}
+
+/* tape_variable(variable, tensor): a variable was read, which had this value. */
+static PyObject *tell_variable(PyObject *self, PyObject *const *args, Py_ssize_t n) {
+  (void)self;
+  if (n != 2) return PyErr_Format(PyExc_TypeError, "tape_variable(variable, tensor)");
+  for (int i = 0; i < tape_count; i++)
+    if (stack[i]->watches && watch_value(stack[i], args[0], args[1])) return NULL;
+  Py_RETURN_NONE;
+}
+
+/* tape_pause(): no tape hears of anything until tape_resume of what it gave. */
+static PyObject *pause_all(PyObject *self, PyObject *none) {
+  (void)self, (void)none;
+  const int count = tape_count;
+  tape_count = 0;
+  return PyLong_FromLong(count);
+}
+
+static PyObject *resume_all(PyObject *self, PyObject *count) {
+  (void)self;
+  tape_count = (int)PyLong_AsLong(count);
+  Py_RETURN_NONE;
+}
+
+static PyObject *count_tapes(PyObject *self, PyObject *none) {
+  (void)self, (void)none;
+  return PyLong_FromLong(tape_count);
+}
+
+/* Functions that give gradients */
+
+static PyObject *wrap_list(situ_tensor *const *tensors, int n) {
+  PyObject *list = PyList_New(n);
+  for (int i = 0; list && i < n; i++)
+    PyList_SET_ITEM(list, i,
+                    tensors[i] ? tensor_wrap(situ_tensor_retain(tensors[i])) : Py_NewRef(Py_None));
+  return list;
+}
+
+static situ_status failed(void) {
+  return situ_status_create(SITU_UNKNOWN, "the gradient of a function raised an exception");
+}
+
+static situ_status call_python(void *context, situ_tensor *const *dys, int n_dys, situ_tensor **dxs,
+                               int n_dxs) {
+  PyObject *list = wrap_list(dys, n_dys);
+  PyObject *result = list ? PyObject_CallOneArg((PyObject *)context, list) : NULL;
+  PyObject *items = result ? PySequence_Fast(result, "gradients are a list") : NULL;
+  bool good = items && PySequence_Fast_GET_SIZE(items) == n_dxs;
+  for (int i = 0; good && i < n_dxs; i++) {
+    PyObject *item = PySequence_Fast_GET_ITEM(items, i);
+    if (IS_TENSOR(item)) dxs[i] = situ_tensor_retain(TENSOR_OF(item));
+    good = item == Py_None || IS_TENSOR(item);
+  }
+  if (!good && !PyErr_Occurred())
+    PyErr_Format(PyExc_ValueError, "a gradient for each of %d inputs is wanted", n_dxs);
+  Py_XDECREF(items);
+  Py_XDECREF(result);
+  Py_XDECREF(list);
+  return good ? NULL : failed();
+}
+
+static void release_python(void *context) { Py_DECREF((PyObject *)context); }
+
+/* The native tensors of a list, in memory of the caller; -1 with an exception. */
+static Py_ssize_t take_list(PyObject *list, situ_tensor ***out) {
+  PyObject *items = PySequence_Fast(list, "a list of tensors is wanted");
+  if (!items) return -1;
+  const Py_ssize_t n = PySequence_Fast_GET_SIZE(items);
+  *out = PyMem_Calloc((size_t)n + 1, sizeof **out);
+  for (Py_ssize_t i = 0; *out && i < n; i++) {
+    PyObject *item = PySequence_Fast_GET_ITEM(items, i);
+    if (IS_TENSOR(item))
+      (*out)[i] = TENSOR_OF(item);
+    else if (item != Py_None)
+      PyErr_Format(PyExc_TypeError, "not an eager tensor: %R", item);
+  }
+  Py_DECREF(items);
+  return *out && !PyErr_Occurred() ? n : -1;
+}
+
+/* tape_function(inputs, outputs, gradient): keeps something that is no op. */
+static PyObject *tell_function(PyObject *self, PyObject *args) {
+  (void)self;
+  PyObject *inputs, *outputs, *function;
+  situ_tensor **in = NULL, **out = NULL;
+  if (!PyArg_ParseTuple(args, "OOO", &inputs, &outputs, &function)) return NULL;
+  const Py_ssize_t n_in = take_list(inputs, &in), n_out = n_in < 0 ? -1 : take_list(outputs, &out);
+  situ_status status = NULL;
+  for (int i = 0; i < tape_count && n_out >= 0 && !status; i++)
+    status = situ_tape_record_function(stack[i]->tape, in, (int)n_in, out, (int)n_out, call_python,
+                                       Py_NewRef(function), release_python);
+  PyMem_Free(in);
+  PyMem_Free(out);
+  if (status) return errors_raise(status, NULL);
+  if (n_out < 0) return NULL;
+  Py_RETURN_NONE;
+}
+
+/* Gradients */
+
+static int begin(struct tape_object *self) {
+  if (self->used && !self->persistent) {
+    PyErr_SetString(PyExc_RuntimeError,
+                    "A non-persistent GradientTape can only be used to compute one set of "
+                    "gradients (or jacobians)");
+    return -1;
+  }
+  if (self->on && !self->persistent) pop(self);
+  self->used = 1;
+  return 0;
+}
+
+static situ_status run(struct tape_object *self, situ_tensor **targets, int n_targets,
+                       situ_tensor **sources, int n_sources, situ_tensor **gradients,
+                       situ_tensor **results) {
+  situ_tape *others[MOST_TAPES];
+  for (int i = 0; i < tape_count; i++) others[i] = stack[i]->tape;
+  const int n_others = tape_count;
+  const situ_status status = situ_tape_gradient(self->tape, targets, n_targets, sources, n_sources,
+                                                gradients, others, n_others, results);
+  if (!self->persistent) situ_tape_reset(self->tape);
+  return status;
+}
+
+static PyObject *finish(situ_status status, situ_tensor **results, int n) {
+  if (status && PyErr_Occurred()) return situ_status_release(status), NULL;
+  if (status && situ_status_code(status) == SITU_UNIMPLEMENTED) {
+    PyErr_SetString(PyExc_LookupError, situ_status_message(status));
+    return situ_status_release(status), NULL;
+  }
+  if (status) return errors_raise(status, NULL);
+  PyObject *list = wrap_list(results, n);
+  for (int i = 0; i < n; i++) situ_tensor_release(results[i]);
+  return list;
+}
+
+/* compute(targets, sources, gradients or None) -> list; of eager tensors. */
+static PyObject *compute(PyObject *object, PyObject *args) {
+  struct tape_object *self = (struct tape_object *)object;
+  PyObject *targets, *sources, *gradients, *list = NULL;
+  situ_tensor **t = NULL, **s = NULL, **g = NULL, **results = NULL;
+  if (!PyArg_ParseTuple(args, "OOO", &targets, &sources, &gradients) || begin(self)) return NULL;
+  const Py_ssize_t n_t = take_list(targets, &t), n_s = n_t < 0 ? -1 : take_list(sources, &s);
+  const Py_ssize_t n_g = n_s < 0 || gradients == Py_None ? n_s : take_list(gradients, &g);
+  if (n_g >= 0) results = PyMem_Calloc((size_t)n_s + 1, sizeof *results);
+  if (results) list = finish(run(self, t, (int)n_t, s, (int)n_s, g, results), results, (int)n_s);
+  PyMem_Free(t);
+  PyMem_Free(s);
+  PyMem_Free(g);
+  PyMem_Free(results);
+  return list;
+}
+
+/* gradient(target, sources): tensors go straight; the package sees to everything else. */
+static PyObject *gradient(PyObject *object, PyObject *const *args, Py_ssize_t n, PyObject *names) {
+  enum { FEW = 32 };
+  struct tape_object *self = (struct tape_object *)object;
+  situ_tensor *sources[FEW], *results[FEW];
+  PyObject *one[1] = {n > 1 ? args[1] : NULL}, **items = one;
+  Py_ssize_t count = 1;
+  bool plain = n == 2 && !names && IS_TENSOR(args[0]);
+  if (plain && PyList_CheckExact(args[1])) {
+    items = PySequence_Fast_ITEMS(args[1]);
+    count = PyList_GET_SIZE(args[1]);
+  }
+  plain = plain && count <= FEW;
+  for (Py_ssize_t i = 0; plain && i < count; i++) {
+    plain = IS_TENSOR(items[i]);
+    if (plain) sources[i] = TENSOR_OF(items[i]);
+  }
+  if (!plain) {
+    PyObject *method = PyObject_GetAttrString(object, "_gradient");
+    PyObject *result = method ? PyObject_Vectorcall(method, args, (size_t)n, names) : NULL;
+    Py_XDECREF(method);
+    return result;
+  }
+  if (begin(self)) return NULL;
+  situ_tensor *target = TENSOR_OF(args[0]);
+  PyObject *list =
+      finish(run(self, &target, 1, sources, (int)count, NULL, results), results, (int)count);
+  if (!list || items != one) return list;
+  PyObject *single = Py_NewRef(PyList_GET_ITEM(list, 0));
+  Py_DECREF(list);
+  return single;
+}
+
+static PyObject *get_variables(PyObject *object, void *closure) {
+  (void)closure;
+  struct tape_object *self = (struct tape_object *)object;
+  return self->variables ? Py_NewRef(self->variables) : PyDict_New();
+}
+
+static PyMethodDef methods[] = {
+    {"__enter__", enter, METH_NOARGS, "Begins to record."},
+    {"__exit__", (PyCFunction)(void (*)(void))leave, METH_FASTCALL, "Stops recording."},
+    {"_push", enter, METH_NOARGS, "Begins to record."},
+    {"_pop", (PyCFunction)(void (*)(void))leave, METH_FASTCALL, "Stops recording."},
+    {"_forget", forget, METH_NOARGS, "Forgets everything."},
+    {"_watch", watch_tensor, METH_O, "Watches a tensor."},
+    {"_watch_variable", watch_variable, METH_VARARGS, "Watches a variable's value."},
+    {"_compute", compute, METH_VARARGS, "The gradients of tensors."},
+    {"gradient", (PyCFunction)(void (*)(void))gradient, METH_FASTCALL | METH_KEYWORDS,
+     "The gradient of a target with respect to sources."},
+    {NULL, NULL, 0, NULL}};
+
+static PyMemberDef members[] = {
+    {"_persistent", T_BOOL, offsetof(struct tape_object, persistent), 0, NULL},
+    {"_recording", T_BOOL, offsetof(struct tape_object, on), READONLY, NULL},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(struct tape_object, weak), READONLY, NULL},
+    {"__dictoffset__", T_PYSSIZET, offsetof(struct tape_object, dict), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL}};
+
+static PyGetSetDef getters[] = {
+    {"_variables", get_variables, NULL, "Watched variables and the tensors they were.", NULL},
+    {NULL, NULL, NULL, NULL, NULL}};
+
+PyTypeObject tape_type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "situ.Tape",
+    .tp_basicsize = sizeof(struct tape_object),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE,
+    .tp_doc = "Records eager ops for their gradients.",
+    .tp_new = create,
+    .tp_dealloc = dealloc,
+    .tp_traverse = traverse,
+    .tp_clear = clear,
+    .tp_methods = methods,
+    .tp_members = members,
+    .tp_getset = getters,
+    .tp_dictoffset = offsetof(struct tape_object, dict),
+    .tp_weaklistoffset = offsetof(struct tape_object, weak),
+};
+
+PyMethodDef tape_methods[] = {
+    {"tape_variable", (PyCFunction)(void (*)(void))tell_variable, METH_FASTCALL,
+     "A variable was read."},
+    {"tape_function", tell_function, METH_VARARGS, "Keeps a function with its gradient."},
+    {"tape_pause", pause_all, METH_NOARGS, "Stops all tapes."},
+    {"tape_resume", resume_all, METH_O, "Goes on with so many tapes."},
+    {"tape_count", count_tapes, METH_NOARGS, "How many tapes record."},
+    {NULL, NULL, 0, NULL}};

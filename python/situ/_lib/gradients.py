@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""gradients.py: gradients of graphs: tf.gradients, tf.hessians, gradients that programs define."""
+import contextlib
+import enum
+
+import _situ
+from situ._lib.api import export
+from situ._lib.array_ops import convert_to_tensor, op
+from situ._lib.graph import Graph
+from situ._lib.scopes import name_scope
+from situ._lib.variable_eager import EagerVariable
+
+
+@export("UnconnectedGradients")
+class UnconnectedGradients(enum.Enum):
+    """What stands for the gradient of something that the target does not depend on."""
+    NONE = "none"
+    ZERO = "zero"
+
+
+@export(v1="AggregationMethod")
+class AggregationMethod:
+    """How gradients that meet are added: always by one AddN."""
+    ADD_N = DEFAULT = 0
+    EXPERIMENTAL_TREE = 1
+    EXPERIMENTAL_ACCUMULATE_N = 2
+
+
+def flat(values):
+    """A list of a single value, or of the values of lists and dicts."""
+    if isinstance(values, dict):
+        return [v for key in sorted(values) for v in flat(values[key])]
+    if isinstance(values, (list, tuple)):
+        return [v for item in values for v in flat(item)]
+    return [values]
+
+
+def like(structure, values):
+    """Values one after the other in the structure of another."""
+    values = iter(values)
+
+    def fill(part):
+        if isinstance(part, dict):
+            found = {key: fill(part[key]) for key in sorted(part)}
+            return {key: found[key] for key in part}
+        if isinstance(part, tuple) and hasattr(part, "_fields"):
+            return type(part)(*[fill(p) for p in part])
+        return type(part)(fill(p) for p in part) if isinstance(part, (list, tuple)) else \
+            next(values)
+    return fill(structure)
+
+
+def is_zero(unconnected):
+    return UnconnectedGradients(unconnected) is UnconnectedGradients.ZERO
+
+
+def source_in(graph, source):
+    """The tensor of a graph that a source is; None if the graph has none."""
+    if isinstance(source, EagerVariable):
+        return getattr(graph, "reads", {}).get(source)
+    if isinstance(source, _situ.EagerTensor):
+        return getattr(graph, "captured", {}).get(id(source), (None, None))[1]
+    convert = getattr(source, "_as_graph_element", None)
+    return source if convert is None else convert()
+
+
+def graph_gradients(graph, ys, xs, grad_ys=None, name="gradients", colocate=False, stop=(),
+                    zero=False):
+    """Gradients of tensors of a graph; None where there is none."""
+    sources = [source_in(graph, x) for x in xs]
+    present = tuple(s for s in sources if s is not None)
+    with graph.as_default(), name_scope(name, "gradients") as scope:
+        arriving = tuple(None if g is None else convert_to_tensor(g, y.dtype)
+                         for g, y in zip(grad_ys or [None] * len(ys), ys))
+        found = iter(_situ.gradients(graph, tuple(ys), present, arriving, tuple(stop), scope,
+                                     not colocate, zero, graph.__dict__.get("_gradients", {})))
+        made = [None if s is None else next(found) for s in sources]
+        if zero:
+            made = [op("ZerosLike", convert_to_tensor(x)) if g is None else g
+                    for g, x in zip(made, xs)]
+    return made
+
+
+@export(v1="gradients", v2="gradients")
+def gradients(ys, xs, grad_ys=None, name="gradients", colocate_gradients_with_ops=False,
+              gate_gradients=False, aggregation_method=None, stop_gradients=None,
+              unconnected_gradients=UnconnectedGradients.NONE):
+    """The gradients of the sum of all ys with respect to each x; None where no y depends on it."""
+    graph = _situ.current_graph()
+    if graph is None:
+        raise RuntimeError("tf.gradients is not supported when eager execution is enabled. Use "
+                           "tf.GradientTape instead.")
+    many, several = isinstance(xs, (list, tuple)), isinstance(ys, (list, tuple))
+    ys = [convert_to_tensor(y) for y in (ys if several else [ys])]
+    grads = None if grad_ys is None else \
+        list(grad_ys) if isinstance(grad_ys, (list, tuple)) else [grad_ys]
+    if grads is not None and len(grads) != len(ys):
+        raise ValueError(f"Passed {len(grads)} grad_ys for {len(ys)} ys")
+    for y in ys:
+        if y.graph is not graph:
+            raise ValueError(f"{y} is not from the graph that is being built.")
+    stop = [source_in(graph, s) for s in flat(stop_gradients or [])]
+    return graph_gradients(graph, ys, list(xs) if many else [xs], grads, name,
+                           colocate_gradients_with_ops, stop, is_zero(unconnected_gradients))
+
+
+@export("hessians")
+def hessians(ys, xs, gate_gradients=False, aggregation_method=None, name="hessians",
+             colocate_gradients_with_ops=False):
+    """The second derivatives of the sum of ys with respect to each x, whose shape is known."""
+    found = []
+    for x in (list(xs) if isinstance(xs, (list, tuple)) else [xs]):
+        first = gradients(ys, x, name=name)[0]
+        sizes = [int(d) for d in x.shape]
+        row = op("Reshape", first, [-1])
+        count = 1
+        for size in sizes:
+            count *= size
+        rows = [gradients(row[i], x, unconnected_gradients="zero")[0] for i in range(count)]
+        found.append(op("Reshape", op("Pack", rows), sizes + sizes))
+    return found
+
+
+# Gradients that programs define
+
+_registered = {}
+
+
+@export("RegisterGradient")
+class RegisterGradient:
+    """A decorator: the function (operation, *gradients) is the gradient of that name."""
+
+    def __init__(self, op_type):
+        self._name = op_type
+
+    def __call__(self, function):
+        if self._name in _registered:
+            raise KeyError(f"Registering two gradient with name '{self._name}'!")
+        _registered[self._name] = function
+        return function
+
+
+@export("NotDifferentiable", v1="NoGradient")
+def not_differentiable(op_type):
+    _registered[op_type] = lambda operation, *grads: [None] * len(operation.inputs)
+
+
+def override(operation, function):
+    """Sets the gradient of an operation: function(operation, gradients) -> gradients."""
+    operation.graph.__dict__.setdefault("_gradients", {})[operation] = function
+
+
+def _by_name(name):
+    def compute(operation, grads):
+        if name not in _registered:
+            raise LookupError(f"gradient registry has no entry for: {name}")
+        given = [op("ZerosLike", o) if g is None else g for g, o in zip(grads, operation.outputs)]
+        return flat(_registered[name](operation, *given))
+    return compute
+
+
+@contextlib.contextmanager
+def gradient_override_map(self, op_type_map):
+    """Operations added in this scope have the registered gradients that the map names."""
+    before = len(self.get_operations())
+    yield
+    for operation in self.get_operations()[before:]:
+        if operation.type in op_type_map:
+            override(operation, _by_name(op_type_map[operation.type]))
+
+
+Graph.gradient_override_map = gradient_override_map

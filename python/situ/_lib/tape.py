@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tape.py: tf.GradientTape and tf.custom_gradient. Eager tensors are seen to by _situ.Tape."""
+import contextlib
+import functools
+
+import _situ
+from situ._lib.api import export
+from situ._lib.array_ops import convert_to_tensor, op
+from situ._lib.gradients import (UnconnectedGradients, flat, graph_gradients, is_zero, like,
+                                 override)
+from situ._lib.tensors import EagerTensor, GraphTensor
+from situ._lib.variable_eager import EagerVariable
+
+
+@export("GradientTape", "autodiff.GradientTape")
+class GradientTape(_situ.Tape):
+    """Records operations, to compute their gradients."""
+
+    def watch(self, tensor):
+        """Records what depends on a tensor, or on each of a list."""
+        for item in flat(tensor):
+            if isinstance(item, EagerVariable):
+                self._watch_variable(item, item._value)
+            elif isinstance(item, EagerTensor):
+                self._watch(item)
+            elif not isinstance(item, GraphTensor) and not hasattr(item, "_situ_tensor_"):
+                raise ValueError("Passed in object of type {}, not tf.Tensor or tf.Variable"
+                                 .format(type(item)))
+
+    def watched_variables(self):
+        """The variables, in the order in which they were first read."""
+        graph = _situ.current_graph()
+        if graph is not None and hasattr(graph, "reads"):
+            return tuple(v for v in graph.reads if v.trainable)
+        return tuple(self._variables)
+
+    def reset(self):
+        """Forgets everything that was recorded."""
+        self._forget()
+
+    @contextlib.contextmanager
+    def stop_recording(self):
+        """What happens inside is not recorded."""
+        if not self._recording:
+            raise ValueError("Tape is not recording.")
+        self._pop()
+        try:
+            yield
+        finally:
+            self._push()
+
+    def _gradient(self, target, sources, output_gradients=None,
+                  unconnected_gradients=UnconnectedGradients.NONE):
+        """What `gradient` leaves: structures, variables, graphs, given gradients."""
+        if sources is None:
+            raise TypeError("Argument `sources` to GradientTape.gradient cannot be None.")
+        zero = is_zero(unconnected_gradients)
+        targets, wanted = flat(target), flat(sources)
+        targets = [t._situ_tensor_() if hasattr(t, "_situ_tensor_") else t for t in targets]
+        given = None if output_gradients is None else flat(output_gradients)
+        inside = [t for t in targets if isinstance(t, GraphTensor)]
+        if inside:
+            found = graph_gradients(inside[0].graph, targets, wanted, given, zero=zero)
+        else:
+            found = self._eager(targets, wanted, given, zero)
+        return like(sources, found)
+
+    def _eager(self, targets, sources, given, zero):
+        flat_sources, counts = [], []
+        for source in sources:
+            behind = self._variables.get(source, [source._value]) \
+                if isinstance(source, EagerVariable) else [source]
+            if not isinstance(behind[0], EagerTensor):
+                raise ValueError(f"{source!r} is not a tensor or a variable.")
+            flat_sources += behind
+            counts.append(len(behind))
+        if given is not None:
+            given = [None if g is None else convert_to_tensor(g, t.dtype)
+                     for g, t in zip(given, targets)]
+        made = iter(self._compute([convert_to_tensor(t) for t in targets], flat_sources, given))
+        found = []
+        for source, count in zip(sources, counts):
+            parts = [g for g in [next(made) for _ in range(count)] if g is not None]
+            total = op("AddN", parts) if len(parts) > 1 else parts[0] if parts else None
+            found.append(op("ZerosLike", convert_to_tensor(source)) if total is None and zero else
+                         total)
+        return found
+
+    @contextlib.contextmanager
+    def _again(self):
+        """Lets a tape be used several times, as if it were once."""
+        before = self._persistent
+        if self._recording and not before:
+            self._pop()
+        self._persistent = True
+        try:
+            yield
+        finally:
+            self._persistent = before
+
+    def jacobian(self, target, sources, unconnected_gradients=UnconnectedGradients.NONE,
+                 parallel_iterations=None, experimental_use_pfor=True):
+        """The derivative of each element of the target for each element of the sources."""
+        target = convert_to_tensor(target)
+        shape = [int(d) for d in target.shape]
+        count = 1
+        for size in shape:
+            count *= size
+        wanted = flat(sources)
+        with self._again():
+            rows = [self._gradient(target, wanted, op("Reshape", _unit(i, count, target), shape),
+                                   unconnected_gradients) for i in range(count)]
+        found = []
+        for k, source in enumerate(wanted):
+            parts = [row[k] for row in rows]
+            found.append(None if any(p is None for p in parts) else
+                         op("Reshape", op("Pack", parts), shape + [int(d) for d in source.shape]))
+        return like(sources, found)
+
+    def batch_jacobian(self, target, source, unconnected_gradients=UnconnectedGradients.NONE,
+                       parallel_iterations=None, experimental_use_pfor=True):
+        """The same for each example of a batch by itself."""
+        shape = [int(d) for d in target.shape]
+        count = 1
+        for size in shape[1:]:
+            count *= size
+        rows = []
+        with self._again():
+            for i in range(count):
+                ones = op("BroadcastTo", _unit(i, count, target), [shape[0], count])
+                rows.append(self._gradient(target, source, op("Reshape", ones, shape),
+                                           unconnected_gradients))
+        if any(r is None for r in rows):
+            return None
+        inner = [int(d) for d in source.shape][1:]
+        return op("Reshape", op("Pack", rows, axis=1), shape + inner)
+
+
+def _unit(i, count, target):
+    """A vector with a 1 at place i."""
+    return op("OneHot", i, count, convert_to_tensor(1, target.dtype),
+              convert_to_tensor(0, target.dtype))
+
+
+# Functions with gradients of their own
+
+
+def _eager_custom(function, args, words):
+    tensors = [convert_to_tensor(a) for a in args]
+    if not _situ.tape_count():
+        return function(*tensors, **words)[0]
+    count = _situ.tape_pause()
+    try:
+        result, gradient = function(*tensors, **words)
+        outputs = [op("Identity", convert_to_tensor(r)) for r in flat(result)]
+    finally:
+        _situ.tape_resume(count)
+
+    def back(grads):
+        given = [op("ZerosLike", o) if g is None else g for g, o in zip(grads, outputs)]
+        made = flat(gradient(*given))
+        return [None if g is None else convert_to_tensor(g) for g in made]
+    _situ.tape_function(tensors, outputs, back)
+    return like(result, outputs)
+
+
+def _graph_custom(function, args, words):
+    """Each result is an operation of its own, whose gradient leads to the arguments."""
+    tensors = [convert_to_tensor(a) for a in args]
+    result, gradient = function(*tensors, **words)
+    inner = [convert_to_tensor(r) for r in flat(result)]
+    outputs = [op("Identity", r) for r in inner]
+
+    def back_from(place):
+        def back(operation, grads):
+            given = [op("ZerosLike", o) for o in outputs]
+            given[place] = grads[0]
+            return flat(gradient(*given))
+        return back
+    for place, output in enumerate(outputs):
+        override(output.op, (back_from(place), tuple(tensors)))
+    return like(result, outputs)
+
+
+@export("custom_gradient")
+def custom_gradient(f=None):
+    """A decorator: f(*args) gives (result, function of gradients that gives gradients)."""
+    if f is None:
+        return custom_gradient
+
+    @functools.wraps(f)
+    def decorated(*args, **words):
+        run = _eager_custom if _situ.current_graph() is None else _graph_custom
+        return run(f, args, words)
+    return decorated
+
+
+@export("recompute_grad")
+def recompute_grad(f):
+    """The function: what its gradient needs is kept, not computed again."""
+    return f

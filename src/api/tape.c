@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * tape.c: keeps calls, and walks back over them from function to function; backward.c compiles what
+ * lies between. */
+#include "api/tape.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tensor/tensor.h"
+
+situ_status situ_tape_create(situ_eager *eager, situ_tape **out) {
+  if (!eager || !out) return INVALID("situ_tape_create: an argument is NULL.");
+  *out = calloc(1, sizeof **out);
+  if (!*out) return NO_MEMORY();
+  (*out)->eager = eager;
+  return NULL;
+}
+
+void situ_tape_reset(situ_tape *tape) {
+  if (!tape) return;
+  for (int32_t i = 0; i < tape->n_calls; i++) {
+    const struct taped *call = &tape->calls[i];
+    for (int k = 0; k < call->n_in + call->n_out; k++) situ_tensor_release(call->tensors[k]);
+    for (int k = 0; k < call->n_attrs; k++) situ_tensor_release(call->attrs[k].tensor);
+    if (call->release) call->release(call->context);
+  }
+  for (int32_t i = 0; i < tape->n_tracked; i++) situ_tensor_release(tape->tracked[i].tensor);
+  if (tape->places) memset(tape->places, 0, sizeof *tape->places * (size_t)tape->n_places);
+  tape->n_calls = tape->n_tracked = 0;
+  arena_free(&tape->arena);
+}
+
+void situ_tape_release(situ_tape *tape) {
+  if (!tape) return;
+  situ_tape_reset(tape);
+  free(tape->calls);
+  free(tape->tracked);
+  free(tape->places);
+  free(tape);
+}
+
+/* Tracked tensors */
+
+static uint32_t hash_of(const situ_tensor *tensor) {
+  return (uint32_t)(((uint64_t)(uintptr_t)tensor * 0x9e3779b97f4a7c15u) >> 32);
+}
+
+/* The place of a tensor in the table, or the free one where it would be. */
+static int32_t *place_of(const situ_tape *tape, const situ_tensor *tensor) {
+  const uint32_t mask = (uint32_t)tape->n_places - 1;
+  uint32_t at = hash_of(tensor) & mask;
+  while (tape->places[at] && tape->tracked[tape->places[at] - 1].tensor != tensor)
+    at = (at + 1) & mask;
+  return &tape->places[at];
+}
+
+int32_t tape_find(const situ_tape *tape, const situ_tensor *tensor) {
+  return tape->n_tracked ? *place_of(tape, tensor) - 1 : -1;
+}
+
+static bool grow_places(situ_tape *tape) {
+  if (2 * (tape->n_tracked + 1) <= tape->n_places) return true;
+  const int32_t count = tape->n_places ? 2 * tape->n_places : 32;
+  int32_t *places = calloc((size_t)count, sizeof *places);
+  if (!places) return false;
+  free(tape->places);
+  tape->places = places;
+  tape->n_places = count;
+  for (int32_t i = 0; i < tape->n_tracked; i++) *place_of(tape, tape->tracked[i].tensor) = i + 1;
+  return true;
+}
+
+/* An array with room for one more. */
+static void *room(void *items, int32_t count, int32_t *capacity, size_t size) {
+  if (count < *capacity) return items;
+  const int32_t more = *capacity ? 2 * *capacity : 16;
+  void *larger = realloc(items, (size_t)more * size);
+  if (larger) *capacity = more;
+  return larger;
+}
+
+static situ_status track(situ_tape *tape, situ_tensor *tensor, int32_t call, int32_t output) {
+  if (tape_find(tape, tensor) >= 0) return NULL;
+  struct tracked *tracked =
+      room(tape->tracked, tape->n_tracked, &tape->tracked_capacity, sizeof *tracked);
+  if (!tracked) return NO_MEMORY();
+  tape->tracked = tracked;
+  if (!grow_places(tape)) return NO_MEMORY();
+  tracked[tape->n_tracked] = (struct tracked){situ_tensor_retain(tensor), call, output};
+  *place_of(tape, tensor) = ++tape->n_tracked;
+  return NULL;
+}
+
+situ_status situ_tape_watch(situ_tape *tape, situ_tensor *tensor) {
+  if (!tape || !tensor) return INVALID("situ_tape_watch: an argument is NULL.");
+  return track(tape, tensor, -1, 0);
+}
+
+bool situ_tape_depends(const situ_tape *tape, situ_tensor *const *inputs, int n_inputs) {
+  for (int i = 0; i < n_inputs; i++)
+    if (tape_find(tape, inputs[i]) >= 0) return true;
+  return false;
+}
+
+/* Calls */
+
+static bool copy_attr(struct arena *arena, const situ_attr *attr, situ_attr *out) {
+  *out = *attr;
+  out->name = arena_text(arena, attr->name, strlen(attr->name));
+  if (attr->kind == SITU_ATTR_STRING) out->text = arena_text(arena, attr->text, strlen(attr->text));
+  if (attr->kind == SITU_ATTR_INTS) {
+    int64_t *items = ARENA_ARRAY(arena, int64_t, attr->integer + 1);
+    if (items && attr->integer)
+      memcpy(items, attr->integers, sizeof *items * (size_t)attr->integer);
+    out->integers = items;
+  }
+  return !arena->failed;
+}
+
+static bool fill(situ_tape *tape, struct taped *taped, const situ_call *call,
+                 situ_tensor *const *outputs, int n_outputs) {
+  struct arena *arena = &tape->arena;
+  situ_tensor **tensors = ARENA_ARRAY(arena, situ_tensor *, call->n_inputs + n_outputs + 1);
+  int32_t *from = ARENA_ARRAY(arena, int32_t, call->n_inputs + 1);
+  situ_attr *attrs = ARENA_ARRAY(arena, situ_attr, call->n_attrs + 1);
+  if (arena->failed) return false;
+  for (int i = 0; i < call->n_attrs; i++)
+    if (!copy_attr(arena, &call->attrs[i], &attrs[i])) return false;
+  for (int i = 0; i < call->n_attrs; i++) {
+    attrs[i].tensor = attrs[i].kind == SITU_ATTR_TENSOR ? attrs[i].tensor : NULL;
+    situ_tensor_retain(attrs[i].tensor);
+  }
+  for (int i = 0; i < call->n_inputs; i++) {
+    tensors[i] = situ_tensor_retain(call->inputs[i]);
+    from[i] = tape_find(tape, call->inputs[i]);
+  }
+  for (int i = 0; i < n_outputs; i++) tensors[call->n_inputs + i] = situ_tensor_retain(outputs[i]);
+  *taped = (struct taped){.op = call->op,
+                          .n_in = call->n_inputs,
+                          .n_out = n_outputs,
+                          .n_attrs = call->n_attrs,
+                          .attrs = attrs,
+                          .tensors = tensors,
+                          .from = from};
+  return true;
+}
+
+static situ_status keep(situ_tape *tape, const situ_call *call, situ_tensor *const *outputs,
+                        int n_outputs, struct taped **out) {
+  *out = NULL;
+  if (!tape || !call || (n_outputs && !outputs))
+    return INVALID("situ_tape_record: an argument is NULL.");
+  if (!situ_tape_depends(tape, call->inputs, call->n_inputs)) return NULL;
+  struct taped *calls = room(tape->calls, tape->n_calls, &tape->call_capacity, sizeof *calls);
+  if (!calls) return NO_MEMORY();
+  tape->calls = calls;
+  if (!fill(tape, &calls[tape->n_calls], call, outputs, n_outputs)) return NO_MEMORY();
+  *out = &calls[tape->n_calls++];
+  for (int i = 0; i < n_outputs; i++) TRY(track(tape, outputs[i], tape->n_calls - 1, i));
+  return NULL;
+}
+
+situ_status situ_tape_record(situ_tape *tape, const situ_call *call, situ_tensor *const *outputs,
+                             int n_outputs) {
+  struct taped *taped;
+  return keep(tape, call, outputs, n_outputs, &taped);
+}
+
+situ_status situ_tape_record_function(situ_tape *tape, situ_tensor *const *inputs, int n_inputs,
+                                      situ_tensor *const *outputs, int n_outputs,
+                                      situ_tape_function function, void *context,
+                                      void (*release)(void *context)) {
+  const situ_call call = {.op = -1, .inputs = inputs, .n_inputs = n_inputs};
+  struct taped *taped = NULL;
+  const situ_status status = function ? keep(tape, &call, outputs, n_outputs, &taped)
+                                      : INVALID("situ_tape_record_function: the function is NULL.");
+  if (taped) {
+    taped->function = function;
+    taped->context = context;
+    taped->release = release;
+  } else if (release) {
+    release(context);
+  }
+  return status;
+}
+
+/* Gradients */
+
+/* What arrived at tensors, one after the other. */
+struct arrivals {
+  situ_tensor **tensors, **gradients; /* gradients are retained; NULL: ones */
+  int count, capacity;
+};
+
+struct journey {
+  situ_tape *tape;
+  situ_tensor *const *sources;
+  int n_sources;
+  situ_tape *const *others;
+  int n_others;
+  struct arrivals open, done; /* on the way; at sources */
+};
+
+/* Takes over the reference to the gradient. */
+static situ_status arrive(struct arrivals *to, situ_tensor *tensor, situ_tensor *gradient) {
+  if (to->count == to->capacity) {
+    const int more = to->capacity ? 2 * to->capacity : 8;
+    situ_tensor **tensors = realloc(to->tensors, sizeof *tensors * (size_t)more);
+    if (tensors) to->tensors = tensors;
+    situ_tensor **gradients = realloc(to->gradients, sizeof *gradients * (size_t)more);
+    if (gradients) to->gradients = gradients;
+    if (!tensors || !gradients) {
+      situ_tensor_release(gradient);
+      return NO_MEMORY();
+    }
+    to->capacity = more;
+  }
+  to->tensors[to->count] = tensor;
+  to->gradients[to->count++] = gradient;
+  return NULL;
+}
+
+static void drop(struct arrivals *arrivals) {
+  for (int i = 0; i < arrivals->count; i++) situ_tensor_release(arrivals->gradients[i]);
+  free(arrivals->tensors);
+  free(arrivals->gradients);
+  *arrivals = (struct arrivals){0};
+}
+
+/* The sum of what arrived at a tensor; NULL if nothing did. */
+static situ_status total(const struct journey *j, const struct arrivals *arrivals,
+                         situ_tensor *tensor, situ_tensor **out) {
+  struct arrivals own = {0};
+  situ_status status = NULL;
+  *out = NULL;
+  for (int i = 0; i < arrivals->count && !status; i++)
+    if (arrivals->tensors[i] == tensor)
+      status = arrive(&own, tensor, situ_tensor_retain(arrivals->gradients[i]));
+  if (!status && own.count)
+    status = backward_run(j->tape, j->tape->n_calls, j->tape->n_calls, own.tensors, own.count,
+                          own.gradients, &tensor, 1, j->others, j->n_others, out);
+  drop(&own);
+  return status;
+}
+
+/* The call that made a tensor; -1: none. */
+static int32_t maker(const situ_tape *tape, const situ_tensor *tensor) {
+  const int32_t at = tape_find(tape, tensor);
+  return at < 0 ? -1 : tape->tracked[at].call;
+}
+
+/* Marks the calls before `end` that what arrived depends on. */
+static void mark(const situ_tape *tape, const struct arrivals *open, int32_t end, bool *needed) {
+  memset(needed, 0, (size_t)end + 1);
+  for (int i = 0; i < open->count; i++) {
+    const int32_t call = maker(tape, open->tensors[i]);
+    if (call >= 0 && call < end) needed[call] = true;
+  }
+  for (int32_t c = end - 1; c >= 0; c--)
+    for (int i = 0; needed[c] && i < tape->calls[c].n_in; i++) {
+      const int32_t from = tape->calls[c].from[i];
+      if (from >= 0 && tape->tracked[from].call >= 0) needed[tape->tracked[from].call] = true;
+    }
+}
+
+/* Where a stretch behind call `first` - 1 ends: sources made in it, and everything older. */
+static situ_status find_ends(const struct journey *j, const bool *needed, int32_t first,
+                             int32_t end, struct arrivals *ends) {
+  const situ_tape *tape = j->tape;
+  bool *seen = calloc((size_t)tape->n_tracked + 1, sizeof *seen);
+  situ_status status = seen ? NULL : NO_MEMORY();
+  for (int i = 0; i < j->n_sources && !status; i++) {
+    const int32_t at = tape_find(tape, j->sources[i]);
+    if (at < 0 || seen[at] || tape->tracked[at].call < first || tape->tracked[at].call >= end)
+      continue;
+    seen[at] = true;
+    status = arrive(ends, tape->tracked[at].tensor, NULL);
+  }
+  for (int32_t c = first; c < end && !status; c++)
+    for (int i = 0; needed[c] && i < tape->calls[c].n_in && !status; i++) {
+      const int32_t at = tape->calls[c].from[i];
+      if (at < 0 || seen[at] || tape->tracked[at].call >= first) continue;
+      seen[at] = true;
+      status = arrive(ends, tape->tracked[at].tensor, NULL);
+    }
+  free(seen);
+  return status;
+}
+
+/* Goes back to call `first`: what is open then is older; sources that were met are done. */
+static situ_status go_back(struct journey *j, const bool *needed, int32_t first, int32_t end) {
+  struct arrivals ends = {0}, starts = {0}, left = {0};
+  situ_status status = find_ends(j, needed, first, end, &ends);
+  for (int i = 0; i < j->open.count && !status; i++) {
+    const int32_t call = maker(j->tape, j->open.tensors[i]);
+    struct arrivals *to = call >= first && call < end ? &starts : &left;
+    status = arrive(to, j->open.tensors[i], situ_tensor_retain(j->open.gradients[i]));
+  }
+  if (!status && starts.count && ends.count)
+    status = backward_run(j->tape, first, end, starts.tensors, starts.count, starts.gradients,
+                          ends.tensors, ends.count, j->others, j->n_others, ends.gradients);
+  for (int i = 0; i < ends.count && !status; i++) {
+    if (!ends.gradients[i]) continue;
+    struct arrivals *to = maker(j->tape, ends.tensors[i]) >= first ? &j->done : &left;
+    status = arrive(to, ends.tensors[i], situ_tensor_retain(ends.gradients[i]));
+  }
+  drop(&ends);
+  drop(&starts);
+  drop(&j->open);
+  j->open = left;
+  return status;
+}
+
+/* Sources among what is open are met before a function takes it. */
+static situ_status meet(struct journey *j, int32_t call) {
+  situ_status status = NULL;
+  for (int i = 0; i < j->open.count && !status; i++)
+    for (int s = 0; s < j->n_sources && !status; s++)
+      if (j->open.tensors[i] == j->sources[s] && maker(j->tape, j->sources[s]) == call)
+        status = arrive(&j->done, j->sources[s], situ_tensor_retain(j->open.gradients[i]));
+  return status;
+}
+
+static situ_status call_function(struct journey *j, int32_t number) {
+  const struct taped call = j->tape->calls[number];
+  situ_tensor **parts = calloc((size_t)(call.n_in + call.n_out) + 1, sizeof *parts);
+  situ_tensor **dys = parts + call.n_in;
+  situ_status status = parts ? meet(j, number) : NO_MEMORY();
+  bool any = false;
+  for (int i = 0; i < call.n_out && !status; i++) {
+    status = total(j, &j->open, call.tensors[call.n_in + i], &dys[i]);
+    any = any || dys[i];
+  }
+  if (!status && any) status = call.function(call.context, dys, call.n_out, parts, call.n_in);
+  for (int i = 0; i < call.n_in && !status; i++)
+    if (parts[i] && call.from[i] >= 0)
+      status = arrive(&j->open, call.tensors[i], situ_tensor_retain(parts[i]));
+  for (int i = 0; parts && i < call.n_in + call.n_out; i++) situ_tensor_release(parts[i]);
+  free(parts);
+  return status;
+}
+
+/* From function to function; what is left is open at tensors that nothing made. */
+static situ_status travel(struct journey *j, bool *needed) {
+  situ_status status = NULL;
+  for (int32_t end = j->tape->n_calls; end > 0 && !status;) {
+    mark(j->tape, &j->open, end, needed);
+    int32_t last = end - 1;
+    while (last >= 0 && !(needed[last] && j->tape->calls[last].op < 0)) last--;
+    status = go_back(j, needed, last + 1, end);
+    if (!status && last >= 0) status = call_function(j, last);
+    end = last;
+  }
+  return status;
+}
+
+static bool has_functions(const situ_tape *tape) {
+  for (int32_t i = 0; i < tape->n_calls; i++)
+    if (tape->calls[i].op < 0) return true;
+  return false;
+}
+
+static situ_status by_parts(struct journey *j, situ_tensor *const *targets, int n_targets,
+                            situ_tensor *const *gradients, situ_tensor **results) {
+  bool *needed = calloc((size_t)j->tape->n_calls + 1, sizeof *needed);
+  situ_status status = needed ? NULL : NO_MEMORY();
+  for (int i = 0; i < n_targets && !status; i++)
+    status = arrive(&j->open, targets[i], situ_tensor_retain(gradients ? gradients[i] : NULL));
+  if (!status) status = travel(j, needed);
+  for (int i = 0; i < j->open.count && !status; i++)
+    status = arrive(&j->done, j->open.tensors[i], situ_tensor_retain(j->open.gradients[i]));
+  for (int i = 0; i < j->n_sources && !status; i++)
+    status = total(j, &j->done, j->sources[i], &results[i]);
+  drop(&j->open);
+  drop(&j->done);
+  free(needed);
+  return status;
+}
+
+situ_status situ_tape_gradient(situ_tape *tape, situ_tensor *const *targets, int n_targets,
+                               situ_tensor *const *sources, int n_sources,
+                               situ_tensor *const *gradients, situ_tape *const *others,
+                               int n_others, situ_tensor **results) {
+  if (!tape || (n_targets && !targets) || (n_sources && (!sources || !results)))
+    return INVALID("situ_tape_gradient: an argument is NULL.");
+  for (int i = 0; i < n_sources; i++) results[i] = NULL;
+  struct journey journey = {.tape = tape,
+                            .sources = sources,
+                            .n_sources = n_sources,
+                            .others = others,
+                            .n_others = n_others};
+  const situ_status status =
+      has_functions(tape) ? by_parts(&journey, targets, n_targets, gradients, results)
+                          : backward_run(tape, 0, tape->n_calls, targets, n_targets, gradients,
+                                         sources, n_sources, others, n_others, results);
+  for (int i = 0; status && i < n_sources; i++) {
+    situ_tensor_release(results[i]);
+    results[i] = NULL;
+  }
+  return status;
+}

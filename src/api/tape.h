@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * tape.h: a tape from the inside: calls, and the tensors that depend on watched ones. */
+#ifndef SITU_API_TAPE_H
+#define SITU_API_TAPE_H
+
+#include "base/arena.h"
+#include "base/base.h"
+#include "situ/tape.h"
+
+/* A call that was kept. */
+struct taped {
+  int op; /* -1: `function` computes its gradient */
+  int n_in, n_out, n_attrs;
+  const situ_attr *attrs;
+  situ_tensor **tensors; /* inputs, then outputs; retained */
+  const int32_t *from;   /* by input: its number among the tracked tensors, or -1 */
+  situ_tape_function function;
+  void *context;
+  void (*release)(void *context);
+};
+
+/* A tensor that is watched or depends on one that is. */
+struct tracked {
+  situ_tensor *tensor; /* retained */
+  int32_t call;        /* that made it; -1: it is watched */
+  int32_t output;
+};
+
+struct situ_tape {
+  situ_eager *eager;
+  struct arena arena; /* parts of calls */
+  struct taped *calls;
+  int32_t n_calls, call_capacity;
+  struct tracked *tracked;
+  int32_t n_tracked, tracked_capacity;
+  int32_t *places; /* hash table over `tracked`: number + 1 */
+  int32_t n_places;
+};
+
+/* The number of a tracked tensor, or -1. */
+int32_t tape_find(const situ_tape *tape, const situ_tensor *tensor);
+
+/* Gradients through calls first <= i < end, compiled or found. Arguments as situ_tape_gradient's;
+ * tensors that calls before `first` made count as watched. */
+situ_status backward_run(situ_tape *tape, int32_t first, int32_t end, situ_tensor *const *targets,
+                         int n_targets, situ_tensor *const *gradients, situ_tensor *const *sources,
+                         int n_sources, situ_tape *const *others, int n_others,
+                         situ_tensor **results) SITU_MUST_USE;
+
+/* Compiled gradients of an eager context. */
+struct backward_cache;
+void backward_forget(struct backward_cache **cache);
+
+/* Where the context keeps them. */
+struct backward_cache **eager_backward(situ_eager *eager);
+
+#endif
