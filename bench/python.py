@@ -75,7 +75,14 @@ def eager():
     import situ as tf
     a, b = tf.constant(DATA), tf.constant(DATA)
     function = tf.function(tf.add)
-    return {"add": lambda: tf.add(a, b), "plus": lambda: a + b, "matmul": lambda: tf.matmul(a, b),
+
+    def gradient():
+        with tf.GradientTape() as tape:
+            tape.watch(a)
+            y = tf.reduce_sum(tf.matmul(a, b))
+        return tape.gradient(y, a)
+    return {"add": lambda: tf.add(a, b), "plus": lambda: a + b, "gradient": gradient,
+            "matmul": lambda: tf.matmul(a, b),
             "relu": lambda: tf.nn.relu(a), "sum": lambda: tf.reduce_sum(a),
             "reshape": lambda: tf.reshape(a, [4]), "function": lambda: function(a, b)}
 
@@ -156,6 +163,10 @@ def beside_torch(rows):
                         ("matmul", lambda: torch.matmul(a, b)), ("relu", lambda: torch.relu(a)),
                         ("sum", lambda: torch.sum(a)), ("reshape", lambda: torch.reshape(a, [4]))):
         rows.compare(f"python.torch.{name}", f"{name} of 2x2", ours[name], against, other, 0.2)
+    leaf = torch.tensor(DATA, requires_grad=True)
+    rows.compare("python.torch.gradient", "gradient of the sum of a matmul of 2x2",
+                 ours["gradient"], against,
+                 lambda: torch.autograd.grad(torch.sum(torch.matmul(leaf, b)), leaf), 0.1)
 
 
 def beside_jax(rows):

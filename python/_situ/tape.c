@@ -11,11 +11,13 @@ struct tape_object {
   char persistent, watches, on, used;
 };
 
-_Thread_local int tape_count;
+/* Tapes that are on: stack[base] to before stack[top]; those below are paused. */
+_Thread_local int tape_count; /* top - base */
 static _Thread_local struct tape_object *stack[MOST_TAPES];
+static _Thread_local int base, top;
 
 int tape_told(const situ_call *call, situ_tensor *const *outputs, int n_outputs) {
-  for (int i = 0; i < tape_count; i++) {
+  for (int i = base; i < top; i++) {
     const situ_status status = situ_tape_record(stack[i]->tape, call, outputs, n_outputs);
     if (status) return errors_raise(status, NULL), -1;
   }
@@ -66,15 +68,16 @@ static void dealloc(PyObject *object) {
 /* On and off */
 
 static int find_on(const struct tape_object *self) {
-  int at = tape_count - 1;
+  int at = top - 1;
   while (at >= 0 && stack[at] != self) at--;
   return at;
 }
 
 static int push(struct tape_object *self) {
   if (self->on) return PyErr_SetString(PyExc_ValueError, "Tape is still recording."), -1;
-  if (tape_count == MOST_TAPES) return PyErr_SetString(PyExc_RuntimeError, "too many tapes"), -1;
-  stack[tape_count++] = (struct tape_object *)Py_NewRef((PyObject *)self);
+  if (top == MOST_TAPES) return PyErr_SetString(PyExc_RuntimeError, "too many tapes"), -1;
+  stack[top++] = (struct tape_object *)Py_NewRef((PyObject *)self);
+  tape_count = top - base;
   self->on = 1;
   return 0;
 }
@@ -83,8 +86,10 @@ static void pop(struct tape_object *self) {
   const int at = find_on(self);
   self->on = 0;
   if (at < 0) return;
-  for (int i = at; i + 1 < tape_count; i++) stack[i] = stack[i + 1];
-  tape_count--;
+  for (int i = at; i + 1 < top; i++) stack[i] = stack[i + 1];
+  top--;
+  if (at < base) base--;
+  tape_count = top - base;
   Py_DECREF(self);
 }
 
@@ -147,7 +152,7 @@ static PyObject *watch_variable(PyObject *self, PyObject *args) {
 static PyObject *tell_variable(PyObject *self, PyObject *const *args, Py_ssize_t n) {
   (void)self;
   if (n != 2) return PyErr_Format(PyExc_TypeError, "tape_variable(variable, tensor)");
-  for (int i = 0; i < tape_count; i++)
+  for (int i = base; i < top; i++)
     if (stack[i]->watches && watch_value(stack[i], args[0], args[1])) return NULL;
   Py_RETURN_NONE;
 }
@@ -155,14 +160,17 @@ static PyObject *tell_variable(PyObject *self, PyObject *const *args, Py_ssize_t
 /* tape_pause(): no tape hears of anything until tape_resume of what it gave. */
 static PyObject *pause_all(PyObject *self, PyObject *none) {
   (void)self, (void)none;
-  const int count = tape_count;
+  const int before = base;
+  base = top;
   tape_count = 0;
-  return PyLong_FromLong(count);
+  return PyLong_FromLong(before);
 }
 
-static PyObject *resume_all(PyObject *self, PyObject *count) {
+static PyObject *resume_all(PyObject *self, PyObject *before) {
   (void)self;
-  tape_count = (int)PyLong_AsLong(count);
+  const long first = PyLong_AsLong(before);
+  base = first < 0 || first > top ? top : (int)first;
+  tape_count = top - base;
   Py_RETURN_NONE;
 }
 
@@ -231,7 +239,7 @@ static PyObject *tell_function(PyObject *self, PyObject *args) {
   if (!PyArg_ParseTuple(args, "OOO", &inputs, &outputs, &function)) return NULL;
   const Py_ssize_t n_in = take_list(inputs, &in), n_out = n_in < 0 ? -1 : take_list(outputs, &out);
   situ_status status = NULL;
-  for (int i = 0; i < tape_count && n_out >= 0 && !status; i++)
+  for (int i = base; i < top && n_out >= 0 && !status; i++)
     status = situ_tape_record_function(stack[i]->tape, in, (int)n_in, out, (int)n_out, call_python,
                                        Py_NewRef(function), release_python);
   PyMem_Free(in);
@@ -259,7 +267,7 @@ static situ_status run(struct tape_object *self, situ_tensor **targets, int n_ta
                        situ_tensor **sources, int n_sources, situ_tensor **gradients,
                        situ_tensor **results) {
   situ_tape *others[MOST_TAPES];
-  for (int i = 0; i < tape_count; i++) others[i] = stack[i]->tape;
+  for (int i = base; i < top; i++) others[i - base] = stack[i]->tape;
   const int n_others = tape_count;
   const situ_status status = situ_tape_gradient(self->tape, targets, n_targets, sources, n_sources,
                                                 gradients, others, n_others, results);
@@ -380,6 +388,6 @@ PyMethodDef tape_methods[] = {
      "A variable was read."},
     {"tape_function", tell_function, METH_VARARGS, "Keeps a function with its gradient."},
     {"tape_pause", pause_all, METH_NOARGS, "Stops all tapes."},
-    {"tape_resume", resume_all, METH_O, "Goes on with so many tapes."},
+    {"tape_resume", resume_all, METH_O, "Goes on with what tape_pause stopped."},
     {"tape_count", count_tapes, METH_NOARGS, "How many tapes record."},
     {NULL, NULL, 0, NULL}};

@@ -143,3 +143,18 @@ def test_jacobians():
 def test_gradients_in_eager_style_say_what_to_do():
     with pytest.raises(RuntimeError, match="GradientTape"):
         tf.gradients(tf.constant(1.0), tf.constant(1.0))
+
+
+def test_a_tape_inside_a_custom_gradient():
+    @tf.custom_gradient
+    def f(x):
+        with tf.GradientTape() as inner:
+            inner.watch(x)
+            y = x * x
+        slope = inner.gradient(y, x)
+        return y, lambda dy: dy * slope * 100
+    x = tf.constant(3.0)
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = f(x)
+    assert float(tape.gradient(y, x)) == 600
