@@ -35,6 +35,7 @@ V1.update({
     "get_default_session": session.get_default_session, "GraphDef": api.Names,
     "ConfigProto": protos.ConfigProto, "GPUOptions": protos.GPUOptions,
     "GraphOptions": protos.GraphOptions, "OptimizerOptions": protos.OptimizerOptions,
+    "RewriterConfig": protos.RewriterConfig,
     "RunOptions": protos.RunOptions, "StepStats": stepstats.StepStats,
     "RunMetadata": stepstats.RunMetadata,
     "NodeDef": graph.nodedef.NodeDef, "dimension_value": shapes.dimension_value,

@@ -5,8 +5,11 @@
 class Message:
     """A message with the fields of FIELDS: name -> default, or the class of a part."""
     FIELDS = {}
+    ENUMS = {}  # field -> names by number
 
-    def __init__(self, **values):
+    def __init__(self, *none, **values):
+        if none:
+            raise TypeError("No positional arguments allowed")
         object.__setattr__(self, "_values", {})
         for name, value in values.items():
             if name not in self.FIELDS:
@@ -15,12 +18,16 @@ class Message:
             if value is None:
                 continue
             if isinstance(getattr(self, name), Message):
+                if isinstance(value, dict):
+                    value = self.FIELDS[name](**value)
                 if not isinstance(value, type(getattr(self, name))):
                     raise TypeError(f"Parameter to MergeFrom() must be instance of same class: "
                                     f"expected {self.FIELDS[name].__name__} got "
                                     f"{type(value).__name__}.")
                 self._values[name] = value
-            elif isinstance(self.FIELDS[name], (dict, list)):
+            elif isinstance(self.FIELDS[name], dict):
+                getattr(self, name).update(value)
+            elif isinstance(self.FIELDS[name], list):
                 self._values[name] = type(self.FIELDS[name])(value)
             else:
                 setattr(self, name, value)
@@ -30,8 +37,10 @@ class Message:
             raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
         default = self.FIELDS[name]
         if isinstance(default, type) or isinstance(default, (dict, list)):
-            return self._values.setdefault(
-                name, default() if isinstance(default, type) else type(default)(default))
+            if name not in self._values:
+                self._values[name] = default() if isinstance(default, type) else \
+                    Counts(default) if isinstance(default, dict) else type(default)(default)
+            return self._values[name]
         return self._values.get(name, default)
 
     def __setattr__(self, name, value):
@@ -51,10 +60,19 @@ class Message:
         if not isinstance(value, wanted) or (isinstance(value, bool) and type(default) is str):
             raise TypeError(f"{value!r} has type {type(value).__name__}, but expected one of: " +
                             ", ".join(t.__name__ for t in wanted))
+        bits = 63 if name.endswith(("_ms", "_bytes", "_micros", "_nanos", "_id")) else 31
+        if type(default) is int and not -2 ** bits <= value < 2 ** bits:
+            raise ValueError(f"Value out of range: {value}")
         return type(default)(value)
 
     def HasField(self, name):
+        if name not in self.FIELDS:
+            raise ValueError(f'Protocol message {type(self).__name__} has no "{name}" field.')
         return name in self._values
+
+    def ListFields(self):
+        """(name, value) of the fields that are set."""
+        return [(name, self._values[name]) for name in self.FIELDS if name in self._values]
 
     def ClearField(self, name):
         self._values.pop(name, None)
@@ -95,7 +113,8 @@ class Message:
                     else:
                         yield f"{pad}{name}: {self._word(item)}\n"
             elif value != default:
-                yield f"{pad}{name}: {self._word(value)}\n"
+                word = self.ENUMS.get(name, {}).get(value) or self._word(value)
+                yield f"{pad}{name}: {word}\n"
 
     @staticmethod
     def _part(name, value, depth):
@@ -119,6 +138,19 @@ class Message:
 
     def __hash__(self):
         return hash(str(self))
+
+
+class Counts(dict):
+    """A map from names to whole numbers."""
+
+    def __setitem__(self, key, value):
+        if not isinstance(key, str) or isinstance(value, bool) or not hasattr(value, "__index__"):
+            raise TypeError(f"{key!r}: {value!r} is no pair of a name and a whole number")
+        super().__setitem__(key, int(value))
+
+    def update(self, *others, **values):
+        for key, value in dict(*others, **values).items():
+            self[key] = value
 
 
 class Parts(list):
@@ -156,16 +188,32 @@ class GPUOptions(Message):
 
 class OptimizerOptions(Message):
     L1, L0, DEFAULT, OFF, ON_1, ON_2 = 0, -1, 0, -1, 1, 2
+    ENUMS = {"opt_level": {-1: "L0", 0: "L1"},
+             "global_jit_level": {-1: "OFF", 1: "ON_1", 2: "ON_2"}}
     FIELDS = {"do_common_subexpression_elimination": False, "do_constant_folding": False,
               "opt_level": 0, "do_function_inlining": False, "global_jit_level": 0,
               "max_folded_constant_in_bytes": 0}
+
+
+class RewriterConfig(Message):
+    """Options of TensorFlow's optimizer of graphs; situ compiles graphs in its own way."""
+    DEFAULT, ON, OFF, AGGRESSIVE = 0, 1, 2, 3
+    FIELDS = dict.fromkeys(
+        ("layout_optimizer constant_folding shape_optimization remapping arithmetic_optimization "
+         "dependency_optimization loop_optimization function_optimization debug_stripper "
+         "scoped_allocator_optimization pin_to_host_optimization implementation_selector "
+         "auto_mixed_precision memory_optimization meta_optimizer_iterations min_graph_nodes "
+         "meta_optimizer_timeout_ms").split(), 0)
+    FIELDS.update({"disable_model_pruning": False, "disable_meta_optimizer": False,
+                   "fail_on_optimizer_errors": False, "optimizers": [],
+                   "memory_optimizer_target_node_name_scope": ""})
 
 
 class GraphOptions(Message):
     FIELDS = {"enable_recv_scheduling": False, "optimizer_options": OptimizerOptions,
               "build_cost_model": 0, "infer_shapes": False, "place_pruned_graph": False,
               "enable_bfloat16_sendrecv": False, "timeline_step": 0,
-              "build_cost_model_after": 0, "rewrite_options": Message}
+              "build_cost_model_after": 0, "rewrite_options": RewriterConfig}
 
 
 class ThreadPoolOption(Message):
@@ -192,6 +240,7 @@ class ConfigProto(Message):
 
 class RunOptions(Message):
     NO_TRACE, SOFTWARE_TRACE, HARDWARE_TRACE, FULL_TRACE = 0, 1, 2, 3
+    ENUMS = {"trace_level": {1: "SOFTWARE_TRACE", 2: "HARDWARE_TRACE", 3: "FULL_TRACE"}}
     FIELDS = {"trace_level": 0, "timeout_in_ms": 0, "inter_op_thread_pool": 0,
               "output_partition_graphs": False, "report_tensor_allocations_upon_oom": False}
 
