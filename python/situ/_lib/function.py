@@ -2,13 +2,14 @@
 """function.py: tf.function: traces a Python function to a graph and runs that."""
 import functools
 import inspect
+import weakref
 
 import _situ
 from situ._lib import errors, shapes
 from situ._lib.api import export
 from situ._lib.array_ops import convert_to_tensor, op
 from situ._lib.config import options
-from situ._lib.dtypes import as_dtype
+from situ._lib.dtypes import as_dtype, dtype_of
 from situ._lib.graph import Graph
 from situ._lib.random_ops import global_seed
 from situ._lib.tensors import EagerTensor, GraphTensor
@@ -43,6 +44,7 @@ class FuncGraph(Graph):
         outer = _situ.current_graph()
         self.seed = global_seed() if outer is None else outer.seed
         self.name, self.captured, self.reads, self.writes = name, {}, {}, {}
+        self.created = 0  # variables
 
     def _placeholder(self, tensor, name):
         with self.as_default():
@@ -112,6 +114,10 @@ class ConcreteFunction:
         self.structured_outputs = self.structure
         self.stateful = graph.get_operations()
         self.name, self._trace = name, None
+        specification = lambda v: TensorSpec(v.shape, v.dtype) if _is_tensor(v) else v
+        self.structured_input_signature = _map(args, specification), _map(words, specification)
+
+    variables = property(lambda s: tuple(dict.fromkeys((*s.graph.reads, *s.graph.writes))))
 
     @property
     def trace(self):
@@ -136,14 +142,36 @@ class ConcreteFunction:
                           _is_tensor(a) or not isinstance(a, TensorSpec)])
 
 
+_ALL = weakref.WeakSet()
+_state = {"eagerly": False}
+
+
+@export(v2=("config.run_functions_eagerly", "config.experimental_run_functions_eagerly"))
+def run_functions_eagerly(run_eagerly):
+    """Whether tf.function leaves functions as they are, to be debugged."""
+    _state["eagerly"] = bool(run_eagerly)
+    for function_ in list(_ALL):
+        function_._forget()
+
+
+@export(v2="config.functions_run_eagerly")
+def functions_run_eagerly():
+    return _state["eagerly"]
+
+
 class Function(_situ.Function):
     """A Python function that runs as a graph; a new trace for each new kind of arguments."""
 
     def __init__(self, python, input_signature=None, name=None):
         self.python_function, self.input_signature = python, input_signature
         self._name = name or getattr(python, "__name__", "function")
-        self._traces = {}
+        self._traces, self._kept = {}, []
         functools.update_wrapper(self, python)
+        try:
+            self._signature = inspect.signature(python)
+        except (TypeError, ValueError):
+            self._signature = None
+        _ALL.add(self)
 
     def __get__(self, instance, owner):
         if instance is None:
@@ -159,59 +187,93 @@ class Function(_situ.Function):
             return value.dtype, tuple(shapes.as_shape(value.shape)._dims or ())
         if isinstance(value, TensorSpec):
             return value.dtype, value.shape
+        if isinstance(value, dict):
+            return type(value), tuple((k, self._key(v)) for k, v in value.items())
+        if isinstance(value, (list, tuple)):
+            return type(value), tuple(self._key(v) for v in value)
         try:
             hash(value)
             return type(value), value
         except TypeError:
+            self._kept.append(value)  # so that no other gets its id
             return id(value)
 
     def _bind(self, args, words):
         """Arrays become tensors; with a signature everything does."""
-        if self.input_signature is not None:
-            names = list(inspect.signature(self.python_function).parameters)
-            args = list(args) + [words[n] for n in names[len(args):] if n in words]
-            if len(args) != len(self.input_signature):
-                raise ValueError(f"{self._name} takes {len(self.input_signature)} arguments, as "
-                                 f"its input_signature says; {len(args)} were given.")
-            return tuple(self._fit(a, s) for a, s in zip(args, self.input_signature)), {}
+        given = args, words
+        try:
+            if self._signature is not None:  # equal calls are written differently
+                bound = self._signature.bind(*args, **words)
+                bound.apply_defaults()
+                args, words = bound.args, bound.kwargs
+            if self.input_signature is not None:
+                if len(args) != len(self.input_signature) or words:
+                    raise TypeError(f"{len(self.input_signature)} arguments stand in the "
+                                    f"input_signature, {len(args) + len(words)} were given")
+                return tuple(self._fit(a, s) for a, s in zip(args, self.input_signature)), {}
+        except TypeError as e:
+            raise TypeError(f"Binding inputs to tf.function failed due to `{e}`. Received args: "
+                            f"{given[0]} and kwargs: {given[1]} for signature: {self._signature}."
+                            ) from None
         turn = lambda v: convert_to_tensor(v) if hasattr(v, "__array_interface__") else v
         return _map(tuple(args), turn), _map(words, turn)
 
     @staticmethod
     def _fit(value, spec):
-        tensor = convert_to_tensor(value, spec.dtype)
-        if not spec.shape.is_compatible_with(tensor.shape):
-            raise ValueError(f"Python inputs incompatible with input_signature: {tensor.shape} is "
-                             f"not {spec.shape}")
+        """An argument as the signature has it; structures part by part."""
+        if isinstance(spec, (list, tuple)):
+            return type(spec)(Function._fit(v, s) for v, s in zip(value, spec))
+        if isinstance(spec, dict):
+            return {k: Function._fit(value[k], s) for k, s in spec.items()}
+        tensor = convert_to_tensor(value, None if dtype_of(value) is not None else spec.dtype)
+        if tensor.dtype != spec.dtype or not spec.shape.is_compatible_with(tensor.shape):
+            raise TypeError(f"Can not cast {TensorSpec(tensor.shape, tensor.dtype)} to {spec}")
         return tensor
+
+    def _make(self, args, words, specs):
+        """A trace. Variables are made by the first one alone, which therefore is made again."""
+        def trace():
+            return ConcreteFunction(self._name, self.python_function, args, words, specs())
+        concrete = trace()
+        if concrete.graph.created and not self._traces:
+            concrete = trace()
+        if concrete.graph.created:
+            raise ValueError("tf.function only supports singleton tf.Variables created on the "
+                             "first call. Make sure the tf.Variable is only created once or "
+                             "created outside tf.function.")
+        return concrete
 
     def _trace(self, args, words):
         device = _situ.current_device()
         leaves = _leaves((args, words))
-        key = (device, tuple(self._key(v) for v in leaves)) if self.input_signature is None else \
+        key = (device, self._key(args), self._key(words)) if self.input_signature is None else \
             device
+
+        def specs():
+            if self.input_signature is None:
+                return lambda v: TensorSpec(v.shape, v.dtype)
+            signature = iter(_leaves(self.input_signature))
+            return lambda v: next(signature)
         if key not in self._traces:
-            signature = iter(self.input_signature or ())
-            spec = (lambda v: next(signature)) if self.input_signature is not None else \
-                (lambda v: TensorSpec(v.shape, v.dtype))
-            self._traces[key] = ConcreteFunction(self._name, self.python_function, args, words,
-                                                 spec)
+            self._traces[key] = self._make(args, words, specs)
         return self._traces[key], [v for v in leaves if _is_tensor(v)]
 
     def get_concrete_function(self, *args, **words):
         if not args and self.input_signature is not None:
-            args = tuple(self.input_signature)
-            return ConcreteFunction(self._name, self.python_function, args, {}, None)
+            device = _situ.current_device()
+            if device not in self._traces:
+                self._traces[device] = self._make(tuple(self.input_signature), {}, lambda: None)
+            return self._traces[device]
         return self._trace(*self._bind(args, words))[0]
 
     def _call(self, *args, **words):
         """A call of a kind that has not been remembered."""
-        if _situ.current_graph() is not None:  # inside of another trace, or of a graph
+        if _situ.current_graph() is not None or _state["eagerly"]:  # inside of another trace
             return self.python_function(*args, **words)
         if _situ.tape_count():  # its ops are recorded one by one
             return self.python_function(*args, **words)
-        bound, words = self._bind(args, words)
-        concrete, tensors = self._trace(bound, words)
+        bound, more = self._bind(args, words)
+        concrete, tensors = self._trace(bound, more)
         if not words and not _situ.current_device():
             self._remember(args, concrete.trace)
         return concrete.call(tensors)

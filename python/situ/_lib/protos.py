@@ -2,6 +2,19 @@
 """protos.py: ConfigProto, GPUOptions and the other messages: fields by attribute and keyword."""
 
 
+class Counts(dict):
+    """A map from names to whole numbers."""
+
+    def __setitem__(self, key, value):
+        if not isinstance(key, str) or isinstance(value, bool) or not hasattr(value, "__index__"):
+            raise TypeError(f"{key!r}: {value!r} is no pair of a name and a whole number")
+        super().__setitem__(key, int(value))
+
+    def update(self, *others, **values):
+        for key, value in dict(*others, **values).items():
+            self[key] = value
+
+
 class Message:
     """A message with the fields of FIELDS: name -> default, or the class of a part."""
     FIELDS = {}
@@ -25,9 +38,9 @@ class Message:
                                     f"expected {self.FIELDS[name].__name__} got "
                                     f"{type(value).__name__}.")
                 self._values[name] = value
-            elif isinstance(self.FIELDS[name], dict):
+            elif isinstance(self.FIELDS[name], Counts):
                 getattr(self, name).update(value)
-            elif isinstance(self.FIELDS[name], list):
+            elif isinstance(self.FIELDS[name], (dict, list)):
                 self._values[name] = type(self.FIELDS[name])(value)
             else:
                 setattr(self, name, value)
@@ -39,7 +52,7 @@ class Message:
         if isinstance(default, type) or isinstance(default, (dict, list)):
             if name not in self._values:
                 self._values[name] = default() if isinstance(default, type) else \
-                    Counts(default) if isinstance(default, dict) else type(default)(default)
+                    type(default)(default)
             return self._values[name]
         return self._values.get(name, default)
 
@@ -140,19 +153,6 @@ class Message:
         return hash(str(self))
 
 
-class Counts(dict):
-    """A map from names to whole numbers."""
-
-    def __setitem__(self, key, value):
-        if not isinstance(key, str) or isinstance(value, bool) or not hasattr(value, "__index__"):
-            raise TypeError(f"{key!r}: {value!r} is no pair of a name and a whole number")
-        super().__setitem__(key, int(value))
-
-    def update(self, *others, **values):
-        for key, value in dict(*others, **values).items():
-            self[key] = value
-
-
 class Parts(list):
     """A list of messages of one kind."""
     kind = Message
@@ -227,7 +227,7 @@ class ConfigExperimental(Message):
 
 class ConfigProto(Message):
     """Options of a session. sim_gpus is situ's own: simulated GPUs, as in SITU_SIM_GPUS."""
-    FIELDS = {"device_count": {}, "intra_op_parallelism_threads": 0, "placement_period": 0,
+    FIELDS = {"device_count": Counts(), "intra_op_parallelism_threads": 0, "placement_period": 0,
               "device_filters": [], "inter_op_parallelism_threads": 0, "gpu_options": GPUOptions,
               "allow_soft_placement": False, "log_device_placement": False,
               "use_per_session_threads": False, "graph_options": GraphOptions,

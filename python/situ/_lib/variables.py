@@ -104,6 +104,8 @@ def variable(*args, **words):
     """The kind of variable of the place: of the graph, or with a value of its own."""
     graph = _situ.current_graph()
     if graph is None or graph.building_function:
+        if graph is not None:
+            graph.created += 1
         return variable_eager.EagerVariable(*args, **words)
     return RefVariable(*args, **words)
 
