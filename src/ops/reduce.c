@@ -341,9 +341,53 @@ static void extreme_grad(struct gradient *g) {
 static void max_grad(struct gradient *g) { extreme_grad(g); }
 static void min_grad(struct gradient *g) { extreme_grad(g); }
 
+/* The product of the elements before and behind each along the first dimension. */
+static struct term product_of_others(struct gradient *g, struct term x) {
+  const struct term axis = gradient_int(g, 0);
+  const struct term before =
+      gradient_emit(g, "Cumprod", TERMS(x, axis), ATTRS(situ_attr_bool("exclusive", true)));
+  const struct term behind =
+      gradient_emit(g, "Cumprod", TERMS(x, axis),
+                    ATTRS(situ_attr_bool("exclusive", true), situ_attr_bool("reverse", true)));
+  return OP(g, "Mul", before, behind);
+}
+
+/* The same with the dimensions that go turned to the front and made one: exact also where elements
+ * are 0. */
+static struct term others_over(struct gradient *g, const situ_shape *in, const bool *gone) {
+  int64_t forth[SITU_MAX_RANK], back[SITU_MAX_RANK], turned[SITU_MAX_RANK], count = 1;
+  int n = 0;
+  for (int pass = 1; pass >= 0; pass--)
+    for (int d = 0; d < in->rank; d++)
+      if (gone[d] == pass) forth[n++] = d;
+  for (int d = 0; d < n; d++) {
+    back[forth[d]] = d;
+    turned[d] = in->dim[forth[d]];
+    if (gone[forth[d]]) count *= turned[d];
+  }
+  const int64_t rest = count ? situ_shape_count(*in) / count : 0;
+  const struct term front = OP(g, "Transpose", g->in[0], gradient_ints(g, forth, n));
+  const struct term flat =
+      OP(g, "Reshape", front, gradient_ints(g, (const int64_t[]){count, rest}, 2));
+  const struct term others =
+      OP(g, "Reshape", product_of_others(g, flat), gradient_ints(g, turned, n));
+  return OP(g, "Transpose", others, gradient_ints(g, back, n));
+}
+
 static void prod_grad(struct gradient *g) {
-  const struct term whole = OP(g, "Mul", with_kept(g, g->dy[0]), with_kept(g, g->out[0]));
-  g->dx[0] = OP(g, "RealDiv", whole, g->in[0]);
+  int64_t axes[SITU_MAX_RANK];
+  bool gone[SITU_MAX_RANK] = {false};
+  int count;
+  situ_shape in;
+  const struct term dy = with_kept(g, g->dy[0]);
+  const bool known = gradient_known(g, g->in[0], &in) && situ_shape_count(in) > 0 &&
+                     gradient_integers(g, g->in[1], axes, &count);
+  if (!known) { /* where elements are 0, this is not a number */
+    g->dx[0] = OP(g, "RealDiv", OP(g, "Mul", dy, with_kept(g, g->out[0])), g->in[0]);
+    return;
+  }
+  for (int i = 0; i < count; i++) gone[axes[i] < 0 ? axes[i] + in.rank : axes[i]] = true;
+  g->dx[0] = OP(g, "Mul", dy, others_over(g, &in, gone));
 }
 
 /* Every reduction has the same inputs and samples. */
