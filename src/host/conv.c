@@ -43,6 +43,11 @@ size_t conv_space(const struct conv *c, enum conv_want want) {
   const struct conv_kernels *kernels = conv_kernels(c->type);
   const size_t size = situ_type_size(c->type);
   if (!kernels) return 0;
+  if (c->planes) {
+    struct conv inner = *c;
+    inner.planes = false;
+    return conv_planes_space(c) + conv_space(&inner, want);
+  }
   if (is_product(c)) {
     const struct gemm g = product_of(c, want);
     return gemm_space(g.type, g.m, g.n, g.k);
@@ -73,6 +78,7 @@ situ_status conv_run(const struct conv *c, enum conv_want want) {
   const struct conv_kernels *kernels = conv_kernels(c->type);
   if (!kernels || !conv_can(c, want))
     return INTERNAL("No convolution of %s.", situ_type_name(c->type));
+  if (c->planes) return conv_planes_run(c, want);
   if (is_product(c)) {
     const struct gemm g = product_of(c, want);
     return gemm_run(&g);

@@ -17,6 +17,7 @@ struct conv {
   situ_type type; /* FLOAT or DOUBLE */
   int64_t n, h, w, c, oh, ow, o;
   int64_t kh, kw, sh, sw, dh, dw, top, left;
+  bool planes; /* images are x[n][c][h][w], results y[n][o][oh][ow] */
   void *x, *filter, *y;
   void *space; /* conv_space bytes, aligned to 64; what it holds does not matter */
 };

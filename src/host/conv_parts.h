@@ -41,6 +41,11 @@ situ_status conv_pad_images(const struct conv *conv, char *to) SITU_MUST_USE;
 int64_t conv_packed(const struct conv_kernels *kernels, int64_t taps, int64_t depth,
                     int64_t columns);
 
+/* Any of the three for images kept channel by channel, and the space that it takes in front of
+ * conv_run's own: conv_planes.c. */
+situ_status conv_planes_run(const struct conv *conv, enum conv_want want) SITU_MUST_USE;
+size_t conv_planes_space(const struct conv *conv);
+
 /* Results and gradient of the images, conv_sweep.c; gradient of the filter, conv_filter.c. */
 situ_status conv_result(const struct conv_kernels *kernels, const struct conv *conv) SITU_MUST_USE;
 situ_status conv_images(const struct conv_kernels *kernels, const struct conv *conv) SITU_MUST_USE;

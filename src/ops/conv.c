@@ -22,7 +22,7 @@ struct convolution {
   union arg n;
 };
 
-/* What host/conv.h needs to know; false for what it cannot: groups, layouts of planes. */
+/* What host/conv.h needs to know; false for what it cannot: groups. */
 static bool host_conv(situ_type type, const int64_t dim[SITU_MAX_RANK],
                       const int64_t place[SITU_MAX_RANK], const int64_t step[SITU_MAX_RANK],
                       enum conv_want want, struct conv *out) {
@@ -41,8 +41,9 @@ static bool host_conv(situ_type type, const int64_t dim[SITU_MAX_RANK],
                        .dh = place[6],
                        .dw = place[7],
                        .top = place[4],
-                       .left = place[5]};
-  return dim[2] == dim[6] && step[3] == 1 && step[7] == 1 && conv_can(out, want);
+                       .left = place[5],
+                       .planes = step[2] == 1 && step[3] != 1};
+  return dim[2] == dim[6] && conv_can(out, want);
 }
 
 static situ_status convolve(situ_type type, enum conv_want want, host_kernel *portable,

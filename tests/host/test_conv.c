@@ -180,6 +180,49 @@ static void threads_change_nothing(void **state) {
   }
 }
 
+/* The elements of [n][c][pixels] as [n][pixels][c], or back. */
+static void *turned(const float *from, int64_t n, int64_t rows, int64_t cols) {
+  float *to = malloc((size_t)(n * rows * cols) * sizeof *to);
+  assert_non_null(to);
+  for (int64_t i = 0; i < n * rows * cols; i++) {
+    const int64_t image = i / (rows * cols), row = i / cols % rows, col = i % cols;
+    to[(image * cols + col) * rows + row] = from[i];
+  }
+  return to;
+}
+
+static void planes_give_the_same(void **state) {
+  (void)state;
+  for (int want = CONV_RESULT; want <= CONV_FILTER; want++) {
+    struct conv c = conv_of(SITU_FLOAT, cases[3]), p = c;
+    const int64_t counts[] = {y_count(&c), x_count(&c), f_count(&c)};
+    c.x = make(SITU_FLOAT, counts[1], 2);
+    c.y = make(SITU_FLOAT, counts[0], 1);
+    c.filter = p.filter = make(SITU_FLOAT, counts[2], 3);
+    p.planes = true;
+    p.x = turned(c.x, c.n, c.h * c.w, c.c);
+    p.y = turned(c.y, c.n, c.oh * c.ow, c.o);
+    c.space = p.space = aligned_alloc(64, round_up(conv_space(&p, (enum conv_want)want), 64));
+    assert_null(conv_run(&p, (enum conv_want)want));
+    float *got = want == CONV_RESULT   ? turned(p.y, c.n, c.o, c.oh * c.ow)
+                 : want == CONV_IMAGES ? turned(p.x, c.n, c.c, c.h * c.w)
+                                       : turned(p.filter, 1, 1, counts[2]);
+    assert_null(conv_run(&c, (enum conv_want)want));
+    assert_memory_equal(got,
+                        want == CONV_RESULT   ? c.y
+                        : want == CONV_IMAGES ? c.x
+                                              : c.filter,
+                        (size_t)counts[want] * sizeof *got);
+    free(got);
+    free(p.x);
+    free(p.y);
+    free(c.space);
+    free(c.x);
+    free(c.y);
+    free(c.filter);
+  }
+}
+
 static void strides_with_dilations_are_refused(void **state) {
   (void)state;
   const struct conv c =
@@ -195,6 +238,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(all_kernels_agree_with_plain_loops),
       cmocka_unit_test(threads_change_nothing),
+      cmocka_unit_test(planes_give_the_same),
       cmocka_unit_test(strides_with_dilations_are_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
