@@ -127,6 +127,12 @@ static PyObject *watch_tensor(PyObject *self, PyObject *tensor) {
   Py_RETURN_NONE;
 }
 
+/* watch(tensor): tensors go straight; the package sees to everything else. */
+static PyObject *watch_any(PyObject *self, PyObject *tensor) {
+  if (IS_TENSOR(tensor)) return watch_tensor(self, tensor);
+  return PyObject_CallMethod(self, "_watch_others", "O", tensor);
+}
+
 static int watch_value(struct tape_object *self, PyObject *variable, PyObject *tensor) {
   if (!self->variables && !(self->variables = PyDict_New())) return -1;
   PyObject *list = PyDict_GetItemWithError(self->variables, variable);
@@ -349,6 +355,7 @@ static PyMethodDef methods[] = {
     {"_push", enter, METH_NOARGS, "Begins to record."},
     {"_pop", (PyCFunction)(void (*)(void))leave, METH_FASTCALL, "Stops recording."},
     {"_forget", forget, METH_NOARGS, "Forgets everything."},
+    {"watch", watch_any, METH_O, "Records what depends on a tensor, or on each of a list."},
     {"_watch", watch_tensor, METH_O, "Watches a tensor."},
     {"_watch_variable", watch_variable, METH_VARARGS, "Watches a variable's value."},
     {"_compute", compute, METH_VARARGS, "The gradients of tensors."},

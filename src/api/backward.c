@@ -391,19 +391,9 @@ static situ_status run_told(struct backward *b, const struct stretch *s, situ_ta
   return status;
 }
 
-static situ_status find(struct stretch *s, struct backward **out) {
-  struct backward_cache **cache = eager_backward(s->tape->eager);
-  struct text key = {0};
-  make_key(s, &key);
-  if (key.failed) return NO_MEMORY();
-  const uint64_t hash = hash_of(&key);
-  for (struct backward *b = *cache ? (*cache)->items : NULL; b; b = b->next)
-    if (b->hash == hash && b->key.length == key.length &&
-        !memcmp(b->key.data, key.data, key.length)) {
-      text_free(&key);
-      *out = b;
-      return NULL;
-    }
+/* Compiles what was not asked for before. */
+static situ_status make(struct stretch *s, const struct text *key, uint64_t hash,
+                        struct backward_cache **cache, struct backward **out) {
   if (*cache && (*cache)->count >= MOST_KEPT) backward_forget(cache);
   if (!*cache) *cache = calloc(1, sizeof **cache);
   struct backward *b = calloc(1, sizeof *b);
@@ -411,12 +401,14 @@ static situ_status find(struct stretch *s, struct backward **out) {
   situ_status status = b && *cache ? build(&m) : NO_MEMORY();
   arena_free(&m.arena);
   free(m.from);
+  if (!status) {
+    text_add_n(&b->key, key->data, key->length);
+    if (b->key.failed) status = NO_MEMORY();
+  }
   if (status) {
-    text_free(&key);
     if (b) destroy(b);
     return status;
   }
-  b->key = key;
   b->hash = hash;
   b->next = (*cache)->items;
   (*cache)->items = b;
@@ -425,11 +417,27 @@ static situ_status find(struct stretch *s, struct backward **out) {
   return NULL;
 }
 
+static situ_status find(struct stretch *s, struct text *key, struct backward **out) {
+  struct backward_cache **cache = eager_backward(s->tape->eager);
+  key->length = 0;
+  make_key(s, key);
+  if (key->failed) return NO_MEMORY();
+  const uint64_t hash = hash_of(key);
+  for (struct backward *b = *cache ? (*cache)->items : NULL; b; b = b->next)
+    if (b->hash == hash && b->key.length == key->length &&
+        !memcmp(b->key.data, key->data, key->length)) {
+      *out = b;
+      return NULL;
+    }
+  return make(s, key, hash, cache, out);
+}
+
 static situ_status run(struct stretch *s, situ_tape *const *others, int n_others,
                        situ_tensor **results, struct arena *arena) {
   struct backward *b = NULL;
   TRY(choose_calls(s, arena));
-  TRY(find(s, &b));
+  static struct text key; /* with the lock; its memory serves the next call */
+  TRY(find(s, &key, &b));
   situ_tensor **found = ARENA_ARRAY(arena, situ_tensor *, b->n_fetches + 1);
   if (!found) return NO_MEMORY();
   for (int i = 0; i < b->n_feeds; i++) b->feeds[i].tensor = tensor_at(s, b->origins[i]);

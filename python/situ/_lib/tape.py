@@ -16,8 +16,8 @@ from situ._lib.variable_eager import EagerVariable
 class GradientTape(_situ.Tape):
     """Records operations, to compute their gradients."""
 
-    def watch(self, tensor):
-        """Records what depends on a tensor, or on each of a list."""
+    def _watch_others(self, tensor):
+        """What `watch` leaves: lists, variables, tensors of graphs."""
         for item in flat(tensor):
             if isinstance(item, EagerVariable):
                 self._watch_variable(item, item._value)
