@@ -160,15 +160,3 @@ class UniformUnitScaling(Initializer):
         size = math.prod([int(s) for s in shape][:-1]) or 1
         limit = math.sqrt(3 / max(1.0, size)) * self.factor
         return random_ops.random_uniform(shape, -limit, limit, dtype, seed=self.seed)
-
-
-@export(v1="contrib.layers.variance_scaling_initializer")
-def contrib_variance_scaling(factor=2.0, mode="FAN_IN", uniform=False, seed=None,
-                             dtype="float32"):
-    return VarianceScaling(factor, mode.lower(), "uniform" if uniform else "truncated_normal",
-                           seed, dtype)
-
-
-export(v1="contrib.layers.xavier_initializer")(
-    lambda uniform=True, seed=None, dtype="float32": VarianceScaling(
-        1.0, "fan_avg", "uniform" if uniform else "truncated_normal", seed, dtype))
