@@ -52,3 +52,10 @@ def test_nest():
         tf.nest.assert_same_structure([1], [1, 2])
     with pytest.raises(ValueError, match="Could not pack sequence"):
         tf.nest.pack_sequence_as([1, 2], [1])
+
+
+def test_small_names():
+    assert tf.newaxis is None
+    assert tf.keras.utils.to_categorical([0, 2], 3).tolist() == [[1, 0, 0], [0, 0, 1]]
+    assert tf.nn.compute_average_loss(tf.constant([2.0, 4.0]), global_batch_size=4).numpy() == 1.5
+    assert tf.constant([1.0, 2.0])[:, tf.newaxis].shape == [2, 1]
