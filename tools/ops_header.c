@@ -91,21 +91,34 @@ static bool is_parameter(const struct attr_spec *spec) {
   return !spec->inferred && spec->preset.kind == SITU_ATTR_NONE;
 }
 
+static bool is_list(const struct attr_spec *spec) {
+  return spec->kind == SITU_ATTR_INTS || spec->kind == SITU_ATTR_TYPES ||
+         spec->kind == SITU_ATTR_SHAPES;
+}
+
+static bool is_many(const struct port *port) { return port->number_attr >= 0 || port->is_types; }
+
 static void print_attr_parameter(const struct attr_spec *spec) {
-  static const char *const types[] = {
-      [SITU_ATTR_INT] = "int64_t ",         [SITU_ATTR_FLOAT] = "double ",
-      [SITU_ATTR_BOOL] = "bool ",           [SITU_ATTR_TYPE] = "situ_type ",
-      [SITU_ATTR_SHAPE] = "situ_shape ",    [SITU_ATTR_STRING] = "const char *",
-      [SITU_ATTR_TENSOR] = "situ_tensor *", [SITU_ATTR_INTS] = "const int64_t *"};
+  static const char *const types[] = {[SITU_ATTR_INT] = "int64_t ",
+                                      [SITU_ATTR_FLOAT] = "double ",
+                                      [SITU_ATTR_BOOL] = "bool ",
+                                      [SITU_ATTR_TYPE] = "situ_type ",
+                                      [SITU_ATTR_SHAPE] = "situ_shape ",
+                                      [SITU_ATTR_STRING] = "const char *",
+                                      [SITU_ATTR_TENSOR] = "situ_tensor *",
+                                      [SITU_ATTR_INTS] = "const int64_t *",
+                                      [SITU_ATTR_TYPES] = "const int64_t *",
+                                      [SITU_ATTR_SHAPES] = "const situ_shape *",
+                                      [SITU_ATTR_FUNCTION] = "const char *"};
   printf(", %s%s", types[spec->kind], spec->name);
-  if (spec->kind == SITU_ATTR_INTS) printf(", int n_%s", spec->name);
+  if (is_list(spec)) printf(", int n_%s", spec->name);
 }
 
 static void print_head(const struct schema *schema, const char *name) {
   printf("static inline situ_value situ_%s(situ_graph *graph", name);
   for (int i = 0; i < schema->n_inputs; i++) {
     const struct port *port = &schema->inputs[i];
-    if (port->number_attr < 0)
+    if (!is_many(port))
       printf(", situ_value %s", port->name);
     else
       printf(", const situ_value *%s, int n_%s", port->name, port->name);
@@ -117,16 +130,19 @@ static void print_head(const struct schema *schema, const char *name) {
 
 static void print_attrs(const struct schema *schema, int *count) {
   static const char *const words[] = {
-      [SITU_ATTR_INT] = "int",       [SITU_ATTR_FLOAT] = "float", [SITU_ATTR_BOOL] = "bool",
-      [SITU_ATTR_TYPE] = "type",     [SITU_ATTR_SHAPE] = "shape", [SITU_ATTR_STRING] = "string",
-      [SITU_ATTR_TENSOR] = "tensor", [SITU_ATTR_INTS] = "ints"};
+      [SITU_ATTR_INT] = "int",          [SITU_ATTR_FLOAT] = "float",
+      [SITU_ATTR_BOOL] = "bool",        [SITU_ATTR_TYPE] = "type",
+      [SITU_ATTR_SHAPE] = "shape",      [SITU_ATTR_STRING] = "string",
+      [SITU_ATTR_TENSOR] = "tensor",    [SITU_ATTR_INTS] = "ints",
+      [SITU_ATTR_TYPES] = "types",      [SITU_ATTR_SHAPES] = "shapes",
+      [SITU_ATTR_FUNCTION] = "function"};
   *count = 0;
   for (int i = 0; i < schema->n_attrs; i++) {
     const struct attr_spec *spec = &schema->attrs[i];
     if (!is_parameter(spec)) continue;
     printf(*count ? ", " : "  const situ_attr attrs_[] = {");
     printf("situ_attr_%s(\"%s\", %s", words[spec->kind], spec->name, spec->name);
-    if (spec->kind == SITU_ATTR_INTS) printf(", n_%s", spec->name);
+    if (is_list(spec)) printf(", n_%s", spec->name);
     printf(")");
     (*count)++;
   }
@@ -135,7 +151,7 @@ static void print_attrs(const struct schema *schema, int *count) {
 
 static bool has_lists(const struct schema *schema) {
   for (int i = 0; i < schema->n_inputs; i++)
-    if (schema->inputs[i].number_attr >= 0) return true;
+    if (is_many(&schema->inputs[i])) return true;
   return false;
 }
 
@@ -147,7 +163,7 @@ static void print_inputs(const struct schema *schema, bool lists) {
     const char *comma = i ? ", " : "";
     if (!lists)
       printf("%s%s", comma, port->name);
-    else if (port->number_attr < 0)
+    else if (!is_many(port))
       printf("%s{&%s, 1}", comma, port->name);
     else
       printf("%s{%s, n_%s}", comma, port->name, port->name);

@@ -34,7 +34,10 @@ typedef struct situ_value {
   X(SHAPE, "shape")        \
   X(STRING, "string")      \
   X(TENSOR, "tensor")      \
-  X(INTS, "list(int)")
+  X(INTS, "list(int)")     \
+  X(TYPES, "list(type)")   \
+  X(SHAPES, "list(shape)") \
+  X(FUNCTION, "func")
 
 typedef enum situ_attr_kind {
   SITU_ATTR_NONE = 0,
@@ -48,12 +51,13 @@ typedef enum situ_attr_kind {
 typedef struct situ_attr {
   const char *name;
   situ_attr_kind kind;
-  int64_t integer; /* INT, BOOL, TYPE; the count of INTS */
+  int64_t integer; /* INT, BOOL, TYPE; the count of INTS, TYPES, SHAPES */
   double real;
   situ_shape shape;
-  const char *text;
+  const char *text; /* STRING; the name of a FUNCTION */
   situ_tensor *tensor;
-  const int64_t *integers;
+  const int64_t *integers; /* INTS, TYPES */
+  const situ_shape *shapes;
 } situ_attr;
 
 /* One attribute of each kind. */
@@ -65,6 +69,12 @@ SITU_API situ_attr situ_attr_shape(const char *name, situ_shape value);
 SITU_API situ_attr situ_attr_string(const char *name, const char *value);
 SITU_API situ_attr situ_attr_tensor(const char *name, situ_tensor *value);
 SITU_API situ_attr situ_attr_ints(const char *name, const int64_t *values, int count);
+
+
+/* Lists of element types (as numbers) and of shapes, and a function of the graph by its name. */
+SITU_API situ_attr situ_attr_types(const char *name, const int64_t *types, int count);
+SITU_API situ_attr situ_attr_shapes(const char *name, const situ_shape *shapes, int count);
+SITU_API situ_attr situ_attr_function(const char *name, const char *function);
 
 /* An empty graph; NULL without memory. */
 SITU_API situ_graph *situ_graph_create(void);
@@ -111,6 +121,12 @@ SITU_API void situ_colocate_pop(situ_graph *graph);
 SITU_API situ_value situ_emit(situ_graph *graph, const char *op, const char *name,
                               const situ_value *inputs, int n_inputs, const situ_attr *attrs,
                               int n_attrs);
+
+/* Gives the graph a function, which ops like If and While call by its name: `body` is a graph of
+ * its own (retained), `inputs` are placeholders of it, `outputs` values. */
+SITU_API void situ_function_add(situ_graph *graph, const char *name, situ_graph *body,
+                                const situ_value *inputs, int n_inputs, const situ_value *outputs,
+                                int n_outputs);
 
 /* The values of one input: one, or the elements of a list. */
 typedef struct situ_values {

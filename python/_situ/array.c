@@ -13,7 +13,8 @@ static int prepare(void) {
   numpy_array = PyObject_GetAttrString(numpy, "array");
   PyObject *dtype = PyObject_GetAttrString(numpy, "dtype");
 #define NUMPY_TYPE(name, number, bytes, word, text) \
-  if (dtype) numpy_types[number] = PyObject_CallFunction(dtype, "s", text);
+  if (dtype && number != SITU_RESOURCE)             \
+    numpy_types[number] = PyObject_CallFunction(dtype, "s", text);
   SITU_TYPES(NUMPY_TYPE)
 #undef NUMPY_TYPE
   Py_XDECREF(dtype);
@@ -62,6 +63,10 @@ PyObject *array_of(situ_tensor *tensor) {
   const situ_type type = situ_tensor_type(tensor);
   const situ_shape shape = situ_tensor_shape(tensor);
   PyObject *array = NULL;
+  if (type == SITU_RESOURCE) {
+    PyErr_SetString(PyExc_TypeError, "A handle of a resource is no value of NumPy.");
+    return NULL;
+  }
   if (type == SITU_STRING) {
     array = texts(tensor);
   } else {

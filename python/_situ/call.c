@@ -128,6 +128,7 @@ int call_bind(struct call *call, struct function_object *function, PyObject *con
   memset(call->values, 0, sizeof *call->values * (size_t)row->n_params);
   memset(call->types, 0, sizeof call->types);
   memset(call->tensors, 0, sizeof call->tensors);
+  memset(call->lists, 0, sizeof call->lists);
   if (n > row->n_params + 1) {
     PyErr_Format(PyExc_TypeError, "%U() takes at most %d arguments (%zd given)", function->name,
                  row->n_params + 1, n);
@@ -150,6 +151,33 @@ static int read_integers(struct call *call, int slot, PyObject *value, situ_attr
   *out = situ_attr_ints(out->name, call->integers[slot], (int)n);
   Py_DECREF(list);
   return PyErr_Occurred() ? -1 : 0;
+}
+
+static int read_types(struct call *call, int slot, PyObject *value, situ_attr *out) {
+  PyObject *list = PySequence_Fast(value, "a list of types is wanted");
+  if (!list) return -1;
+  const Py_ssize_t n = PySequence_Fast_GET_SIZE(list);
+  int64_t *types = call->lists[slot] = PyMem_Calloc((size_t)n + 1, sizeof *types);
+  for (Py_ssize_t i = 0; types && i < n; i++) {
+    situ_type type = SITU_NO_TYPE;
+    if (types_number(PySequence_Fast_GET_ITEM(list, i), &type)) break;
+    types[i] = type;
+  }
+  *out = situ_attr_types(out->name, types, (int)n);
+  Py_DECREF(list);
+  return !types || PyErr_Occurred() ? -1 : 0;
+}
+
+static int read_shapes(struct call *call, int slot, PyObject *value, situ_attr *out) {
+  PyObject *list = PySequence_Fast(value, "a list of shapes is wanted");
+  if (!list) return -1;
+  const Py_ssize_t n = PySequence_Fast_GET_SIZE(list);
+  situ_shape *shapes = call->lists[slot] = PyMem_Calloc((size_t)n + 1, sizeof *shapes);
+  for (Py_ssize_t i = 0; shapes && i < n; i++)
+    if (types_shape(PySequence_Fast_GET_ITEM(list, i), &shapes[i])) break;
+  *out = situ_attr_shapes(out->name, shapes, (int)n);
+  Py_DECREF(list);
+  return !shapes || PyErr_Occurred() ? -1 : 0;
 }
 
 static int read_attr(struct call *call, int slot, const struct row_attr *attr, PyObject *value) {
@@ -184,6 +212,13 @@ static int read_attr(struct call *call, int slot, const struct row_attr *attr, P
       break;
     case SITU_ATTR_INTS:
       return read_integers(call, slot, value, out);
+    case SITU_ATTR_TYPES:
+      return read_types(call, slot, value, out);
+    case SITU_ATTR_SHAPES:
+      return read_shapes(call, slot, value, out);
+    case SITU_ATTR_FUNCTION:
+      *out = situ_attr_function(attr->name, PyUnicode_AsUTF8(value));
+      break;
     default:
       break;
   }
@@ -226,4 +261,5 @@ void call_clear(struct call *call) {
   for (int i = 0; i < call->n_flat; i++) Py_DECREF(call->flat[i]);
   if (call->flat != call->few) PyMem_Free(call->flat);
   for (int i = 0; i < call->n_attrs; i++) situ_tensor_release(call->tensors[i]);
+  for (int i = 0; i < call->n_attrs; i++) PyMem_Free(call->lists[i]);
 }

@@ -69,7 +69,11 @@ static bool parse_input(struct row *row, char *word, struct row_input *out) {
   }
   if (*type == '&') type++;
   out->type_attr = find_attr(row, type);
-  if (out->type_attr >= 0)
+  const bool is_types = out->type_attr >= 0 && row->attrs[out->type_attr].kind == SITU_ATTR_TYPES;
+  if (is_types) { /* the caller says which types */
+    out->is_list = true;
+    out->type_attr = -1;
+  } else if (out->type_attr >= 0)
     row->attrs[out->type_attr].inferred = true;
   else
     out->type = situ_type_parse(type);
@@ -123,7 +127,10 @@ bool row_parse(const situ_op *op, struct row *out) {
   text = op->outputs ? op->outputs : "";
   while (next_word(&text, word, sizeof word)) {
     out->n_outputs++;
-    if (strchr(word, '*')) out->list_output = true;
+    const char *type = strchr(word, ':');
+    const int attr = type ? find_attr(out, type + 1) : -1;
+    if (strchr(word, '*') || (attr >= 0 && out->attrs[attr].kind == SITU_ATTR_TYPES))
+      out->list_output = true;
   }
   out->n_params = out->n_inputs;
   for (int i = 0; i < out->n_attrs; i++)

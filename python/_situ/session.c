@@ -324,7 +324,10 @@ static PyObject *close_session(PyObject *object, PyObject *none) {
   struct session_object *self = (struct session_object *)object;
   if (self->closed) Py_RETURN_NONE;
   self->closed = true;
-  const situ_status status = self->session ? situ_session_close(self->session) : NULL;
+  situ_status status = NULL;
+  Py_BEGIN_ALLOW_THREADS; /* runs that wait in other threads end now */
+  if (self->session) status = situ_session_close(self->session);
+  Py_END_ALLOW_THREADS;
   if (status) return errors_raise(status, self->graph);
   Py_RETURN_NONE;
 }

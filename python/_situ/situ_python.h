@@ -230,7 +230,7 @@ situ_status watch_native(situ_session *session, const struct watch_options *opti
 /* Remembers the main thread, for which signals are. */
 void watch_prepare(void);
 
-extern PyMethodDef dlpack_methods[], devices_methods[], types_methods[];
+extern PyMethodDef dlpack_methods[], devices_methods[], types_methods[], script_methods[];
 extern PyMethodDef checksum_methods[];
 extern PyMethodDef tape_methods[], gradients_methods[];
 

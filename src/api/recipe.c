@@ -61,7 +61,12 @@ static situ_status put_attr(struct recipe_key *key, const situ_attr *attr) {
     return put_value(key, attr->tensor);
   }
   TRY(put(key, &attr->integer, sizeof attr->integer));
-  if (attr->kind != SITU_ATTR_INTS || !attr->integer) return NULL;
+  if (attr->kind == SITU_ATTR_FUNCTION) return put_text(key, attr->text);
+  if (attr->kind == SITU_ATTR_SHAPES)
+    return attr->integer ? put(key, attr->shapes, sizeof *attr->shapes * (size_t)attr->integer)
+                         : NULL;
+  const bool is_list = attr->kind == SITU_ATTR_INTS || attr->kind == SITU_ATTR_TYPES;
+  if (!is_list || !attr->integer) return NULL;
   return put(key, attr->integers, sizeof(int64_t) * (size_t)attr->integer);
 }
 

@@ -76,6 +76,37 @@ static situ_status copy_list(struct arena *arena, const situ_attr *attr, struct 
   return NULL;
 }
 
+static situ_status copy_types(struct arena *arena, const situ_attr *attr, struct attr_value *out) {
+  TRY(copy_list(arena, attr, out));
+  for (int64_t i = 0; i < attr->integer; i++)
+    if (!situ_type_size((situ_type)attr->integers[i]))
+      return INVALID("Attribute '%s': %lld is no element type.", attr->name,
+                     (long long)attr->integers[i]);
+  return NULL;
+}
+
+static situ_status copy_shapes(struct arena *arena, const situ_attr *attr, struct attr_value *out) {
+  if (attr->integer < 0 || (attr->integer && !attr->shapes))
+    return INVALID("Attribute '%s': a list of %lld shapes.", attr->name, (long long)attr->integer);
+  situ_shape *items = ARENA_ARRAY(arena, situ_shape, attr->integer + 1);
+  if (!items) return NO_MEMORY();
+  for (int64_t i = 0; i < attr->integer; i++) {
+    TRY(shape_check(&attr->shapes[i]));
+    items[i] = attr->shapes[i];
+  }
+  out->shapes.items = items;
+  out->shapes.count = attr->integer;
+  return NULL;
+}
+
+static situ_status find_function(const struct situ_graph *graph, const situ_attr *attr,
+                                 struct attr_value *out) {
+  out->function = attr->text ? graph_function(graph, attr->text) : NULL;
+  if (out->function) return NULL;
+  return INVALID("Attribute '%s': the graph has no function '%s'.", attr->name,
+                 attr->text ? attr->text : "");
+}
+
 static situ_status copy_shape(struct arena *arena, const situ_attr *attr, struct attr_value *out) {
   TRY(shape_check(&attr->shape));
   situ_shape *shape = arena_alloc(arena, sizeof *shape);
@@ -122,6 +153,12 @@ static situ_status copy_value(struct situ_graph *graph, const situ_attr *attr,
       return hold_tensor(graph, attr, &out->tensor);
     case SITU_ATTR_INTS:
       return copy_list(&graph->arena, attr, out);
+    case SITU_ATTR_TYPES:
+      return copy_types(&graph->arena, attr, out);
+    case SITU_ATTR_SHAPES:
+      return copy_shapes(&graph->arena, attr, out);
+    case SITU_ATTR_FUNCTION:
+      return find_function(graph, attr, out);
     case SITU_ATTR_NONE:
       break;
   }

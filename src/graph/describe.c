@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "graph/attrs.h"
 #include "graph/graph.h"
+#include "schema/function.h"
 #include "tensor/number.h"
 #include "tensor/shape.h"
 #include "tensor/tensor.h"
@@ -76,6 +77,21 @@ static void add_value(struct text *out, const struct attr_value *value) {
       for (int64_t i = 0; i < value->list.count; i++)
         text_addf(out, "%s%" PRId64, i ? ", " : "", value->list.items[i]);
       text_add(out, "]");
+      break;
+    case SITU_ATTR_TYPES:
+      text_add(out, "[");
+      for (int64_t i = 0; i < value->list.count; i++)
+        text_addf(out, "%s%s", i ? ", " : "", attrs_type_name((situ_type)value->list.items[i]));
+      text_add(out, "]");
+      break;
+    case SITU_ATTR_SHAPES:
+      text_add(out, "[");
+      for (int64_t i = 0; i < value->shapes.count; i++)
+        text_addf(out, "%s%s", i ? ", " : "", shape_print(&value->shapes.items[i], printed));
+      text_add(out, "]");
+      break;
+    case SITU_ATTR_FUNCTION:
+      text_addf(out, "%s[]", value->function->name);
       break;
     case SITU_ATTR_NONE:
       break;

@@ -9,9 +9,11 @@
 #include "graph/grow.h"
 #include "graph/scope.h"
 #include "graph/spec.h"
+#include "schema/function.h"
 
 static void destroy(struct situ_graph *graph) {
   for (int32_t i = 0; i < graph->n_tensors; i++) situ_tensor_release(graph->tensors[i]);
+  for (int32_t i = 0; i < graph->n_functions; i++) situ_graph_release(graph->functions[i]->graph);
   scope_destroy(graph);
   map_free(&graph->spec_numbers);
   situ_status_release(graph->error);
@@ -19,6 +21,7 @@ static void destroy(struct situ_graph *graph) {
   free(graph->nodes);
   free(graph->specs);
   free(graph->tensors);
+  free(graph->functions);
   free(graph);
 }
 

@@ -52,7 +52,14 @@ struct situ_graph {
   bool at_once;          /* it is made to be run at once: errors are those of running */
   situ_tensor **tensors; /* constants, released with the graph */
   int32_t n_tensors, tensor_capacity;
+  struct function **functions;
+  int32_t n_functions, function_capacity;
 };
+
+struct function;
+
+/* The function of that name, or NULL. */
+const struct function *graph_function(const struct situ_graph *graph, const char *name);
 
 /* The node of that name, or -1. */
 int32_t graph_find(const struct situ_graph *graph, const char *name, size_t length);

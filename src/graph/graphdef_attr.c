@@ -9,24 +9,37 @@
 struct reading {
   const struct proto_source *source;
   struct graphdef_budget *budget;
-  situ_tensor *tensor; /* to be released afterwards */
+  situ_tensor *tensor;  /* to be released afterwards */
+  situ_attr_kind empty; /* what an empty list is */
 };
 
+/* The kind of list that an element's field makes; an empty list counts as one of integers. */
+static situ_attr_kind list_kind(const char *field) {
+  if (!strcmp(field, "i")) return SITU_ATTR_INTS;
+  if (!strcmp(field, "type")) return SITU_ATTR_TYPES;
+  return strcmp(field, "shape") ? SITU_ATTR_NONE : SITU_ATTR_SHAPES;
+}
+
 static situ_status read_list(struct reading *in, const struct proto_value *from, situ_attr *out) {
+  const struct proto_value *first = from->message->first;
   int64_t count = 0;
-  for (const struct proto_value *value = from->message->first; value; value = value->next) {
-    if (strcmp(value->field->name, "i"))
+  out->kind = first ? list_kind(first->field->name) : in->empty;
+  for (const struct proto_value *value = first; value; value = value->next, count++)
+    if (out->kind == SITU_ATTR_NONE || value->field != first->field)
       return proto_wrong(in->source, value->offset, "lists of '%s' are not supported",
                          value->field->name);
-    count++;
-  }
-  int64_t *items = ARENA_ARRAY(in->source->arena, int64_t, count);
-  if (!items) return NO_MEMORY();
+  int64_t *items = ARENA_ARRAY(in->source->arena, int64_t, count + 1);
+  situ_shape *shapes = ARENA_ARRAY(in->source->arena, situ_shape, count + 1);
+  if (!items || !shapes) return NO_MEMORY();
   count = 0;
-  for (const struct proto_value *value = from->message->first; value; value = value->next)
-    items[count++] = value->integer;
-  out->kind = SITU_ATTR_INTS;
+  for (const struct proto_value *value = first; value; value = value->next, count++) {
+    if (out->kind == SITU_ATTR_SHAPES)
+      TRY(graphdef_read_shape(in->source, value, &shapes[count]));
+    else
+      items[count] = value->integer;
+  }
   out->integers = items;
+  out->shapes = shapes;
   out->integer = count;
   return NULL;
 }
@@ -63,6 +76,11 @@ static situ_status read_one(struct reading *in, const struct proto_value *from, 
     out->kind = SITU_ATTR_SHAPE;
     return graphdef_read_shape(in->source, from, &out->shape);
   }
+  if (!strcmp(field, "func")) {
+    out->kind = SITU_ATTR_FUNCTION;
+    out->text = proto_text(from->message, "name");
+    return NULL;
+  }
   out->kind = SITU_ATTR_TENSOR;
   TRY(graphdef_read_tensor(in->source, from, in->budget, &in->tensor));
   out->tensor = in->tensor;
@@ -75,7 +93,12 @@ situ_status graphdef_read_attr(const struct proto_source *source, const char *na
   const struct proto_value *only = from->message->first;
   if (!only || only->next)
     return proto_wrong(source, from->offset, "attribute '%s' must have one value", name);
-  struct reading in = {source, budget, NULL};
+  const struct schema *schema = draft->node->schema;
+  const int index = schema_attr(schema, name);
+  struct reading in = {source, budget, NULL, SITU_ATTR_INTS};
+  if (index >= 0 && (schema->attrs[index].kind == SITU_ATTR_TYPES ||
+                     schema->attrs[index].kind == SITU_ATTR_SHAPES))
+    in.empty = schema->attrs[index].kind;
   situ_attr attr = {.name = name};
   situ_status status = read_one(&in, only, &attr);
   if (!status) status = proto_locate(source, from->offset, attrs_set(graph, draft, &attr));

@@ -5,6 +5,7 @@
 
 #include "graph/attrs.h"
 #include "graph/graphdef.h"
+#include "schema/function.h"
 
 enum { PRODUCER = 134 }; /* the version of GraphDef that TensorFlow 1.15 writes */
 
@@ -58,6 +59,26 @@ static bool add_ints(struct arena *arena, const struct attr_value *value,
   return done;
 }
 
+static bool add_types(struct arena *arena, const struct attr_value *value,
+                      struct proto_message *out) {
+  struct proto_message *list = graphdef_add_message(arena, out, "list");
+  bool done = list;
+  for (int64_t i = 0; done && i < value->list.count; i++)
+    done = graphdef_add_integer(arena, list, "type", value->list.items[i]);
+  return done;
+}
+
+static bool add_shapes(struct arena *arena, const struct attr_value *value,
+                       struct proto_message *out) {
+  struct proto_message *list = graphdef_add_message(arena, out, "list");
+  bool done = list;
+  for (int64_t i = 0; done && i < value->shapes.count; i++) {
+    struct proto_message *shape = graphdef_add_message(arena, list, "shape");
+    done = shape && graphdef_write_shape(arena, &value->shapes.items[i], shape);
+  }
+  return done;
+}
+
 static bool add_value(struct arena *arena, const struct attr_value *value,
                       struct proto_message *out) {
   struct proto_message *part = NULL;
@@ -80,6 +101,13 @@ static bool add_value(struct arena *arena, const struct attr_value *value,
       return part && graphdef_write_tensor(arena, value->tensor, part);
     case SITU_ATTR_INTS:
       return add_ints(arena, value, out);
+    case SITU_ATTR_TYPES:
+      return add_types(arena, value, out);
+    case SITU_ATTR_SHAPES:
+      return add_shapes(arena, value, out);
+    case SITU_ATTR_FUNCTION:
+      part = graphdef_add_message(arena, out, "func");
+      return part && add_text(arena, part, "name", value->function->name);
     case SITU_ATTR_NONE:
       break;
   }

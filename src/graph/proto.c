@@ -43,6 +43,11 @@ static const struct proto_type list = {
                                               {"func", PROTO_REFUSED, true, NULL},
                                               {0}}};
 
+static const struct proto_type func = {
+    "NameAttrList",
+    (const struct proto_field[]){
+        {"name", PROTO_TEXT, false, NULL}, {"attr", PROTO_IGNORED, true, NULL}, {0}}};
+
 static const struct proto_type attr = {
     "AttrValue", (const struct proto_field[]){{"s", PROTO_BYTES, false, NULL},
                                               {"i", PROTO_INT64, false, NULL},
@@ -52,7 +57,7 @@ static const struct proto_type attr = {
                                               {"shape", PROTO_MESSAGE, false, &shape},
                                               {"tensor", PROTO_MESSAGE, false, &tensor},
                                               {"list", PROTO_MESSAGE, false, &list},
-                                              {"func", PROTO_REFUSED, false, NULL},
+                                              {"func", PROTO_MESSAGE, false, &func},
                                               {"placeholder", PROTO_REFUSED, false, NULL},
                                               {0}}};
 

@@ -30,6 +30,18 @@ situ_attr situ_attr_tensor(const char *name, situ_tensor *value) {
   return (situ_attr){.name = name, .kind = SITU_ATTR_TENSOR, .tensor = value};
 }
 
+situ_attr situ_attr_types(const char *name, const int64_t *types, int count) {
+  return (situ_attr){.name = name, .kind = SITU_ATTR_TYPES, .integer = count, .integers = types};
+}
+
+situ_attr situ_attr_shapes(const char *name, const situ_shape *shapes, int count) {
+  return (situ_attr){.name = name, .kind = SITU_ATTR_SHAPES, .integer = count, .shapes = shapes};
+}
+
+situ_attr situ_attr_function(const char *name, const char *function) {
+  return (situ_attr){.name = name, .kind = SITU_ATTR_FUNCTION, .text = function};
+}
+
 situ_attr situ_attr_ints(const char *name, const int64_t *values, int count) {
   return (situ_attr){.name = name, .kind = SITU_ATTR_INTS, .integer = count, .integers = values};
 }

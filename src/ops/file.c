@@ -31,6 +31,17 @@ situ_status file_read(const char *path, struct text *out) {
   return out->failed ? NO_MEMORY() : NULL;
 }
 
+bool file_crc_matches(const char *data, size_t bytes, const char *crc) {
+  uint32_t sum = UINT32_MAX, said = 0;
+  for (size_t i = 0; i < bytes; i++) {
+    sum ^= (unsigned char)data[i];
+    for (int bit = 0; bit < 8; bit++) sum = sum & 1 ? sum >> 1 ^ 0x82f63b78u : sum >> 1;
+  }
+  sum = ~sum;
+  memcpy(&said, crc, sizeof said);
+  return said == (sum >> 15 | sum << 17) + 0xa282ead8u;
+}
+
 static situ_status read_shape(struct call *call) {
   TRY(op_need_rank(call, 0, 0, "filename"));
   return op_scalar_shape(call);

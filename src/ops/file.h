@@ -13,4 +13,7 @@ situ_status file_failure(const char *path, int error) SITU_MUST_USE;
 /* Appends the contents of a file. */
 situ_status file_read(const char *path, struct text *out) SITU_MUST_USE;
 
+/* Whether four bytes are the masked checksum (CRC-32C) of others, as TFRecord files have it. */
+bool file_crc_matches(const char *data, size_t bytes, const char *crc);
+
 #endif

@@ -36,7 +36,10 @@
   X(lrn) \
   X(file) \
   X(conv) \
-  X(top)
+  X(top) \
+  X(queue) \
+  X(reader) \
+  X(script)
 /* clang-format on */
 
 #define OP_FAMILY_EXTERN(name) extern const struct op_family name##_family;

@@ -44,7 +44,39 @@ static situ_status record_assign_sub(struct call *call) {
   return record_update(call, elementwise_subtract);
 }
 
+/* The variable itself is counted up, where it lies. */
+static situ_status compute_count(struct compute *compute) {
+  const situ_tensor *ref = compute->in[0];
+  const int64_t limit = call_integer(compute->call, "limit");
+  void *state = (void *)(uintptr_t)situ_tensor_data(ref), *data = NULL;
+  const bool is_int = situ_tensor_type(ref) == SITU_INT32;
+  const int64_t value = is_int ? *(int32_t *)state : *(int64_t *)state;
+  if (value >= limit)
+    return situ_status_create(SITU_OUT_OF_RANGE, "Reached limit of %lld", (long long)limit);
+  TRY(compute_output(compute, 0, SITU_SCALAR, &data));
+  if (is_int)
+    *(int32_t *)data = __atomic_fetch_add((int32_t *)state, 1, __ATOMIC_ACQ_REL);
+  else
+    *(int64_t *)data = __atomic_fetch_add((int64_t *)state, 1, __ATOMIC_ACQ_REL);
+  return NULL;
+}
+
+static situ_status count_shape(struct call *call) {
+  TRY(op_need_rank(call, 0, 0, "ref"));
+  return op_scalar_shape(call);
+}
+
 static const struct op rows[] = {
+    {.name = "CountUpTo",
+     .inputs = "ref:&T",
+     .outputs = "output:T",
+     .attrs = "limit:int T:{int32 int64}",
+     .python = "",
+     .doc = "Counts a variable up, and is what it was; OutOfRange when it has reached the limit.",
+     .devices = "CPU",
+     .flags = OP_STATEFUL | OP_NO_GRADIENT,
+     .shape = count_shape,
+     .compute = compute_count},
     {.name = "VariableV2",
      .inputs = "",
      .outputs = "ref:&dtype",

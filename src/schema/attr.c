@@ -85,6 +85,11 @@ static bool parse(situ_attr_kind kind, const char *text, struct arena *arena,
       return parse_text(text, arena, out);
     case SITU_ATTR_INTS:
       return parse_list(text, arena, out);
+    case SITU_ATTR_TYPES:
+    case SITU_ATTR_SHAPES: /* empty ones only: what a default is */
+      out->list.items = NULL;
+      out->list.count = 0;
+      return !strcmp(text, "[]");
     default:
       return false;
   }

@@ -8,6 +8,8 @@
 #include "situ/graph.h"
 #include "situ/tensor.h"
 
+struct function;
+
 /* Which member of the union holds is said by `kind`; SITU_ATTR_NONE: not given and without a
  * default. */
 struct attr_value {
@@ -22,7 +24,12 @@ struct attr_value {
     struct {
       const int64_t *items;
       int64_t count;
-    } list;
+    } list; /* also of types */
+    struct {
+      const situ_shape *items;
+      int64_t count;
+    } shapes;
+    const struct function *function;
   };
 };
 

@@ -2,6 +2,7 @@
  * resource.c: see resource.h. */
 #include "schema/resource.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,14 +26,18 @@ void resource_release(struct resource *resource) {
   free(name);
 }
 
-static situ_status make(const struct resource_kind *kind, const char *name,
+static situ_status make(struct resources *resources, const struct resource_kind *kind,
+                        const char *key, const char *node,
                         situ_status (*create)(void *context, struct resource **out), void *context,
                         struct resource **out) {
   struct resource *resource = NULL;
   TRY(create(context, &resource));
   resource->references = 1;
   resource->kind = kind;
-  resource->name = strdup(name);
+  if (!node)
+    resource->name = strdup(key);
+  else if (asprintf(&resource->name, "_%d_%s", resources->n_unnamed++, node) < 0)
+    resource->name = NULL;
   if (!resource->name) {
     resource_release(resource);
     return NO_MEMORY();
@@ -72,20 +77,20 @@ static struct resource *lookup(const struct resources *resources, const char *co
 }
 
 situ_status resource_find(struct resources *resources, const struct resource_kind *kind,
-                          const char *container, const char *key, const char *name,
+                          const char *container, const char *key, const char *node,
                           situ_status (*create)(void *context, struct resource **out),
                           void *context, struct resource **out) {
   situ_status status = NULL;
-  if (resources->anonymous && !*key) return make(kind, name, create, context, out);
+  const bool anonymous = resources->anonymous && !*key;
   pthread_mutex_lock(&resources->lock);
-  struct resource *found = lookup(resources, container, key);
+  struct resource *found = anonymous ? NULL : lookup(resources, container, key);
   if (found && found->kind != kind) {
     status = INVALID("'%s' is a %s, not a %s.", key, found->kind->name, kind->name);
   } else if (found) {
     *out = resource_retain(found);
   } else {
-    status = make(kind, name, create, context, out);
-    if (!status && !enter(resources, container, key, *out)) {
+    status = make(resources, kind, key, node, create, context, out);
+    if (!status && !anonymous && !enter(resources, container, key, *out)) {
       resource_release(*out);
       status = NO_MEMORY();
     }

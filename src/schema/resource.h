@@ -34,14 +34,16 @@ struct resource_entry;
 struct resources {
   pthread_mutex_t lock;
   struct resource_entry *entries;
+  int n_unnamed;  /* objects made so far that were not given a name */
   bool anonymous; /* an object without a shared name is new every time (eager calls) */
 };
 
 /* Finds the object of that name in a container, or makes it: `create` gives a new one, whose head
- * is filled in here. `key` is the name to look for ("" where `anonymous`: none), `name` what errors
- * call it. The caller gets a reference. An object of another kind is an InvalidArgument. */
+ * is filled in here. `key` is the name to look for ("" where `anonymous`: none); errors call it
+ * that, too, or where `node` is not NULL "_0_node", numbered. The caller gets a reference. An
+ * object of another kind is an InvalidArgument. */
 situ_status resource_find(struct resources *resources, const struct resource_kind *kind,
-                          const char *container, const char *key, const char *name,
+                          const char *container, const char *key, const char *node,
                           situ_status (*create)(void *context, struct resource **out),
                           void *context, struct resource **out) SITU_MUST_USE;
 

@@ -127,6 +127,15 @@ static int first_input(const struct schema *schema, int type_attr) {
   return i;
 }
 
+/* Element `k` of a list of types. */
+static situ_status match_element(const struct schema *schema, const struct port *port, int k,
+                                 situ_type type, const struct attr_value *attrs) {
+  const situ_type want = (situ_type)attrs[port->type_attr].list.items[k];
+  if (type == want) return NULL;
+  return INVALID("Input %d of '%s' of '%s' Op has type %s that does not match expected type of %s.",
+                 k, port->name, schema->op->name, situ_type_numpy(type), situ_type_numpy(want));
+}
+
 static situ_status match_type(const struct schema *schema, const struct port *port, situ_type type,
                               struct attr_value *attrs) {
   if (port->type_attr < 0)
@@ -148,7 +157,13 @@ static situ_status match_count(const struct schema *schema, int n_in, struct att
   int lists = 0, open = -1, fixed = 0;
   for (int i = 0; i < schema->n_inputs; i++) {
     const int number = schema->inputs[i].number_attr;
-    if (number < 0) {
+    if (schema->inputs[i].is_types) {
+      const struct attr_value *types = &attrs[schema->inputs[i].type_attr];
+      if (types->kind != SITU_ATTR_TYPES)
+        return INVALID("Op '%s' needs the attribute '%s'.", schema->op->name,
+                       schema->attrs[schema->inputs[i].type_attr].name);
+      fixed += (int)types->list.count;
+    } else if (number < 0) {
       fixed++;
     } else if (attrs[number].kind == SITU_ATTR_INT && number != open) {
       if (attrs[number].integer < 0 || attrs[number].integer > n_in)
@@ -231,6 +246,7 @@ static situ_status complete(const struct schema *schema, const struct attr_spec 
 }
 
 static int port_count(const struct port *port, const struct attr_value *attrs) {
+  if (port->is_types) return (int)attrs[port->type_attr].list.count;
   return port->number_attr < 0 ? 1 : (int)attrs[port->number_attr].integer;
 }
 
@@ -239,8 +255,10 @@ static situ_status resolve(const struct schema *schema, const situ_type *in_type
   TRY(match_count(schema, n_in, attrs));
   for (int i = 0; i < schema->n_inputs; i++) {
     const struct port *port = &schema->inputs[i];
-    for (int k = port_count(port, attrs); k > 0; k--)
-      TRY(match_type(schema, port, *in_types++, attrs));
+    const int count = port_count(port, attrs);
+    for (int k = 0; k < count; k++, in_types++)
+      TRY(port->is_types ? match_element(schema, port, k, *in_types, attrs)
+                         : match_type(schema, port, *in_types, attrs));
   }
   for (int i = 0; i < schema->n_attrs; i++) TRY(complete(schema, &schema->attrs[i], &attrs[i]));
   int total = 0;
@@ -255,22 +273,24 @@ situ_status schema_resolve(const struct schema *schema, const char *node, const 
   return s ? status_at_node(s, node) : NULL;
 }
 
-/* The port that a flat index belongs to; the last one for an index past the end. */
+/* The port that a flat index belongs to, and the index within it; the last one for an index past
+ * the end. */
 static const struct port *find_port(const struct port *ports, int count,
-                                    const struct attr_value *attrs, int index) {
+                                    const struct attr_value *attrs, int *index) {
   int i = 0;
-  while (i < count - 1 && index >= port_count(&ports[i], attrs))
-    index -= port_count(&ports[i++], attrs);
+  while (i < count - 1 && *index >= port_count(&ports[i], attrs))
+    *index -= port_count(&ports[i++], attrs);
   return &ports[i];
 }
 
 situ_type schema_output_type(const struct schema *schema, const struct attr_value *attrs,
                              int index) {
-  const struct port *port = find_port(schema->outputs, schema->n_outputs, attrs, index);
+  const struct port *port = find_port(schema->outputs, schema->n_outputs, attrs, &index);
+  if (port->is_types) return (situ_type)attrs[port->type_attr].list.items[index];
   return port->type_attr < 0 ? port->type : attrs[port->type_attr].type;
 }
 
 const struct port *schema_input_port(const struct schema *schema, const struct attr_value *attrs,
                                      int index) {
-  return find_port(schema->inputs, schema->n_inputs, attrs, index);
+  return find_port(schema->inputs, schema->n_inputs, attrs, &index);
 }

@@ -4,7 +4,8 @@
  * Grammar of a row's texts (words separated by blanks):
  *   inputs, outputs:  name:T | name:float (a fixed type) | name:N*T (a list) | name:&T (a
  * reference) attrs:            NAME:KIND[=DEFAULT], KIND one of int float bool type shape string
- * tensor list(int), or a set of types {float double} (the kind is then type), or a set of words
+ * tensor list(int) list(type) list(shape) func, or a set of types {float double} (the kind is then
+ * type), or a set of words
  * {'SAME','VALID'} (then string). A type attribute that an input mentions, and the N of a list, are
  * inferred from the inputs. int>=1 sets a least value. A default: 3, 0.5, true, float, 'SAME',
  * [1,2], <unknown> devices:          KIND | KIND(type type ...): the types of the first type
@@ -20,6 +21,7 @@ struct port {
   situ_type type;  /* fixed, or SITU_NO_TYPE: then attribute `type_attr` says */
   int type_attr;   /* -1: none */
   int number_attr; /* of a list: the attribute with the count; -1: one value */
+  bool is_types;   /* `type_attr` is a list of types: one value of each */
   bool is_ref;
   bool is_host; /* its value is needed to plan the call */
 };

@@ -162,7 +162,10 @@ static situ_status read_port(const struct op *op, struct word word, struct arena
   rest.length -= out->is_ref;
   if (good) out->type_attr = find_attr(schema, rest);
   if (good && out->type_attr < 0) out->type = type_of(rest);
-  good = good && (out->type_attr >= 0 ? schema->attrs[out->type_attr].kind == SITU_ATTR_TYPE
+  const situ_attr_kind kind =
+      out->type_attr >= 0 ? schema->attrs[out->type_attr].kind : SITU_ATTR_NONE;
+  out->is_types = kind == SITU_ATTR_TYPES && !star;
+  good = good && (out->type_attr >= 0 ? kind == SITU_ATTR_TYPE || out->is_types
                                       : out->type != SITU_NO_TYPE);
   if (!good)
     return INTERNAL("Op '%s': cannot read port '%.*s'", op->name, (int)word.length, word.at);
@@ -198,7 +201,7 @@ static situ_status read_host(const struct op *op, struct schema *out) {
 static void mark_inferred(struct schema *out) {
   for (int i = 0; i < out->n_inputs; i++) {
     const struct port *port = &out->inputs[i];
-    if (port->type_attr >= 0) out->attrs[port->type_attr].inferred = true;
+    if (port->type_attr >= 0 && !port->is_types) out->attrs[port->type_attr].inferred = true;
     if (port->number_attr >= 0) out->attrs[port->number_attr].inferred = true;
   }
 }

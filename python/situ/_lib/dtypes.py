@@ -3,7 +3,7 @@
 import _situ
 
 _NUMPY_ONLY = {5: ("int16", 2), 8: ("complex64", 8), 14: ("bfloat16", 2), 17: ("uint16", 2),
-               18: ("complex128", 16), 20: ("resource", 8), 21: ("variant", 8), 22: ("uint32", 4),
+               18: ("complex128", 16), 21: ("variant", 8), 22: ("uint32", 4),
                23: ("uint64", 8)}
 
 
@@ -78,7 +78,7 @@ class DType:
 def _all():
     types = {}
     for _, number, size, word, numpy_word in _situ.types():
-        types[number] = DType(number, "string" if word == "string" else numpy_word, size)
+        types[number] = DType(number, word if word in ("string", "resource") else numpy_word, size)
         _situ.set_dtype(number, types[number])
     for number, (name, size) in _NUMPY_ONLY.items():
         types[number] = DType(number, name, size)

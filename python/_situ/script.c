@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * script.c: functions of Python that nodes of a graph call. */
+#include "situ_python.h"
+
+#include <string.h>
+
+static PyObject *function; /* (token, list of arrays) -> list of arrays */
+
+/* The status of the exception that is set. */
+static situ_status take_exception(void) {
+  static const struct {
+    PyObject **type;
+    situ_code code;
+  } codes[] = {{&PyExc_ValueError, SITU_INVALID_ARGUMENT},
+               {&PyExc_TypeError, SITU_INVALID_ARGUMENT},
+               {&PyExc_StopIteration, SITU_OUT_OF_RANGE},
+               {&PyExc_MemoryError, SITU_RESOURCE_EXHAUSTED},
+               {&PyExc_NotImplementedError, SITU_UNIMPLEMENTED}};
+  PyObject *type = NULL, *value = NULL, *trace = NULL;
+  PyErr_Fetch(&type, &value, &trace);
+  PyErr_NormalizeException(&type, &value, &trace);
+  situ_code code = SITU_UNKNOWN;
+  for (size_t i = sizeof codes / sizeof *codes; i-- > 0;)
+    if (type && PyErr_GivenExceptionMatches(type, *codes[i].type)) code = codes[i].code;
+  PyObject *text = value ? PyObject_Str(value) : NULL;
+  const char *words = text ? PyUnicode_AsUTF8(text) : NULL;
+  const situ_status status = situ_status_create(
+      code, "%s: %s", type ? ((PyTypeObject *)type)->tp_name : "error", words ? words : "");
+  Py_XDECREF(text);
+  Py_XDECREF(type);
+  Py_XDECREF(value);
+  Py_XDECREF(trace);
+  PyErr_Clear();
+  return status;
+}
+
+static int give(PyObject *results, situ_tensor **outputs, int n) {
+  PyObject *list = PySequence_Fast(results, "a list of arrays is wanted");
+  if (!list) return -1;
+  if (PySequence_Fast_GET_SIZE(list) != n)
+    PyErr_Format(PyExc_ValueError, "the function gave %zd values, not %d",
+                 PySequence_Fast_GET_SIZE(list), n);
+  for (int i = 0; i < n && !PyErr_Occurred(); i++)
+    outputs[i] = convert_value(PySequence_Fast_GET_ITEM(list, i), SITU_NO_TYPE);
+  Py_DECREF(list);
+  return PyErr_Occurred() ? -1 : 0;
+}
+
+static situ_status call(const char *token, situ_tensor *const *inputs, int n_inputs,
+                        situ_tensor **outputs, int n_outputs) {
+  const PyGILState_STATE state = PyGILState_Ensure();
+  PyObject *list = PyList_New(n_inputs), *results = NULL;
+  for (int i = 0; list && i < n_inputs; i++) {
+    PyObject *array = array_of(inputs[i]);
+    if (!array) {
+      Py_CLEAR(list);
+      break;
+    }
+    PyList_SET_ITEM(list, i, array);
+  }
+  if (list) results = PyObject_CallFunction(function, "sO", token, list);
+  situ_status status = NULL;
+  if (!results || give(results, outputs, n_outputs)) status = take_exception();
+  Py_XDECREF(results);
+  Py_XDECREF(list);
+  PyGILState_Release(state);
+  return status;
+}
+
+static PyObject *set_callback(PyObject *self, PyObject *callable) {
+  (void)self;
+  Py_INCREF(callable);
+  Py_XSETREF(function, callable);
+  situ_callback_set(call);
+  Py_RETURN_NONE;
+}
+
+PyMethodDef script_methods[] = {
+    {"set_callback", set_callback, METH_O, "Sets what nodes that call functions of Python call."},
+    {0}};

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""readers.py: tf.TextLineReader and its relatives; tf.py_func."""
+import itertools
+
+import numpy
+
+import _situ
+from situ._lib import dtypes
+from situ._lib.api import OPS, export
+from situ._lib.array_ops import convert_to_tensor
+
+_functions, _numbers = {}, itertools.count()
+
+
+@export(v1="ReaderBase")
+class ReaderBase:
+    """Gives the records of files whose names come from a queue."""
+
+    def __init__(self, reader_ref, supports_serialize=False):
+        self._reader_ref, self._serializes = reader_ref, supports_serialize
+
+    reader_ref = property(lambda s: s._reader_ref)
+    supports_serialize = property(lambda s: s._serializes)
+
+    @staticmethod
+    def _queue(queue):
+        return getattr(queue, "queue_ref", queue)
+
+    def read(self, queue, name=None):
+        """The next record: (key, value)."""
+        return tuple(OPS["ReaderReadV2"](self._reader_ref, self._queue(queue), name=name))
+
+    def read_up_to(self, queue, num_records, name=None):
+        """The next records, at most so many."""
+        number = convert_to_tensor(num_records, "int64")
+        return tuple(OPS["ReaderReadUpToV2"](self._reader_ref, self._queue(queue), number,
+                                             name=name))
+
+    def num_records_produced(self, name=None):
+        return OPS["ReaderNumRecordsProducedV2"](self._reader_ref, name=name)
+
+    def num_work_units_completed(self, name=None):
+        return OPS["ReaderNumWorkUnitsCompletedV2"](self._reader_ref, name=name)
+
+    def reset(self, name=None):
+        return OPS["ReaderResetV2"](self._reader_ref, name=name)
+
+
+@export(v1="WholeFileReader")
+class WholeFileReader(ReaderBase):
+    """Whole files: keys are their names."""
+
+    def __init__(self, name=None):
+        super().__init__(OPS["WholeFileReaderV2"](name=name))
+
+
+@export(v1="TextLineReader")
+class TextLineReader(ReaderBase):
+    """Lines of text, without their ends."""
+
+    def __init__(self, skip_header_lines=None, name=None):
+        super().__init__(OPS["TextLineReaderV2"](skip_header_lines=skip_header_lines or 0,
+                                                 name=name))
+
+
+@export(v1="FixedLengthRecordReader")
+class FixedLengthRecordReader(ReaderBase):
+    """Records of a fixed length."""
+
+    def __init__(self, record_bytes, header_bytes=None, footer_bytes=None, hop_bytes=None,
+                 name=None, encoding=None):
+        super().__init__(OPS["FixedLengthRecordReaderV2"](
+            record_bytes=record_bytes, header_bytes=header_bytes or 0,
+            footer_bytes=footer_bytes or 0, hop_bytes=hop_bytes or 0, name=name))
+
+
+@export(v1="TFRecordReader")
+class TFRecordReader(ReaderBase):
+    """Records of TFRecord files."""
+
+    def __init__(self, name=None, options=None):
+        super().__init__(OPS["TFRecordReaderV2"](name=name))
+
+
+def _call(token, arrays):
+    """What nodes call: a function by its token."""
+    function, types = _functions[token]
+    results = function(*arrays)
+    if not types:
+        return []
+    results = list(results) if isinstance(results, (list, tuple)) else [results]
+    if len(results) != len(types):
+        raise ValueError(f"pyfunc_{token} returns {len(results)} values, but expects to see "
+                         f"{len(types)} values.")
+    arrays = []
+    for index, (value, dtype) in enumerate(zip(results, types)):
+        array = numpy.asarray(value)
+        if dtype.name != "string" and array.dtype != dtype.as_numpy_dtype:
+            if array.dtype.kind in "OUS" or isinstance(value, (numpy.ndarray, numpy.generic)):
+                raise TypeError(f"{index}-th value returned by pyfunc_{token} is "
+                                f"{array.dtype.name}, but expects {dtype.name}")
+            array = array.astype(dtype.as_numpy_dtype)
+        arrays.append(array)
+    return arrays
+
+
+def _emit(func, inp, tout, stateful, name):
+    single = not isinstance(tout, (list, tuple))
+    types = [dtypes.as_dtype(t).base_dtype for t in ([tout] if single else tout)]
+    inputs = [convert_to_tensor(x) for x in (inp if isinstance(inp, (list, tuple)) else [inp])]
+    if _situ.current_graph() is None:
+        results = [convert_to_tensor(a, t) for a, t in
+                   zip(_with_token(func, types, [x.numpy() for x in inputs]), types)]
+    else:
+        token = f"pyfunc_{next(_numbers)}"
+        _functions[token] = (func, types)
+        _situ.set_callback(_call)
+        results = OPS["PyFunc" if stateful else "PyFuncStateless"](
+            inputs, token=token, Tin=[x.dtype.base_dtype for x in inputs], Tout=types, name=name)
+        if not types:
+            return results
+    return results[0] if single else list(results)
+
+
+def _with_token(func, types, arrays):
+    token = f"pyfunc_{next(_numbers)}"
+    _functions[token] = (func, types)
+    try:
+        return _call(token, arrays)
+    finally:
+        del _functions[token]
+
+
+@export("numpy_function", v1="py_func")
+def py_func(func=None, inp=(), Tout=None, stateful=True, name=None):
+    """Calls a function of NumPy arrays when the graph runs."""
+    return _emit(func, inp, Tout, stateful, name)
+
+
+@export("py_function")
+def py_function(func=None, inp=(), Tout=None, name=None):
+    """The same of a function of eager tensors."""
+    def call(*arrays):
+        before = _situ.swap_graph(None)
+        try:
+            results = func(*[convert_to_tensor(a) for a in arrays])
+        finally:
+            _situ.swap_graph(before)
+        if isinstance(results, (list, tuple)):
+            return [numpy.asarray(r) for r in results]
+        return numpy.asarray(results) if results is not None else results
+    return _emit(call, inp, Tout, True, name)

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * reader.c: readers: objects of a session that give the records of the files whose names they take
+ * from a queue. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "ops/file.h"
+#include "ops/ops.h"
+#include "ops/queue.h"
+#include "schema/schema.h"
+#include "tensor/tensor.h"
+
+enum format { WHOLE_FILE, TEXT_LINE, FIXED_LENGTH, TF_RECORD };
+
+struct reader {
+  struct resource head;
+  pthread_mutex_t lock;
+  enum format format;
+  int64_t skip, record_bytes, header_bytes, footer_bytes, hop_bytes;
+  FILE *stream; /* of the file at hand; NULL: between files */
+  char *path;
+  int64_t line, offset, size; /* within it */
+  int64_t n_records, n_files;
+};
+
+static void close_file(struct reader *reader) {
+  if (reader->stream) fclose(reader->stream);
+  free(reader->path);
+  reader->stream = NULL;
+  reader->path = NULL;
+}
+
+static void destroy(struct resource *resource) {
+  struct reader *reader = (struct reader *)resource;
+  close_file(reader);
+  pthread_mutex_destroy(&reader->lock);
+  free(reader);
+}
+
+static const struct resource_kind reader_kind = {"reader", destroy};
+
+static enum format format_of(const char *op) {
+  static const char *const names[] = {"Whole", "Text", "Fixed", "TFRec"};
+  int i = 0;
+  while (i < 3 && strncmp(op, names[i], strlen(names[i])) != 0) i++;
+  return (enum format)i;
+}
+
+static situ_status create(void *context, struct resource **out) {
+  const struct call *call = context;
+  const int64_t record = call_integer(call, "record_bytes");
+  const enum format format = format_of(call->schema->op->name);
+  if (format == FIXED_LENGTH && record <= 0)
+    return INVALID("record_bytes must be > 0 got %lld", (long long)record);
+  struct reader *reader = calloc(1, sizeof *reader);
+  if (!reader) return NO_MEMORY();
+  pthread_mutex_init(&reader->lock, NULL);
+  reader->format = format;
+  reader->skip = call_integer(call, "skip_header_lines");
+  reader->record_bytes = record;
+  reader->header_bytes = call_integer(call, "header_bytes");
+  reader->footer_bytes = call_integer(call, "footer_bytes");
+  reader->hop_bytes = call_integer(call, "hop_bytes");
+  if (!reader->hop_bytes) reader->hop_bytes = record;
+  *out = &reader->head;
+  return NULL;
+}
+
+static situ_status compute_reader(struct compute *compute) {
+  return compute_resource(compute, &reader_kind, create, compute->call);
+}
+
+/* Files */
+
+static situ_status open_file(struct reader *reader, const char *path) {
+  reader->path = strdup(path);
+  reader->stream = fopen(path, "rb");
+  if (!reader->path || !reader->stream) {
+    const int error = errno;
+    close_file(reader);
+    return file_failure(path, error);
+  }
+  fseeko(reader->stream, 0, SEEK_END);
+  reader->size = ftello(reader->stream);
+  reader->offset = reader->header_bytes;
+  reader->line = 0;
+  fseeko(reader->stream, reader->offset, SEEK_SET);
+  for (int64_t i = 0; reader->format == TEXT_LINE && i < reader->skip; i++, reader->line++)
+    for (int c = getc(reader->stream); c != EOF && c != '\n';) c = getc(reader->stream);
+  return NULL;
+}
+
+/* Takes the name of the next file from the queue. */
+static situ_status next_file(const struct compute *compute, struct reader *reader) {
+  struct resource *resource = NULL;
+  struct queue_element *element = NULL;
+  int64_t taken = 0;
+  TRY(compute_handle(compute, 1, &queue_kind, &resource));
+  const struct tuple_queue *queue = (struct tuple_queue *)resource;
+  if (queue->n_parts != 1 || queue->types[0] != SITU_STRING)
+    return INVALID("A reader takes names from a queue of strings.");
+  TRY(queue_take(compute, (struct tuple_queue *)resource, 1, false, &element, &taken));
+  const situ_status status = open_file(reader, situ_tensor_text(element->parts[0], 0).data);
+  queue_free(queue, element);
+  return status;
+}
+
+/* Records. Each function appends the next one; *end where the file has no more. */
+
+static situ_status read_whole(struct reader *reader, struct text *key, struct text *value,
+                              bool *end) {
+  *end = reader->line++ > 0;
+  if (*end) return NULL;
+  text_add(key, reader->path);
+  return file_read(reader->path, value);
+}
+
+static situ_status read_line(struct reader *reader, struct text *key, struct text *value,
+                             bool *end) {
+  char *line = NULL;
+  size_t room = 0;
+  ssize_t length = getline(&line, &room, reader->stream);
+  *end = length < 0;
+  if (length > 0 && line[length - 1] == '\n') length--;
+  if (length > 0 && line[length - 1] == '\r') length--;
+  if (!*end) {
+    text_addf(key, "%s:%lld", reader->path, (long long)++reader->line);
+    text_add_n(value, line, (size_t)length);
+  }
+  free(line);
+  return NULL;
+}
+
+static situ_status read_bytes(struct reader *reader, size_t bytes, struct text *out) {
+  char *data = malloc(bytes + 1);
+  if (!data) return NO_MEMORY();
+  const size_t got = fread(data, 1, bytes, reader->stream);
+  text_add_n(out, data, got);
+  free(data);
+  if (got == bytes) return NULL;
+  return situ_status_create(SITU_DATA_LOSS, "truncated record at %lld in %s",
+                            (long long)reader->offset, reader->path);
+}
+
+static situ_status read_fixed(struct reader *reader, struct text *key, struct text *value,
+                              bool *end) {
+  *end = reader->offset + reader->record_bytes > reader->size - reader->footer_bytes;
+  if (*end) return NULL;
+  fseeko(reader->stream, reader->offset, SEEK_SET);
+  text_addf(key, "%s:%lld", reader->path, (long long)reader->line++);
+  TRY(read_bytes(reader, (size_t)reader->record_bytes, value));
+  reader->offset += reader->hop_bytes;
+  return NULL;
+}
+
+static situ_status read_tf_record(struct reader *reader, struct text *key, struct text *value,
+                                  bool *end) {
+  *end = reader->offset >= reader->size;
+  if (*end) return NULL;
+  struct text head = {0}, crc = {0};
+  uint64_t length = 0;
+  situ_status status = read_bytes(reader, 12, &head);
+  if (!status) memcpy(&length, text_get(&head), sizeof length);
+  if (!status && !file_crc_matches(text_get(&head), 8, text_get(&head) + 8))
+    status = situ_status_create(SITU_DATA_LOSS, "corrupted record at %lld in %s",
+                                (long long)reader->offset, reader->path);
+  if (!status && length > (uint64_t)reader->size)
+    status = situ_status_create(SITU_DATA_LOSS, "truncated record at %lld in %s",
+                                (long long)reader->offset, reader->path);
+  text_addf(key, "%s:%lld", reader->path, (long long)reader->offset);
+  if (!status) status = read_bytes(reader, (size_t)length, value);
+  if (!status) status = read_bytes(reader, 4, &crc);
+  if (!status && !file_crc_matches(text_get(value), (size_t)length, text_get(&crc)))
+    status = situ_status_create(SITU_DATA_LOSS, "corrupted record at %lld in %s",
+                                (long long)reader->offset, reader->path);
+  reader->offset += (int64_t)length + 16;
+  text_free(&head);
+  text_free(&crc);
+  return status;
+}
+
+static situ_status read_record(const struct compute *compute, struct reader *reader,
+                               struct text *key, struct text *value) {
+  static situ_status (*const formats[])(struct reader *, struct text *, struct text *, bool *) = {
+      read_whole, read_line, read_fixed, read_tf_record};
+  for (bool end = true; end;) {
+    if (!reader->stream) TRY(next_file(compute, reader));
+    TRY(formats[reader->format](reader, key, value, &end));
+    if (!end) continue;
+    close_file(reader);
+    reader->n_files++;
+  }
+  reader->n_records++;
+  return key->failed || value->failed ? NO_MEMORY() : NULL;
+}
+
+static situ_status give(const struct compute *compute, int index, const struct text *texts,
+                        int64_t n, situ_shape shape) {
+  situ_text *all = calloc((size_t)n + 1, sizeof *all);
+  if (!all) return NO_MEMORY();
+  for (int64_t i = 0; i < n; i++) all[i] = (situ_text){text_get(&texts[i]), texts[i].length};
+  const situ_status status = situ_tensor_create_texts(shape, all, &compute->out[index]);
+  free(all);
+  return status;
+}
+
+static situ_status read_some(struct compute *compute, int64_t most, situ_shape shape) {
+  struct resource *resource = NULL;
+  TRY(compute_handle(compute, 0, &reader_kind, &resource));
+  struct reader *reader = (struct reader *)resource;
+  struct text *keys = calloc((size_t)most + 1, sizeof *keys);
+  struct text *values = calloc((size_t)most + 1, sizeof *values);
+  situ_status status = keys && values ? NULL : NO_MEMORY();
+  int64_t n = 0;
+  pthread_mutex_lock(&reader->lock);
+  while (!status && n < most) {
+    status = read_record(compute, reader, &keys[n], &values[n]);
+    n += !status;
+  }
+  pthread_mutex_unlock(&reader->lock);
+  if (n && situ_status_code(status) == SITU_OUT_OF_RANGE) {
+    situ_status_release(status);
+    status = NULL;
+  }
+  if (shape.rank) shape.dim[0] = n;
+  if (!status) status = give(compute, 0, keys, n, shape);
+  if (!status) status = give(compute, 1, values, n, shape);
+  for (int64_t i = 0; keys && values && i < most; i++) {
+    text_free(&keys[i]);
+    text_free(&values[i]);
+  }
+  free(keys);
+  free(values);
+  return status;
+}
+
+static situ_status compute_read(struct compute *compute) {
+  return read_some(compute, 1, SITU_SCALAR);
+}
+
+static situ_status compute_read_up_to(struct compute *compute) {
+  const int64_t most = call_element(compute->call, 2, 0);
+  if (most <= 0) return INVALID("num_records must be > 0, got %lld", (long long)most);
+  return read_some(compute, most, SITU_SHAPE(0));
+}
+
+static situ_status up_to_shape(struct call *call) {
+  call->out[0].shape = call->out[1].shape = SITU_SHAPE(SITU_ANY);
+  return NULL;
+}
+
+static situ_status count(struct compute *compute, bool files) {
+  struct resource *resource = NULL;
+  void *data = NULL;
+  TRY(compute_handle(compute, 0, &reader_kind, &resource));
+  struct reader *reader = (struct reader *)resource;
+  TRY(compute_output(compute, 0, SITU_SCALAR, &data));
+  pthread_mutex_lock(&reader->lock);
+  *(int64_t *)data = files ? reader->n_files : reader->n_records;
+  pthread_mutex_unlock(&reader->lock);
+  return NULL;
+}
+
+static situ_status compute_records(struct compute *compute) { return count(compute, false); }
+static situ_status compute_files(struct compute *compute) { return count(compute, true); }
+
+static situ_status compute_reset(struct compute *compute) {
+  struct resource *resource = NULL;
+  TRY(compute_handle(compute, 0, &reader_kind, &resource));
+  struct reader *reader = (struct reader *)resource;
+  pthread_mutex_lock(&reader->lock);
+  close_file(reader);
+  reader->n_records = reader->n_files = 0;
+  pthread_mutex_unlock(&reader->lock);
+  return NULL;
+}
+
+#define ROW(op, in, out, attributes, text, kinds, shape_, compute_)                           \
+  {                                                                                           \
+    .name = op, .inputs = in, .outputs = out, .attrs = attributes, .python = "", .doc = text, \
+    .devices = "CPU", .flags = OP_STATEFUL | OP_NO_GRADIENT | (kinds), .shape = shape_,       \
+    .compute = compute_                                                                       \
+  }
+#define READER(op, attributes, text)                                                            \
+  ROW(op, "", "reader_handle:resource", attributes "container:string='' shared_name:string=''", \
+      text, 0, op_scalar_shape, compute_reader)
+
+static const struct op rows[] = {
+    READER("WholeFileReaderV2", "", "A reader that gives whole files."),
+    READER("TextLineReaderV2", "skip_header_lines:int=0 ", "A reader that gives lines of text."),
+    READER("FixedLengthRecordReaderV2",
+           "record_bytes:int header_bytes:int=0 footer_bytes:int=0 hop_bytes:int=0 "
+           "encoding:string='' ",
+           "A reader that gives records of a fixed length."),
+    READER("TFRecordReaderV2", "compression_type:string='' ",
+           "A reader that gives the records of TFRecord files."),
+    ROW("ReaderReadV2", "reader_handle:resource queue_handle:resource", "key:string value:string",
+        "", "The next record; names of files come from the queue.", OP_BLOCKS, op_scalar_shape,
+        compute_read),
+    ROW("ReaderReadUpToV2", "reader_handle:resource queue_handle:resource num_records:int64",
+        "keys:string values:string", "", "The next records, as many as there are at most.",
+        OP_BLOCKS, up_to_shape, compute_read_up_to),
+    ROW("ReaderNumRecordsProducedV2", "reader_handle:resource", "records_produced:int64", "",
+        "How many records a reader gave.", 0, op_scalar_shape, compute_records),
+    ROW("ReaderNumWorkUnitsCompletedV2", "reader_handle:resource", "units_completed:int64", "",
+        "How many files a reader has read.", 0, op_scalar_shape, compute_files),
+    ROW("ReaderResetV2", "reader_handle:resource", "", "", "Lets a reader begin anew.", 0,
+        op_no_shape, compute_reset),
+};
+
+OP_FAMILY(reader, rows);
