@@ -70,7 +70,6 @@ SITU_API situ_attr situ_attr_string(const char *name, const char *value);
 SITU_API situ_attr situ_attr_tensor(const char *name, situ_tensor *value);
 SITU_API situ_attr situ_attr_ints(const char *name, const int64_t *values, int count);
 
-
 /* Lists of element types (as numbers) and of shapes, and a function of the graph by its name. */
 SITU_API situ_attr situ_attr_types(const char *name, const int64_t *types, int count);
 SITU_API situ_attr situ_attr_shapes(const char *name, const situ_shape *shapes, int count);

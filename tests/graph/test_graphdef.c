@@ -172,7 +172,7 @@ static void wrong_attributes(void **state) {
   expect_wrong(NODE("a", "NoOp", "attr { key: 'x' value { list { f: 1 } } }"), "lists of 'f'");
   expect_wrong(NODE("a", "NoOp", "attr { key: '_class' value { i: 1 } }"), "'_class'");
   expect_wrong(NODE("a", "NoOp", "attr { key: 'f' value { func { name: 'g' } } }"),
-               "'func' of AttrValue is not supported");
+               "not in Op 'NoOp'");
   expect_wrong(NODE("a", "Placeholder",
                     "attr { key: 'dtype' value { type: DT_FLOAT } } attr { key: 'shape' value {"
                     " shape { dim { size: -2 } } } }"),

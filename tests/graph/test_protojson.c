@@ -60,7 +60,6 @@ static void wrong_json(void **state) {
   expect_wrong(ATTR("\"s\": \"abcde\""), "'s' is not base64");
   expect_wrong(ATTR("\"tensor\": {\"intVal\": [2147483648]}"), "'int_val' is too large");
   expect_wrong(ATTR("\"tensor\": {\"tensorShape\": {}, \"tensor_shape\": {}}"), "twice");
-  expect_wrong(ATTR("\"func\": {}"), "'func' of AttrValue is not supported");
   expect_wrong(ATTR("\"i\": null"), "must have one value");
   expect_wrong(NODE("\"input\": [\"nobody\"]"), "unknown input 'nobody'");
 }
