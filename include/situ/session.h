@@ -79,6 +79,13 @@ SITU_API situ_status situ_session_run_with(situ_session *session, const situ_run
 SITU_API situ_status situ_session_eval(situ_session *session, situ_value value,
                                        situ_tensor **result) SITU_MUST_USE;
 
+/* Asked now and then by runs that wait (for a queue, say): whether they are to give up. They fail
+ * with Cancelled then. */
+typedef bool (*situ_interrupt)(void);
+
+/* Sets what is asked, for the whole process; NULL: nothing. */
+SITU_API void situ_interrupt_set(situ_interrupt hook);
+
 /* A function of the program, which PyFunc nodes call by a token: makes one tensor per output.
  * Inputs are borrowed, and must not be kept. */
 typedef situ_status (*situ_callback)(const char *token, situ_tensor *const *inputs, int n_inputs,

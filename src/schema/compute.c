@@ -6,10 +6,15 @@
 #include <string.h>
 #include <time.h>
 
+#include "situ/session.h"
 #include "tensor/tensor.h"
 
 /* How long a cancelled function may go on waiting. */
 enum { WAIT_NANOSECONDS = 20 * 1000 * 1000 };
+
+static _Atomic(situ_interrupt) interrupt_hook;
+
+void situ_interrupt_set(situ_interrupt hook) { atomic_store(&interrupt_hook, hook); }
 
 static situ_status copy_tensor(const situ_tensor *tensor, situ_tensor **out) {
   if (tensor->type == SITU_STRING) return tensor_copy_texts(tensor, out);
@@ -37,7 +42,9 @@ situ_status compute_output(const struct compute *compute, int index, situ_shape 
 
 /* Why a function that waits has to give up, or NULL. */
 static situ_status look(const struct services *services, const char *what) {
-  if (services->cancelled && *services->cancelled)
+  const situ_interrupt hook = atomic_load(&interrupt_hook);
+  const bool cancelled = services->cancelled && *services->cancelled;
+  if (cancelled || (hook && hook()))
     return situ_status_create(SITU_CANCELLED, "%s was cancelled", what);
   return services->ask ? services->ask() : NULL;
 }
