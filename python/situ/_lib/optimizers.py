@@ -12,8 +12,7 @@ def _exported(name):
 
 
 class _Numbers(Optimizer):
-    """An optimizer whose hyper-parameters are numbers: NUMBERS gives attribute and name."""
-    NUMBERS = ()
+    """An optimizer whose hyper-parameters are numbers, tensors or functions, by name."""
 
     def __init__(self, use_locking, name, **numbers):
         super().__init__(use_locking, name)
