@@ -25,6 +25,7 @@
   X(solve) \
   X(scan) \
   X(words) \
+  X(report) \
   X(linalg) \
   X(state) \
   X(reduce) \
