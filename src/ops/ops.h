@@ -26,6 +26,7 @@
   X(scan) \
   X(words) \
   X(report) \
+  X(say) \
   X(linalg) \
   X(state) \
   X(reduce) \

@@ -32,7 +32,8 @@ BOTH = {
                           tf.einsum("i,j->ij", numbers(tf, 2), numbers(tf, 3)),
                           tf.einsum("ijk->", numbers(tf, 2, 3, 2))],
     "tensordot": lambda tf: [tf.tensordot(numbers(tf, 2, 3), numbers(tf, 3, 2), 1),
-                             tf.tensordot(numbers(tf, 2, 3, 4), numbers(tf, 4, 3), [[1, 2], [1, 0]]),
+                             tf.tensordot(numbers(tf, 2, 3, 4), numbers(tf, 4, 3),
+                                          [[1, 2], [1, 0]]),
                              tf.tensordot(numbers(tf, 2, 3), numbers(tf, 2, 3), 2)],
     "trace": lambda tf: tf.linalg.trace(numbers(tf, 3, 3)),
     "pad": lambda tf: [tf.pad(numbers(tf, 2, 3), [[1, 1], [2, 0]]),
@@ -49,7 +50,16 @@ BOTH = {
     "letters": lambda tf: [tf.strings.upper(["aBc"]), tf.strings.lower(["aBc"]),
                            tf.strings.strip([" a b "]), tf.strings.length(["", "abc"]),
                            tf.strings.join([["a", "b"], "c"], separator="-")],
-    "base64": lambda tf: [tf.io.encode_base64(["hello?>", "ab"]), tf.io.decode_base64("aGVsbG8_Pg")],
+    "base64": lambda tf: [tf.io.encode_base64(["hello?>", "ab"]),
+                          tf.io.decode_base64("aGVsbG8_Pg")],
+    "as_string": lambda tf: [tf.strings.as_string([1.5, -2.0]), tf.strings.as_string([True]),
+                             tf.strings.as_string([3, 4], width=4, fill="0"),
+                             tf.strings.as_string([3.14159], precision=2)],
+    "sort": lambda tf: [tf.sort([[3., 1., 2.], [0., 5., 4.]]), tf.sort([3, 1, 2], 0, "DESCENDING"),
+                        tf.argsort([[3., 1.], [2., 4.]], axis=0)],
+    "reverse_sequence": lambda tf: [
+        tf.reverse_sequence(numbers(tf, 2, 3), [2, 3], seq_axis=1, batch_axis=0),
+        tf.reverse_sequence(numbers(tf, 3, 2, 2), [1, 3], seq_axis=0, batch_axis=1)],
     "check_numerics": lambda tf: tf.debugging.check_numerics(numbers(tf, 3), "bad"),
 }
 

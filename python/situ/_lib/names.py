@@ -61,14 +61,6 @@ def is_tensor(x):
     return isinstance(x, tensors.Tensor) or isinstance(x, variables.Variable)
 
 
-@export("print")
-def print_(*inputs, output_stream=None, end="\n", sep=" ", **words):
-    import sys
-    stream = output_stream if output_stream not in (None, "") else sys.stderr
-    texts = [str(i.numpy()) if hasattr(i, "numpy") else str(i) for i in inputs]
-    stream.write(sep.join(texts) + end)
-
-
 def _text(encode):
     def convert(value, encoding="utf-8"):
         if isinstance(value, str):

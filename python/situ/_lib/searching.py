@@ -116,3 +116,65 @@ def histogram_fixed_width(values, value_range, nbins=100, dtype="int32", name=No
         bins = op("ClipByValue", bins, constant(0, "int32"), constant(nbins - 1, "int32"))
         ones = op("Fill", shape_op(bins), constant(1, as_dtype(dtype)))
         return op("UnsortedSegmentSum", ones, bins, constant(nbins, "int32"))
+
+
+def _sorted(values, axis, direction):
+    """(sorted values, their places), both with the sorted axis last, and how to turn it back"""
+    values = convert_to_tensor(values)
+    rank = shapes.as_shape(values.shape).rank
+    axis = axis % rank
+    order = [d for d in range(rank) if d != axis] + [axis]
+    back = [order.index(d) for d in range(rank)]
+    if axis != rank - 1:
+        values = op("Transpose", values, order)
+    up = direction == "ASCENDING"
+    if not up and direction != "DESCENDING":
+        raise ValueError(f"Argument `direction` should be one of 'ASCENDING' or 'DESCENDING'. "
+                         f"Received: direction={direction}")
+    size = op("StridedSlice", shape_op(values), [-1], [0], [1], shrink_axis_mask=1, end_mask=1)
+    made, places = op("TopKV2", op("Neg", values) if up else values, size)
+    made = op("Neg", made) if up else made
+    if axis != rank - 1:
+        made, places = op("Transpose", made, back), op("Transpose", places, back)
+    return made, places
+
+
+@export("sort")
+def sort(values, axis=-1, direction="ASCENDING", name=None):
+    """The values in order along an axis."""
+    with scope(name, "sort"):
+        return _sorted(values, axis, direction)[0]
+
+
+@export("argsort")
+def argsort(values, axis=-1, direction="ASCENDING", stable=False, name=None):
+    """The places of the values in order along an axis."""
+    with scope(name, "argsort"):
+        return _sorted(values, axis, direction)[1]
+
+
+@export("reverse_sequence")
+def reverse_sequence(input, seq_lengths, seq_axis=None, batch_axis=None, name=None, seq_dim=None,
+                     batch_dim=None):
+    """For each element of a batch, the first seq_lengths[i] slices turned round."""
+    seq_axis = seq_dim if seq_axis is None else seq_axis
+    batch_axis = batch_dim if batch_axis is None else batch_axis
+    batch_axis = 0 if batch_axis is None else batch_axis
+    with scope(name, "ReverseSequence"):
+        x = convert_to_tensor(input)
+        rank = shapes.as_shape(x.shape).rank
+        order = [batch_axis, seq_axis] + [d for d in range(rank) if d not in
+                                          (batch_axis, seq_axis)]
+        if order != list(range(rank)):
+            x = op("Transpose", x, order)
+        batch, steps = op("Unpack", op("Slice", shape_op(x), [0], [2]), num=2, axis=0)
+        zero, one = constant(0, "int32"), constant(1, "int32")
+        times = op("ExpandDims", op("Range", zero, steps, one), 0)
+        lengths = op("ExpandDims", cast(seq_lengths, "int32"), 1)
+        turned = op("Sub", op("Sub", lengths, one), times)
+        places = op("SelectV2", op("Less", times, lengths), turned, times)
+        rows = op("BroadcastTo", op("ExpandDims", op("Range", zero, batch, one), 1),
+                  op("Pack", [batch, steps]))
+        made = op("GatherNd", x, op("Pack", [rows, places], axis=-1))
+        back = [order.index(d) for d in range(rank)]
+        return made if order == list(range(rank)) else op("Transpose", made, back)

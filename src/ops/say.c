@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * say.c: tensors as texts, and texts printed. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "ops/ops.h"
+#include "tensor/number.h"
+#include "tensor/tensor.h"
+
+static bool is_real(situ_type type) {
+  return type == SITU_FLOAT || type == SITU_DOUBLE || type == SITU_HALF;
+}
+
+/* A number with as few digits of two counts as read back to it. */
+static void add_real(struct text *out, situ_type type, double value) {
+  char words[64];
+  const bool wide = type == SITU_DOUBLE;
+  snprintf(words, sizeof words, "%.*g", wide ? 15 : 6, value);
+  const bool same =
+      wide ? strtod(words, NULL) == value : (double)strtof(words, NULL) == (double)(float)value;
+  if (!same && value == value) snprintf(words, sizeof words, "%.*g", wide ? 17 : 9, value);
+  text_add(out, words);
+}
+
+static void add_element(struct text *out, const situ_tensor *tensor, int64_t i, bool quoted) {
+  const void *data = situ_tensor_data(tensor);
+  if (tensor->type == SITU_STRING) {
+    const situ_text text = situ_tensor_text(tensor, i);
+    if (quoted) text_add(out, "\"");
+    text_add_n(out, text.data, text.length);
+    if (quoted) text_add(out, "\"");
+  } else if (is_real(tensor->type)) {
+    add_real(out, tensor->type, number_at(tensor->type, data, i));
+  } else {
+    text_addf(out, "%" PRId64, number_integer_at(tensor->type, data, i));
+  }
+}
+
+/* As tf.print does: `ends` elements at both ends of each dimension. */
+
+static void add_space(struct text *out, int dim, int rank) {
+  if (dim == rank - 1) {
+    text_add(out, " ");
+    return;
+  }
+  for (int i = 0; i < rank - dim - 1; i++) text_add(out, "\n");
+  for (int i = 0; i <= dim; i++) text_add(out, " ");
+}
+
+static void add_dim(struct text *out, const situ_tensor *tensor, int dim, int64_t first,
+                    int64_t ends) {
+  const situ_shape *shape = &tensor->shape;
+  if (dim == shape->rank) {
+    add_element(out, tensor, first, true);
+    return;
+  }
+  int64_t step = 1;
+  const int64_t size = shape->dim[dim];
+  for (int d = dim + 1; d < shape->rank; d++) step *= shape->dim[d];
+  text_add(out, "[");
+  for (int64_t i = 0; i < size; i++) {
+    if (i >= ends && i < size - ends) {
+      if (i == ends) {
+        add_space(out, dim, shape->rank);
+        text_add(out, "...");
+      }
+      continue;
+    }
+    if (i) add_space(out, dim, shape->rank);
+    add_dim(out, tensor, dim + 1, first + i * step, ends);
+  }
+  text_add(out, "]");
+}
+
+/* As tf.Print does: the first `limit` elements of all. */
+static void add_first(struct text *out, const situ_tensor *tensor, int dim, int64_t limit,
+                      int64_t *next) {
+  const situ_shape *shape = &tensor->shape;
+  if (*next >= limit) return;
+  for (int64_t i = 0; i < shape->dim[dim]; i++) {
+    if (dim == shape->rank - 1) {
+      if (*next >= limit) {
+        if (dim) text_add(out, "...");
+        return;
+      }
+      if (i) text_add(out, " ");
+      add_element(out, tensor, (*next)++, false);
+    } else if (*next < limit) {
+      text_add(out, "[");
+      add_first(out, tensor, dim + 1, limit, next);
+      text_add(out, "]");
+    }
+  }
+}
+
+static situ_status give_text(struct compute *compute, struct text *text) {
+  const situ_text all = {text_get(text), text->length};
+  situ_status status = text->failed ? NO_MEMORY() : NULL;
+  if (!status) status = situ_tensor_create_texts(SITU_SCALAR, &all, &compute->out[0]);
+  text_free(text);
+  return status;
+}
+
+static situ_status compute_format(struct compute *compute) {
+  const situ_tensor *in = compute->in[0];
+  const int64_t given = call_integer(compute->call, "summarize");
+  const int64_t n = situ_shape_count(in->shape), most = given < 0 ? n : given;
+  struct text text = {0};
+  if (!in->shape.rank) {
+    add_element(&text, in, 0, call_bool(compute->call, "ends"));
+  } else if (call_bool(compute->call, "ends")) {
+    add_dim(&text, in, 0, 0, given < 0 ? INT64_MAX / 2 : given);
+  } else {
+    int64_t next = 0;
+    add_first(&text, in, 0, most, &next);
+    if (n > most) text_add(&text, "...");
+  }
+  return give_text(compute, &text);
+}
+
+/* AsString */
+
+static void add_formatted(struct text *out, const struct call *call, const situ_tensor *in,
+                          int64_t i) {
+  char form[32], words[400];
+  const bool real = is_real(in->type);
+  const int64_t precision = call_integer(call, "precision"), width = call_integer(call, "width");
+  const char *fill = call_text(call, "fill");
+  const char *letter = !real                           ? PRId64
+                       : call_bool(call, "scientific") ? "e"
+                       : call_bool(call, "shortest")   ? "g"
+                                                       : "f";
+  if (in->type == SITU_BOOL) {
+    text_add(out, number_integer_at(in->type, situ_tensor_data(in), i) ? "true" : "false");
+    return;
+  }
+  size_t at = (size_t)snprintf(form, sizeof form, "%%%.1s", width >= 0 ? fill : "");
+  if (width >= 0) at += (size_t)snprintf(form + at, sizeof form - at, "%d", (int)width);
+  if (real && precision >= 0)
+    at += (size_t)snprintf(form + at, sizeof form - at, ".%d", (int)precision);
+  snprintf(form + at, sizeof form - at, "%s", letter);
+  if (real)
+    snprintf(words, sizeof words, form, number_at(in->type, situ_tensor_data(in), i));
+  else
+    snprintf(words, sizeof words, form, number_integer_at(in->type, situ_tensor_data(in), i));
+  text_add(out, words);
+}
+
+static situ_status compute_as_string(struct compute *compute) {
+  const situ_tensor *in = compute->in[0];
+  const int64_t n = situ_shape_count(in->shape);
+  situ_text *texts = calloc((size_t)max_i64(1, n), sizeof *texts);
+  size_t *ends = calloc((size_t)max_i64(1, n), sizeof *ends);
+  struct text all = {0};
+  situ_status status = texts && ends ? NULL : NO_MEMORY();
+  for (int64_t i = 0; i < n && !status; i++) {
+    add_formatted(&all, compute->call, in, i);
+    ends[i] = all.length;
+  }
+  if (!status && all.failed) status = NO_MEMORY();
+  for (int64_t i = 0; i < n && !status; i++) {
+    const size_t begin = i ? ends[i - 1] : 0;
+    texts[i] = (situ_text){text_get(&all) + begin, ends[i] - begin};
+  }
+  if (!status) status = situ_tensor_create_texts(in->shape, texts, &compute->out[0]);
+  text_free(&all);
+  free(texts);
+  free(ends);
+  return status;
+}
+
+/* PrintV2 */
+
+static situ_status print_shape(struct call *call) { return op_need_rank(call, 0, 0, "input"); }
+
+static situ_status compute_print(struct compute *compute) {
+  const situ_text text = situ_tensor_text(compute->in[0], 0);
+  const char *where = call_text(compute->call, "output_stream");
+  const char *end = call_text(compute->call, "end");
+  FILE *file = NULL;
+  if (!strncmp(where, "file://", 7)) {
+    file = fopen(where + 7, "ab");
+    if (!file) return INVALID("The file %s cannot be written", where + 7);
+  }
+  FILE *stream = file ? file : strcmp(where, "stdout") ? stderr : stdout;
+  fwrite(text.data, 1, text.length, stream);
+  fputs(end, stream);
+  fflush(stream);
+  if (file) fclose(file);
+  return NULL;
+}
+
+static const struct op rows[] = {
+    {.name = "StringFormat",
+     .inputs = "input:T",
+     .outputs = "output:string",
+     .attrs = "T:{" ALL_TYPES "} summarize:int=3 ends:bool=true",
+     .doc = "A tensor as one text: `summarize` elements from both ends of each dimension, or the "
+            "first ones of all.",
+     .devices = "CPU",
+     .flags = OP_NO_GRADIENT,
+     .shape = op_scalar_shape,
+     .compute = compute_format},
+    {.name = "AsString",
+     .inputs = "input:T",
+     .outputs = "output:string",
+     .attrs = "T:{" NUMERIC "} precision:int=-1 scientific:bool=false shortest:bool=false "
+              "width:int=-1 fill:string=''",
+     .python = "strings.as_string as_string",
+     .doc = "Each element as a text.",
+     .devices = "CPU",
+     .flags = OP_NO_GRADIENT,
+     .shape = op_same_shape,
+     .compute = compute_as_string},
+    {.name = "PrintV2",
+     .inputs = "input:string",
+     .outputs = "",
+     .attrs = "output_stream:string='stderr' end:string=''",
+     .doc = "Prints a text on stdout, stderr, or at the end of a file (file://PATH).",
+     .devices = "CPU",
+     .flags = OP_STATEFUL | OP_NO_GRADIENT,
+     .shape = print_shape,
+     .compute = compute_print},
+};
+
+OP_FAMILY(say, rows);
