@@ -121,57 +121,6 @@ static situ_status compute_format(struct compute *compute) {
   return give_text(compute, &text);
 }
 
-/* AsString */
-
-static void add_formatted(struct text *out, const struct call *call, const situ_tensor *in,
-                          int64_t i) {
-  char form[32], words[400];
-  const bool real = is_real(in->type);
-  const int64_t precision = call_integer(call, "precision"), width = call_integer(call, "width");
-  const char *fill = call_text(call, "fill");
-  const char *letter = !real                           ? PRId64
-                       : call_bool(call, "scientific") ? "e"
-                       : call_bool(call, "shortest")   ? "g"
-                                                       : "f";
-  if (in->type == SITU_BOOL) {
-    text_add(out, number_integer_at(in->type, situ_tensor_data(in), i) ? "true" : "false");
-    return;
-  }
-  size_t at = (size_t)snprintf(form, sizeof form, "%%%.1s", width >= 0 ? fill : "");
-  if (width >= 0) at += (size_t)snprintf(form + at, sizeof form - at, "%d", (int)width);
-  if (real && precision >= 0)
-    at += (size_t)snprintf(form + at, sizeof form - at, ".%d", (int)precision);
-  snprintf(form + at, sizeof form - at, "%s", letter);
-  if (real)
-    snprintf(words, sizeof words, form, number_at(in->type, situ_tensor_data(in), i));
-  else
-    snprintf(words, sizeof words, form, number_integer_at(in->type, situ_tensor_data(in), i));
-  text_add(out, words);
-}
-
-static situ_status compute_as_string(struct compute *compute) {
-  const situ_tensor *in = compute->in[0];
-  const int64_t n = situ_shape_count(in->shape);
-  situ_text *texts = calloc((size_t)max_i64(1, n), sizeof *texts);
-  size_t *ends = calloc((size_t)max_i64(1, n), sizeof *ends);
-  struct text all = {0};
-  situ_status status = texts && ends ? NULL : NO_MEMORY();
-  for (int64_t i = 0; i < n && !status; i++) {
-    add_formatted(&all, compute->call, in, i);
-    ends[i] = all.length;
-  }
-  if (!status && all.failed) status = NO_MEMORY();
-  for (int64_t i = 0; i < n && !status; i++) {
-    const size_t begin = i ? ends[i - 1] : 0;
-    texts[i] = (situ_text){text_get(&all) + begin, ends[i] - begin};
-  }
-  if (!status) status = situ_tensor_create_texts(in->shape, texts, &compute->out[0]);
-  text_free(&all);
-  free(texts);
-  free(ends);
-  return status;
-}
-
 /* PrintV2 */
 
 static situ_status print_shape(struct call *call) { return op_need_rank(call, 0, 0, "input"); }
@@ -204,17 +153,6 @@ static const struct op rows[] = {
      .flags = OP_NO_GRADIENT,
      .shape = op_scalar_shape,
      .compute = compute_format},
-    {.name = "AsString",
-     .inputs = "input:T",
-     .outputs = "output:string",
-     .attrs = "T:{" NUMERIC "} precision:int=-1 scientific:bool=false shortest:bool=false "
-              "width:int=-1 fill:string=''",
-     .python = "strings.as_string as_string",
-     .doc = "Each element as a text.",
-     .devices = "CPU",
-     .flags = OP_NO_GRADIENT,
-     .shape = op_same_shape,
-     .compute = compute_as_string},
     {.name = "PrintV2",
      .inputs = "input:string",
      .outputs = "",
