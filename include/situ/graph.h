@@ -105,6 +105,11 @@ SITU_API situ_status situ_device_set(situ_value value, const char *device) SITU_
 SITU_API void situ_name_push(situ_graph *graph, const char *scope);
 SITU_API void situ_name_pop(situ_graph *graph);
 
+/* A name inside of `scope` ("" or "a/b/") that no node and no scope has, and none will be given;
+ * "name/" makes it a node's. NULL where the name is not a legal one, or without memory. Borrowed.
+ */
+SITU_API const char *situ_name_reserve(situ_graph *graph, const char *scope, const char *name);
+
 /* Nodes added between push and pop run after these values are computed. */
 SITU_API void situ_control_push(situ_graph *graph, const situ_value *values, int count);
 SITU_API void situ_control_pop(situ_graph *graph);
@@ -141,6 +146,14 @@ SITU_API situ_value situ_emit_lists(situ_graph *graph, const char *op, const cha
 /* Another output of the same node; an invalid value if there is none. */
 SITU_API situ_value situ_value_output(situ_value value, int output);
 
+/* Input number `index` of the node of a value, lists laid flat; an invalid value if there is none.
+ */
+SITU_API situ_value situ_value_input(situ_value value, int index);
+
+/* The first output of node number `index` that must run before that of a value; an invalid value if
+ * there is none. */
+SITU_API situ_value situ_value_control(situ_value value, int index);
+
 /* A constant with a copy of the data. */
 SITU_API situ_value situ_constant(situ_graph *graph, const char *name, situ_type type,
                                   situ_shape shape, const void *data);
@@ -162,9 +175,6 @@ SITU_API const char *situ_value_name(situ_value value);
 SITU_API const char *situ_value_op(situ_value value);
 SITU_API situ_type situ_value_type(situ_value value);
 SITU_API situ_shape situ_value_shape(situ_value value);
-
-/* An input of the node that a value belongs to; an invalid value behind the last. */
-SITU_API situ_value situ_value_input(situ_value value, int input);
 
 /* The device that was asked for, in canonical form; "" for none. Borrowed. */
 SITU_API const char *situ_value_device(situ_value value);

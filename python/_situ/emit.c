@@ -6,7 +6,7 @@
 
 static int check_graph(const struct call *call, int at, struct graph_object *graph) {
   const struct value_object *value = (struct value_object *)call->flat[at];
-  if (value->operation->graph == graph) return 0;
+  if (value->graph == graph) return 0;
   PyObject *first = NULL;
   for (int i = 0; i < at && !first; i++)
     if (IS_VALUE(call->flat[i])) first = call->flat[i];
@@ -125,54 +125,71 @@ static int make_values(struct call *call, struct graph_object *graph, const char
   return 0;
 }
 
-static PyObject *results(struct operation_object *operation, const struct row *row) {
-  if (row->n_outputs == 0) return Py_NewRef((PyObject *)operation);
-  if (row->n_outputs == 1 && !row->list_output) {
-    PyObject *value = value_of(operation, 0);
-    if (value) operation->outputs = PyTuple_Pack(1, value);
-    return value;
-  }
-  return PyObject_GetAttrString((PyObject *)operation, "outputs");
+static PyObject *results(struct graph_object *graph, situ_value value, const struct row *row) {
+  if (row->n_outputs == 1 && !row->list_output) return value_of(graph, value);
+  struct operation_object *operation = operation_of(graph, value.node);
+  if (!operation || row->n_outputs == 0) return Py_XNewRef((PyObject *)operation);
+  PyObject *outputs = operation_outputs(operation);
+  return outputs ? PySequence_List(outputs) : NULL;
 }
 
-static PyObject *add(struct call *call, struct graph_object *graph, PyObject *name) {
+/* What functions on the stack of devices want to see of a node to come; `name` is "name/" then. */
+static int enter_device(const struct call *call, struct graph_object *graph, const char *name) {
+  if (!graph->functions) return graph_enter_device(graph, NULL, NULL, NULL);
+  PyObject *tuple = PyTuple_New(call->n_flat);
+  PyObject *text = PyUnicode_FromStringAndSize(name, (Py_ssize_t)strlen(name) - 1);
+  for (int i = 0; tuple && i < call->n_flat; i++)
+    PyTuple_SET_ITEM(tuple, i, Py_NewRef(call->flat[i]));
+  const int failed =
+      tuple && text ? graph_enter_device(graph, call->function->row.name, text, tuple) : -1;
+  Py_XDECREF(tuple);
+  Py_XDECREF(text);
+  return failed;
+}
+
+/* Adds the node; `name` as situ_emit takes it. */
+static PyObject *add(struct call *call, struct graph_object *graph, const char *name) {
   const struct row *row = &call->function->row;
   situ_value few[FLAT], *flat = few;
   situ_values inputs[MAX_INPUTS];
-  PyObject *tuple = PyTuple_New(call->n_flat);
-  if (!tuple) return NULL;
   if (call->n_flat > FLAT) flat = PyMem_Malloc(sizeof *flat * (size_t)call->n_flat);
-  for (int i = 0; i < call->n_flat; i++) {
+  if (!flat) return PyErr_NoMemory();
+  for (int i = 0; i < call->n_flat; i++)
     flat[i] = value_native((struct value_object *)call->flat[i]);
-    PyTuple_SET_ITEM(tuple, i, Py_NewRef(call->flat[i]));
-  }
   for (int p = 0, at = 0; p < row->n_inputs; at += call->counts[p++])
     inputs[p] = (situ_values){flat + at, call->counts[p]};
   PyObject *result = NULL;
-  if (!graph_enter_device(graph, row->name, name, tuple)) {
-    const situ_value value = situ_emit_lists(graph->graph, row->name, PyUnicode_AsUTF8(name),
-                                             inputs, row->n_inputs, call->attrs, call->n_attrs);
+  if (!enter_device(call, graph, name)) {
+    const situ_value value = situ_emit_lists(graph->graph, row->name, name, inputs, row->n_inputs,
+                                             call->attrs, call->n_attrs);
     graph_leave_device(graph);
-    if (value.node < 0) {
-      graph_fail(graph);
-    } else {
-      struct operation_object *operation = operation_of(graph, value.node, tuple);
-      result = operation ? results(operation, row) : NULL;
-    }
+    result = value.node < 0 ? graph_fail(graph) : results(graph, value, row);
   }
   if (flat != few) PyMem_Free(flat);
-  Py_DECREF(tuple);
   return result;
 }
 
+/* Whether nothing needs the name of the node before it is there. */
+static bool is_plain(const struct call *call, const struct graph_object *graph) {
+  bool plain = !graph->functions;
+  for (int i = 0; i < call->n_flat && plain; i++) plain = IS_VALUE(call->flat[i]);
+  return plain;
+}
+
 PyObject *call_emit(struct call *call, struct graph_object *graph) {
-  const char *scope = PyUnicode_AsUTF8(graph->scope);
-  const char *wanted = call->name && *call->name ? call->name : call->function->row.name;
-  PyObject *name = graph_unique(graph, scope, wanted);
+  const bool named = call->name && *call->name;
+  if (is_plain(call, graph)) {
+    if (call_attrs(call) || make_values(call, graph, "")) return NULL;
+    return add(call, graph, named ? call->name : NULL);
+  }
+  PyObject *name = graph_unique(graph, PyUnicode_AsUTF8(graph->scope),
+                                named ? call->name : call->function->row.name);
   if (!name) return NULL;
   PyObject *result = NULL;
+  char text[512]; /* the name as it stands */
+  snprintf(text, sizeof text, "%s/", PyUnicode_AsUTF8(name));
   if (!call_attrs(call) && !make_values(call, graph, PyUnicode_AsUTF8(name)))
-    result = add(call, graph, name);
+    result = add(call, graph, text);
   Py_DECREF(name);
   return result;
 }

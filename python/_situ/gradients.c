@@ -25,8 +25,7 @@ static situ_value *take(struct graph_object *graph, PyObject *tuple, int *count)
 
 static PyObject *wrap(struct graph_object *graph, situ_value value) {
   if (value.node < 0) Py_RETURN_NONE;
-  struct operation_object *operation = operation_of(graph, value.node, NULL);
-  return operation ? value_of(operation, value.output) : NULL;
+  return value_of(graph, value);
 }
 
 static PyObject *wrap_all(struct graph_object *graph, const situ_value *values, int n) {
@@ -45,7 +44,7 @@ static situ_status call_python(void *context, situ_value node, const situ_value 
   PyObject *pair = context;
   struct graph_object *graph = (struct graph_object *)PyTuple_GET_ITEM(pair, 0);
   PyObject *list = wrap_all(graph, dys, n_dys);
-  struct operation_object *operation = operation_of(graph, node.node, NULL);
+  struct operation_object *operation = operation_of(graph, node.node);
   PyObject *result = list && operation
                          ? PyObject_CallFunction(PyTuple_GET_ITEM(pair, 1), "OO", operation, list)
                          : NULL;

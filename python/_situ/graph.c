@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * graph.c: Graph: the native graph, its names and its operations. The package adds scopes and
  * collections. */
-#include <ctype.h>
 #include <string.h>
 
 #include "situ_python.h"
@@ -11,24 +10,29 @@ static PyObject *create(PyTypeObject *type, PyObject *args, PyObject *words) {
   struct graph_object *self = (struct graph_object *)type->tp_alloc(type, 0);
   if (!self) return NULL;
   self->graph = situ_graph_create();
-  self->operations = PyList_New(0);
-  self->names = PyDict_New();
   self->scope = PyUnicode_FromString("");
-  if (self->graph && self->operations && self->names && self->scope) return (PyObject *)self;
+  if (self->graph) situ_name_push(self->graph, "");
+  if (self->graph && self->scope) return (PyObject *)self;
   Py_DECREF(self);
   return PyErr_NoMemory();
 }
 
 static int traverse(PyObject *object, visitproc visit, void *arg) {
   struct graph_object *self = (struct graph_object *)object;
-  Py_VISIT(self->operations);
+  for (int i = 0; i < self->room; i++) {
+    Py_VISIT(self->values[i]);
+    Py_VISIT(self->operations[i]);
+  }
   Py_VISIT(self->dict);
   return 0;
 }
 
 static int clear(PyObject *object) {
   struct graph_object *self = (struct graph_object *)object;
-  Py_CLEAR(self->operations);
+  for (int i = 0; i < self->room; i++) {
+    Py_CLEAR(self->values[i]);
+    Py_CLEAR(self->operations[i]);
+  }
   Py_CLEAR(self->dict);
   return 0;
 }
@@ -38,60 +42,38 @@ static void dealloc(PyObject *object) {
   PyObject_GC_UnTrack(object);
   if (self->weak) PyObject_ClearWeakRefs(object);
   clear(object);
-  Py_CLEAR(self->names);
+  PyMem_Free(self->values);
+  PyMem_Free(self->operations);
   Py_CLEAR(self->scope);
   situ_graph_release(self->graph);
   Py_TYPE(object)->tp_free(object);
 }
 
-static bool is_name(const char *name) {
-  if (!isalnum((unsigned char)*name) && *name != '.' && *name != '_') return false;
-  for (const char *c = name; *c; c++)
-    if (!isalnum((unsigned char)*c) && !strchr("_.-/", *c)) return false;
-  return true;
+static int grow(PyObject ***array, int from, int to) {
+  PyObject **larger = PyMem_Realloc(*array, sizeof *larger * (size_t)to);
+  if (!larger) return PyErr_NoMemory(), -1;
+  memset(larger + from, 0, sizeof *larger * (size_t)(to - from));
+  *array = larger;
+  return 0;
 }
 
-/* Counts a name; the result is how often it was asked for before, or -1. */
-static long count_name(struct graph_object *graph, PyObject *name) {
-  PyObject *have = PyDict_GetItemWithError(graph->names, name);
-  if (!have && PyErr_Occurred()) return -1;
-  const long before = have ? PyLong_AsLong(have) : 0;
-  PyObject *after = PyLong_FromLong(before + 1);
-  const int failed = !after || PyDict_SetItem(graph->names, name, after);
-  Py_XDECREF(after);
-  return failed ? -1 : before;
+int graph_reserve(struct graph_object *graph, int node) {
+  if (node < graph->room) return 0;
+  const int room = 2 * node + 64;
+  if (grow(&graph->values, graph->room, room) || grow(&graph->operations, graph->room, room))
+    return -1;
+  graph->room = room;
+  return 0;
 }
 
 PyObject *graph_unique(struct graph_object *graph, const char *scope, const char *name) {
   const size_t length = strlen(name);
   if (length && name[length - 1] == '/') /* the name of a scope: exactly this one */
     return PyUnicode_FromStringAndSize(name, (Py_ssize_t)length - 1);
-  PyObject *whole = PyUnicode_FromFormat("%s%s", scope, name);
-  if (!whole) return NULL;
-  if (!is_name(name) || (!*scope && *name == '_')) {
-    PyErr_Format(PyExc_ValueError, "'%U' is not a valid node name", whole);
-    Py_DECREF(whole);
-    return NULL;
-  }
-  long n = count_name(graph, whole);
-  PyObject *unique = Py_NewRef(whole);
-  while (n > 0) {
-    Py_SETREF(unique, PyUnicode_FromFormat("%U_%ld", whole, n));
-    if (!unique) break;
-    const int taken = PyDict_Contains(graph->names, unique);
-    if (taken == 1) {
-      n++;
-      continue;
-    }
-    PyObject *next = PyLong_FromLong(n + 1);
-    if (taken < 0 || !next || PyDict_SetItem(graph->names, whole, next)) n = -1;
-    Py_XDECREF(next);
-    if (n > 0 && count_name(graph, unique) < 0) n = -1;
-    break;
-  }
-  Py_DECREF(whole);
-  if (n < 0) Py_CLEAR(unique);
-  return unique;
+  const char *unique = situ_name_reserve(graph->graph, scope, name);
+  if (!unique)
+    return PyErr_Format(PyExc_ValueError, "'%s%s' is not a valid node name", scope, name);
+  return PyUnicode_FromString(unique);
 }
 
 static int check_open(const struct graph_object *graph) {
@@ -142,16 +124,13 @@ PyObject *graph_constant(struct graph_object *graph, situ_tensor *tensor, const 
     situ_tensor_release(host);
     host = copy;
   }
-  const situ_value value = situ_constant_tensor(graph->graph, PyUnicode_AsUTF8(unique), host);
+  char text[512]; /* the name as it stands */
+  snprintf(text, sizeof text, "%s/", PyUnicode_AsUTF8(unique));
+  const situ_value value = situ_constant_tensor(graph->graph, text, host);
   graph_leave_device(graph);
   situ_tensor_release(host);
   Py_DECREF(unique);
-  if (!situ_value_valid(value)) return graph_fail(graph);
-  struct operation_object *operation = operation_of(graph, value.node, NULL);
-  if (!operation) return NULL;
-  PyObject *result = value_of(operation, 0);
-  if (result) operation->outputs = PyTuple_Pack(1, result);
-  return result;
+  return situ_value_valid(value) ? value_of(graph, value) : graph_fail(graph);
 }
 
 static PyObject *check_type(PyObject *value, situ_type type) {
@@ -264,16 +243,20 @@ static PyObject *find(PyObject *self, PyObject *name) {
   if (!text) return NULL;
   const situ_value value = situ_graph_find(graph->graph, text);
   if (value.node < 0) Py_RETURN_NONE;
-  return Py_XNewRef((PyObject *)operation_of(graph, value.node, NULL));
+  return Py_XNewRef((PyObject *)operation_of(graph, value.node));
 }
 
 static PyObject *operations(PyObject *self, PyObject *none) {
   (void)none;
   struct graph_object *graph = (struct graph_object *)self;
   const int n = situ_graph_count(graph->graph);
-  for (int i = 0; i < n; i++)
-    if (!operation_of(graph, i, NULL)) return NULL;
-  return PySequence_List(graph->operations);
+  PyObject *list = PyList_New(n);
+  for (int i = 0; list && i < n; i++) {
+    PyObject *operation = Py_XNewRef((PyObject *)operation_of(graph, i));
+    if (!operation) Py_CLEAR(list);
+    if (list) PyList_SET_ITEM(list, i, operation);
+  }
+  return list;
 }
 
 static PyObject *save(PyObject *self, PyObject *as_json) {
@@ -305,12 +288,29 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL}};
 
 static PyMemberDef members[] = {
-    {"_scope", T_OBJECT, offsetof(struct graph_object, scope), 0, "The scope of names."},
     {"_functions", T_INT, offsetof(struct graph_object, functions), 0, "Device functions."},
     {"_finalized", T_BOOL, offsetof(struct graph_object, finalized), 0, "Whether it is closed."},
     {NULL, 0, 0, 0, NULL}};
 
+static PyObject *get_scope(PyObject *self, void *closure) {
+  (void)closure;
+  return Py_NewRef(((struct graph_object *)self)->scope);
+}
+
+/* The native graph is always in the same scope. */
+static int set_scope(PyObject *object, PyObject *scope, void *closure) {
+  (void)closure;
+  struct graph_object *self = (struct graph_object *)object;
+  const char *text = scope ? PyUnicode_AsUTF8(scope) : NULL;
+  if (!text) return -1;
+  situ_name_pop(self->graph);
+  situ_name_push(self->graph, text);
+  Py_SETREF(self->scope, Py_NewRef(scope));
+  return 0;
+}
+
 static PyGetSetDef attributes[] = {
+    {"_scope", get_scope, set_scope, "The scope of names.", NULL},
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, NULL, NULL},
     {NULL, NULL, NULL, NULL, NULL}};
 

@@ -9,19 +9,16 @@ situ_value operation_native(const struct operation_object *operation) {
   return situ_graph_node(operation->graph->graph, operation->node);
 }
 
-struct operation_object *operation_of(struct graph_object *graph, int node, PyObject *inputs) {
-  while (PyList_GET_SIZE(graph->operations) <= node)
-    if (PyList_Append(graph->operations, Py_None)) return NULL;
-  PyObject *have = PyList_GET_ITEM(graph->operations, node);
-  if (have != Py_None) return (struct operation_object *)have;
+struct operation_object *operation_of(struct graph_object *graph, int node) {
+  if (graph_reserve(graph, node)) return NULL;
+  if (graph->operations[node]) return (struct operation_object *)graph->operations[node];
   struct operation_object *self = PyObject_GC_New(struct operation_object, &operation_type);
   if (!self) return NULL;
   self->graph = (struct graph_object *)Py_NewRef((PyObject *)graph);
-  self->inputs = Py_XNewRef(inputs);
-  self->outputs = self->dict = self->weak = NULL;
+  self->inputs = self->outputs = self->dict = self->weak = NULL;
   self->node = node;
   PyObject_GC_Track((PyObject *)self);
-  PyList_SetItem(graph->operations, node, (PyObject *)self);
+  graph->operations[node] = (PyObject *)self;
   return self;
 }
 
@@ -50,50 +47,61 @@ static void dealloc(PyObject *object) {
   PyObject_GC_Del(object);
 }
 
-static int count_outputs(situ_value first) {
+static int count(situ_value node, situ_value (*get)(situ_value, int)) {
   int n = 0;
-  if (first.output < 0) return 0;
-  while (situ_value_valid(situ_value_output(first, n))) n++;
+  while (situ_value_valid(get(node, n))) n++;
   return n;
 }
 
-static PyObject *get_outputs(PyObject *object, void *closure) {
-  (void)closure;
-  struct operation_object *self = (struct operation_object *)object;
-  if (!self->outputs) {
-    const int n = count_outputs(operation_native(self));
-    PyObject *tuple = PyTuple_New(n);
-    for (int i = 0; tuple && i < n; i++) {
-      PyObject *value = value_of(self, i);
-      if (!value) Py_CLEAR(tuple);
-      if (tuple) PyTuple_SET_ITEM(tuple, i, value);
-    }
-    self->outputs = tuple;
-  }
-  return self->outputs ? PySequence_List(self->outputs) : NULL;
-}
-
-/* The inputs of a node that was not made by a call from Python. */
-static PyObject *find_inputs(struct operation_object *self) {
+PyObject *operation_outputs(struct operation_object *self) {
+  if (self->outputs) return self->outputs;
   const situ_value native = operation_native(self);
-  int n = 0;
-  while (situ_value_input(native, n).node >= 0) n++;
+  const int n = native.output < 0 ? 0 : count(native, situ_value_output);
   PyObject *tuple = PyTuple_New(n);
   for (int i = 0; tuple && i < n; i++) {
-    const situ_value input = situ_value_input(native, i);
-    struct operation_object *from = operation_of(self->graph, input.node, NULL);
-    PyObject *value = from ? value_of(from, input.output) : NULL;
+    const situ_value output = situ_value_output(native, i);
+    PyObject *value = i ? value_create(self->graph, output) : value_of(self->graph, output);
     if (!value) Py_CLEAR(tuple);
     if (tuple) PyTuple_SET_ITEM(tuple, i, value);
   }
-  return tuple;
+  return self->outputs = tuple;
+}
+
+static PyObject *get_outputs(PyObject *self, void *closure) {
+  (void)closure;
+  PyObject *tuple = operation_outputs((struct operation_object *)self);
+  return tuple ? PySequence_List(tuple) : NULL;
 }
 
 static PyObject *get_inputs(PyObject *object, void *closure) {
   (void)closure;
   struct operation_object *self = (struct operation_object *)object;
-  if (!self->inputs) self->inputs = find_inputs(self);
-  return Py_XNewRef(self->inputs);
+  if (self->inputs) return Py_NewRef(self->inputs);
+  const situ_value native = operation_native(self);
+  const int n = count(native, situ_value_input);
+  PyObject *tuple = PyTuple_New(n);
+  for (int i = 0; tuple && i < n; i++) {
+    PyObject *value = value_of(self->graph, situ_value_input(native, i));
+    if (!value) Py_CLEAR(tuple);
+    if (tuple) PyTuple_SET_ITEM(tuple, i, value);
+  }
+  self->inputs = tuple;
+  return Py_XNewRef(tuple);
+}
+
+static PyObject *get_controls(PyObject *object, void *closure) {
+  (void)closure;
+  struct operation_object *self = (struct operation_object *)object;
+  const situ_value native = operation_native(self);
+  const int n = count(native, situ_value_control);
+  PyObject *list = PyList_New(n);
+  for (int i = 0; list && i < n; i++) {
+    const int node = situ_value_control(native, i).node;
+    PyObject *operation = Py_XNewRef((PyObject *)operation_of(self->graph, node));
+    if (!operation) Py_CLEAR(list);
+    if (list) PyList_SET_ITEM(list, i, operation);
+  }
+  return list;
 }
 
 static PyObject *get_name(PyObject *self, void *closure) {
@@ -169,6 +177,7 @@ static PyGetSetDef attributes[] = {
     {"graph", get_graph, NULL, "The graph.", NULL},
     {"inputs", get_inputs, NULL, "The tensors it reads.", NULL},
     {"outputs", get_outputs, NULL, "The tensors it makes.", NULL},
+    {"control_inputs", get_controls, NULL, "The operations that run before.", NULL},
     {"_id", get_node, NULL, "Its number in the graph.", NULL},
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, NULL, NULL},
     {NULL, NULL, NULL, NULL, NULL}};

@@ -8,7 +8,7 @@ static PyObject **functions;
 
 static struct graph_object *graph_of(const struct call *call) {
   for (int i = 0; i < call->n_flat; i++)
-    if (IS_VALUE(call->flat[i])) return ((struct value_object *)call->flat[i])->operation->graph;
+    if (IS_VALUE(call->flat[i])) return ((struct value_object *)call->flat[i])->graph;
   return context_graph();
 }
 

@@ -121,7 +121,7 @@ static int collect_parts(struct session_object *self, PyObject *parts, struct fe
 static int collect(struct session_object *self, PyObject *fetch, struct fetches *out) {
   if (IS_VALUE(fetch)) {
     const struct value_object *value = (struct value_object *)fetch;
-    if (value->operation->graph != self->graph) return foreign(fetch, "Tensor");
+    if (value->graph != self->graph) return foreign(fetch, "Tensor");
     return add_value(out, value_native(value));
   }
   if (Py_TYPE(fetch) == &operation_type) {

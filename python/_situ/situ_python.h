@@ -56,9 +56,10 @@ struct tensor_object {
 
 struct graph_object {
   PyObject_HEAD situ_graph *graph;
-  PyObject *operations; /* list of operation_object, by node */
-  PyObject *names;      /* dict: name -> how often it was asked for */
-  PyObject *scope;      /* str: "" or "a/b/" */
+  PyObject **values;     /* by node: the tensor of its first output, once asked for; owned */
+  PyObject **operations; /* by node: the operation, once asked for; owned */
+  int room;              /* of both */
+  PyObject *scope;       /* str: "" or "a/b/" */
   PyObject *dict, *weak;
   int functions; /* device functions on the stack */
   bool finalized;
@@ -66,16 +67,15 @@ struct graph_object {
 
 struct operation_object {
   PyObject_HEAD struct graph_object *graph;
-  PyObject *inputs;  /* tuple of tensors */
-  PyObject *outputs; /* tuple of tensors; NULL until asked for, unless there is one */
+  PyObject *inputs, *outputs; /* tuples of tensors; NULL until asked for */
   PyObject *dict, *weak;
   int node;
 };
 
 /* A tensor of a graph. */
 struct value_object {
-  PyObject_HEAD struct operation_object *operation;
-  int output;
+  PyObject_HEAD struct graph_object *graph;
+  int node, output;
   situ_type type;
   situ_shape shape;
   PyObject *dict, *weak;
@@ -154,16 +154,28 @@ PyObject *tensor_behind(PyObject *value);
 /* The eager tensor of any value: converted, put on the device of the scope. New reference. */
 PyObject *tensor_of(PyObject *value, situ_type type);
 
-/* value.c: the tensor of an output of an operation. New reference. */
-PyObject *value_of(struct operation_object *operation, int output);
-situ_value value_native(const struct value_object *value);
+/* value.c: the tensor of a value of a graph: always the same object. New reference. */
+PyObject *value_of(struct graph_object *graph, situ_value native);
+
+/* A new one; only for value_of and the outputs of an operation. */
+PyObject *value_create(struct graph_object *graph, situ_value native);
+
+static inline situ_value value_native(const struct value_object *value) {
+  return (situ_value){value->graph->graph, value->node, value->output};
+}
 PyObject *value_str(struct value_object *value);
 
-/* operation.c: the operation of a node; borrowed from the graph. `inputs` may be NULL. */
-struct operation_object *operation_of(struct graph_object *graph, int node, PyObject *inputs);
+/* operation.c: the operation of a node: always the same object. Borrowed from the graph. */
+struct operation_object *operation_of(struct graph_object *graph, int node);
+
+/* The tensors that it makes: a tuple. Borrowed. */
+PyObject *operation_outputs(struct operation_object *operation);
 situ_value operation_native(const struct operation_object *operation);
 
-/* graph.c: a name that is not yet taken. New reference. */
+/* graph.c: makes room for the objects of a node. 0, or -1 with an exception. */
+int graph_reserve(struct graph_object *graph, int node);
+
+/* A name that is not yet taken. New reference. */
 PyObject *graph_unique(struct graph_object *graph, const char *scope, const char *name);
 
 /* A constant; `name` as it is (made unique). New reference to a tensor of the graph. */

@@ -4,35 +4,42 @@
 
 #include "situ_python.h"
 
-situ_value value_native(const struct value_object *value) {
-  situ_value native = operation_native(value->operation);
-  native.output = value->output;
-  return native;
-}
-
-PyObject *value_of(struct operation_object *operation, int output) {
+PyObject *value_create(struct graph_object *graph, situ_value native) {
   struct value_object *self = PyObject_GC_New(struct value_object, &value_type);
   if (!self) return NULL;
-  self->operation = (struct operation_object *)Py_NewRef((PyObject *)operation);
-  self->output = output;
+  self->graph = (struct graph_object *)Py_NewRef((PyObject *)graph);
+  self->node = native.node;
+  self->output = native.output;
   self->dict = self->weak = NULL;
-  const situ_value native = value_native(self);
   self->type = situ_value_type(native);
   self->shape = situ_value_shape(native);
   PyObject_GC_Track((PyObject *)self);
   return (PyObject *)self;
 }
 
+/* The object of output 0 is the graph's, those of others are the operation's. */
+PyObject *value_of(struct graph_object *graph, situ_value native) {
+  if (native.output > 0) {
+    struct operation_object *operation = operation_of(graph, native.node);
+    PyObject *outputs = operation ? operation_outputs(operation) : NULL;
+    return outputs ? Py_NewRef(PyTuple_GET_ITEM(outputs, native.output)) : NULL;
+  }
+  if (graph_reserve(graph, native.node)) return NULL;
+  PyObject **at = &graph->values[native.node];
+  if (!*at) *at = value_create(graph, native);
+  return Py_XNewRef(*at);
+}
+
 static int traverse(PyObject *object, visitproc visit, void *arg) {
   struct value_object *self = (struct value_object *)object;
-  Py_VISIT(self->operation);
+  Py_VISIT(self->graph);
   Py_VISIT(self->dict);
   return 0;
 }
 
 static int clear(PyObject *object) {
   struct value_object *self = (struct value_object *)object;
-  Py_CLEAR(self->operation);
+  Py_CLEAR(self->graph);
   Py_CLEAR(self->dict);
   return 0;
 }
@@ -47,18 +54,18 @@ static void dealloc(PyObject *object) {
 static PyObject *get_name(PyObject *object, void *closure) {
   (void)closure;
   const struct value_object *self = (struct value_object *)object;
-  return PyUnicode_FromFormat("%s:%d", situ_value_name(operation_native(self->operation)),
-                              self->output);
+  return PyUnicode_FromFormat("%s:%d", situ_value_name(value_native(self)), self->output);
 }
 
 static PyObject *get_op(PyObject *self, void *closure) {
   (void)closure;
-  return Py_NewRef((PyObject *)((struct value_object *)self)->operation);
+  const struct value_object *value = (struct value_object *)self;
+  return Py_XNewRef((PyObject *)operation_of(value->graph, value->node));
 }
 
 static PyObject *get_graph(PyObject *self, void *closure) {
   (void)closure;
-  return Py_NewRef((PyObject *)((struct value_object *)self)->operation->graph);
+  return Py_NewRef((PyObject *)((struct value_object *)self)->graph);
 }
 
 static PyObject *get_shape(PyObject *self, void *closure) {

@@ -110,10 +110,16 @@ situ_value situ_value_output(situ_value value, int output) {
   return output_of(other) ? other : graph_no_value(value.graph);
 }
 
-situ_value situ_value_input(situ_value value, int input) {
+situ_value situ_value_input(situ_value value, int index) {
   const struct node *node = node_of(value);
-  if (!node || input < 0 || input >= node->n_inputs) return graph_no_value(value.graph);
-  return (situ_value){value.graph, node->inputs[input].node, node->inputs[input].output};
+  if (!node || index < 0 || index >= node->n_inputs) return graph_no_value(value.graph);
+  return (situ_value){value.graph, node->inputs[index].node, node->inputs[index].output};
+}
+
+situ_value situ_value_control(situ_value value, int index) {
+  const struct node *node = node_of(value);
+  if (!node || index < 0 || index >= node->n_controls) return graph_no_value(value.graph);
+  return graph_value(value.graph, value.graph->nodes[node->controls[index]]);
 }
 
 const char *situ_value_name(situ_value value) {

@@ -110,6 +110,12 @@ void situ_name_pop(situ_graph *graph) {
     unbalanced(graph, "name");
 }
 
+const char *situ_name_reserve(situ_graph *graph, const char *scope, const char *name) {
+  if (!graph || !scope || !name) return NULL;
+  if (!(*scope ? names_legal_inside(name) : names_legal(name))) return NULL;
+  return names_unique(&graph->scopes->names, &graph->arena, scope, name, -1);
+}
+
 /* Control inputs */
 
 static situ_status read_controls(struct situ_graph *graph, const situ_value *values, int count,

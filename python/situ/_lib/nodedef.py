@@ -90,12 +90,6 @@ def node_def(operation):
                    text_of(operation), attrs)
 
 
-def controls(operation):
-    """The operations that run before one without giving it a value."""
-    names = json.loads(operation._save(True)).get("input", ())
-    return [operation.graph._find(name[1:]) for name in names if name.startswith("^")]
-
-
 def get_attr(operation, name):
     attrs = json.loads(operation._save(True)).get("attr", {})
     if name not in attrs:

@@ -179,7 +179,7 @@ def _set_device(self, device):
     self._device_text = text
 
 
-_extend(Operation, control_inputs=property(nodedef.controls), run=_run, _set_device=_set_device,
+_extend(Operation, run=_run, _set_device=_set_device,
         get_attr=nodedef.get_attr, node_def=property(nodedef.node_def),
         _as_graph_element=lambda self: self,
         colocation_groups=lambda self: [g.encode() for g in _groups(self)],
