@@ -70,7 +70,7 @@ static int64_t read_whole(const char *at, situ_type type) {
   }
 }
 
-static void write_one(char *at, situ_type type, double real, int64_t whole) {
+void buffer_store(char *at, situ_type type, double real, int64_t whole) {
   switch (type) {
     case SITU_FLOAT:
       *(float *)at = (float)real;
@@ -108,9 +108,9 @@ static char *copy(const Py_buffer *view, int dimension, const char *from, situ_t
     if (have == want)
       memcpy(to, from, situ_type_size(have));
     else if (types_is_real(have))
-      write_one(to, want, read_real(from, have), 0);
+      buffer_store(to, want, read_real(from, have), 0);
     else
-      write_one(to, want, (double)read_whole(from, have), read_whole(from, have));
+      buffer_store(to, want, (double)read_whole(from, have), read_whole(from, have));
     return to + situ_type_size(want);
   }
   for (Py_ssize_t i = 0; i < view->shape[dimension]; i++)

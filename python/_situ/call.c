@@ -245,6 +245,16 @@ situ_type call_type(const struct call *call, int p) {
   return input->type_attr < 0 ? input->type : call->types[input->type_attr];
 }
 
+/* An empty list has no type of its own: the default of the row's. */
+situ_type call_type_for(const struct call *call, int p, PyObject *value) {
+  const situ_type type = call_type(call, p);
+  const int attr = call->function->row.inputs[p].type_attr;
+  const bool is_empty =
+      (PyList_Check(value) || PyTuple_Check(value)) && !PySequence_Fast_GET_SIZE(value);
+  return type == SITU_NO_TYPE && is_empty && attr >= 0 ? call->function->row.attrs[attr].preset_type
+                                                       : type;
+}
+
 PyObject *call_axes(int rank) {
   static PyObject *known[SITU_MAX_RANK + 1];
   if (!known[rank]) {

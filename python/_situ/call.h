@@ -39,6 +39,9 @@ int call_attrs(struct call *call);
 /* The type that flat input `i` of parameter `p` has to have; SITU_NO_TYPE: any. */
 situ_type call_type(const struct call *call, int p);
 
+/* The same for a value that is to become such an input. */
+situ_type call_type_for(const struct call *call, int p, PyObject *value);
+
 /* Whether flat input `at` of parameter `p` was left out, and means all dimensions. */
 static inline bool call_all_axes(const struct call *call, int p, int at) {
   return call->function->row.inputs[p].all_axes && call->flat[at] == Py_None;

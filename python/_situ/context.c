@@ -22,12 +22,15 @@ struct graph_object *context_graph(void) {
 
 const char *context_device(void) { return here.device; }
 
-void context_flush(void) {
-  if (!is_logging) return;
+void context_flush_stdout(void) {
   PyObject *out = PySys_GetObject("stdout");
   PyObject *done = out ? PyObject_CallMethod(out, "flush", NULL) : NULL;
   if (!done) PyErr_Clear();
   Py_XDECREF(done);
+}
+
+void context_flush(void) {
+  if (is_logging) context_flush_stdout();
 }
 
 situ_eager *context_eager(void) {

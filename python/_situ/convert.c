@@ -80,50 +80,18 @@ static bool fits(enum kind kind, situ_type type) {
 }
 
 static PyObject *misfit(PyObject *value, const struct found *found, situ_type type) {
-  PyObject *dtype = types_dtype(type);
-  PyObject *name = dtype ? PyObject_GetAttrString(dtype, "name") : NULL;
-  if (name && context_graph())
-    PyErr_Format(PyExc_TypeError, "Expected %U, got %R of type '%s' instead.", name, found->leaf,
-                 Py_TYPE(found->leaf)->tp_name);
-  else if (name)
-    PyErr_Format(PyExc_TypeError, "Cannot convert %R to EagerTensor of dtype %s", value,
-                 situ_type_name(type));
-  Py_XDECREF(dtype);
-  Py_XDECREF(name);
-  return NULL;
+  if (context_graph())
+    return PyErr_Format(PyExc_TypeError, "Expected %s, got %R of type '%s' instead.",
+                        types_word(type), found->leaf, Py_TYPE(found->leaf)->tp_name);
+  return PyErr_Format(PyExc_TypeError, "Cannot convert %R to EagerTensor of dtype %s", value,
+                      situ_type_name(type));
 }
 
 static void store(PyObject *value, situ_type type, char **at) {
-  const double real = types_is_real(type) ? PyFloat_AsDouble(value) : 0;
-  const long long whole = types_is_real(type) ? 0 : PyLong_AsLongLong(value);
-  switch (type) {
-    case SITU_FLOAT:
-      *(float *)*at = (float)real;
-      break;
-    case SITU_DOUBLE:
-      *(double *)*at = real;
-      break;
-    case SITU_HALF:
-      PyFloat_Pack2(real, *at, 1);
-      break;
-    case SITU_INT32:
-      *(int32_t *)*at = (int32_t)whole;
-      break;
-    case SITU_INT64:
-      *(int64_t *)*at = whole;
-      break;
-    case SITU_UINT8:
-      *(uint8_t *)*at = (uint8_t)whole;
-      break;
-    case SITU_INT8:
-      *(int8_t *)*at = (int8_t)whole;
-      break;
-    case SITU_BOOL:
-      *(bool *)*at = value == Py_True;
-      break;
-    default:
-      break;
-  }
+  if (types_is_real(type))
+    buffer_store(*at, type, PyFloat_AsDouble(value), 0);
+  else
+    buffer_store(*at, type, 0, type == SITU_BOOL ? value == Py_True : PyLong_AsLongLong(value));
   *at += situ_type_size(type);
 }
 

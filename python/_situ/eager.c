@@ -20,23 +20,13 @@ static PyObject *mismatch(const struct call *call, int at, situ_type want) {
       NULL);
 }
 
-/* An empty list has no type of its own: the default of the row's. */
-static situ_type type_for(const struct call *call, int p, PyObject *value) {
-  const situ_type type = call_type(call, p);
-  const int attr = call->function->row.inputs[p].type_attr;
-  const bool is_empty =
-      (PyList_Check(value) || PyTuple_Check(value)) && !PySequence_Fast_GET_SIZE(value);
-  return type == SITU_NO_TYPE && is_empty && attr >= 0 ? call->function->row.attrs[attr].preset_type
-                                                       : type;
-}
-
 static int make_tensors(struct call *call) {
   const struct row *row = &call->function->row;
   int at = 0;
   for (int p = 0; p < row->n_inputs; p++) {
     for (int i = 0; i < call->counts[p]; i++, at++) {
       PyObject *value = call->flat[at];
-      const situ_type want = type_for(call, p, value);
+      const situ_type want = call_type_for(call, p, value);
       if (IS_TENSOR(value)) {
         if (want != SITU_NO_TYPE && situ_tensor_type(TENSOR_OF(value)) != want)
           return mismatch(call, at, want), -1;

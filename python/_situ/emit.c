@@ -18,59 +18,37 @@ static int check_graph(const struct call *call, int at, struct graph_object *gra
 }
 
 /* "[float32, int32]" */
-static void list_mismatch(const struct call *call, int p) {
-  const struct row *row = &call->function->row;
+static PyObject *list_mismatch(const struct call *call, int p) {
+  char types[512] = "";
   int first = 0;
   for (int i = 0; i < p; i++) first += call->counts[i];
-  PyObject *types = PyUnicode_FromString("");
-  for (int i = 0; types && i < call->counts[p]; i++) {
-    PyObject *dtype = PyObject_GetAttrString(call->flat[first + i], "dtype");
-    PyObject *name = dtype ? PyObject_GetAttrString(dtype, "name") : NULL;
-    if (!name) PyErr_Clear();
-    Py_SETREF(types, name ? PyUnicode_FromFormat("%U%s%U", types, i ? ", " : "", name)
-                          : PyUnicode_FromFormat("%U%s?", types, i ? ", " : ""));
-    Py_XDECREF(dtype);
-    Py_XDECREF(name);
+  for (int i = 0; i < call->counts[p]; i++) {
+    PyObject *item = call->flat[first + i];
+    const size_t length = strlen(types);
+    snprintf(types + length, sizeof types - length, "%s%s", i ? ", " : "",
+             IS_VALUE(item)    ? types_word(((struct value_object *)item)->type)
+             : IS_TENSOR(item) ? types_word(situ_tensor_type(TENSOR_OF(item)))
+                               : "?");
   }
-  if (types)
-    PyErr_Format(PyExc_TypeError,
-                 "Tensors in list passed to '%s' of '%s' Op have types [%U] that don't all match.",
-                 row->inputs[p].name, row->name, types);
-  Py_XDECREF(types);
+  return PyErr_Format(
+      PyExc_TypeError,
+      "Tensors in list passed to '%s' of '%s' Op have types [%s] that don't all match.",
+      call->function->row.inputs[p].name, call->function->row.name, types);
 }
 
 static PyObject *mismatch(const struct call *call, int p, int at, situ_type want) {
   const struct row *row = &call->function->row;
-  const struct value_object *value = (struct value_object *)call->flat[at];
-  PyObject *have = types_dtype(value->type), *need = types_dtype(want);
-  PyObject *have_name = PyObject_GetAttrString(have, "name");
-  PyObject *need_name = PyObject_GetAttrString(need, "name");
-  int other = 0;
-  while (other < p && row->inputs[other].type_attr != row->inputs[p].type_attr) other++;
-  if (have_name && need_name && row->inputs[p].is_list)
-    list_mismatch(call, p);
-  else if (have_name && need_name && row->inputs[p].type_attr >= 0)
-    PyErr_Format(PyExc_TypeError,
-                 "Input '%s' of '%s' Op has type %U that does not match type %U of argument '%s'.",
-                 row->inputs[p].name, row->name, have_name, need_name, row->inputs[other].name);
-  else if (have_name && need_name)
-    PyErr_Format(PyExc_TypeError,
-                 "Input '%s' of '%s' Op has type %U that does not match expected type of %U.",
-                 row->inputs[p].name, row->name, have_name, need_name);
-  Py_XDECREF(have);
-  Py_XDECREF(need);
-  Py_XDECREF(have_name);
-  Py_XDECREF(need_name);
-  return NULL;
-}
-
-static situ_type type_for(const struct call *call, int p, PyObject *value) {
-  const situ_type type = call_type(call, p);
-  const int attr = call->function->row.inputs[p].type_attr;
-  const bool is_empty =
-      (PyList_Check(value) || PyTuple_Check(value)) && !PySequence_Fast_GET_SIZE(value);
-  return type == SITU_NO_TYPE && is_empty && attr >= 0 ? call->function->row.attrs[attr].preset_type
-                                                       : type;
+  const struct row_input *input = &row->inputs[p];
+  const char *have = types_word(((struct value_object *)call->flat[at])->type);
+  if (input->is_list) return list_mismatch(call, p);
+  if (input->type_attr >= 0)
+    return PyErr_Format(
+        PyExc_TypeError,
+        "Input '%s' of '%s' Op has type %s that does not match type %s of argument '%s'.",
+        input->name, row->name, have, types_word(want), row->inputs[input->same_as].name);
+  return PyErr_Format(PyExc_TypeError,
+                      "Input '%s' of '%s' Op has type %s that does not match expected type of %s.",
+                      input->name, row->name, have, types_word(want));
 }
 
 /* All dimensions of the first input: a constant of the scope, or what the package makes of it where
@@ -99,7 +77,7 @@ static PyObject *make_value(const struct call *call, int p, int i, PyObject *val
     snprintf(text, sizeof text, "%s/%s_%d", name, input->name, i);
   else
     snprintf(text, sizeof text, "%s/%s", name, input->name);
-  return graph_tensor(graph, value, type_for(call, p, value), text);
+  return graph_tensor(graph, value, call_type_for(call, p, value), text);
 }
 
 static int make_values(struct call *call, struct graph_object *graph, const char *name) {

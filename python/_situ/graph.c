@@ -134,19 +134,11 @@ PyObject *graph_constant(struct graph_object *graph, situ_tensor *tensor, const 
 }
 
 static PyObject *check_type(PyObject *value, situ_type type) {
-  if (type == SITU_NO_TYPE || ((struct value_object *)value)->type == type) return Py_NewRef(value);
-  PyObject *dtype = types_dtype(type), *want = PyObject_GetAttrString(dtype, "name");
-  PyObject *mine = PyObject_GetAttrString(value, "dtype");
-  PyObject *have = mine ? PyObject_GetAttrString(mine, "name") : NULL;
-  if (want && have)
-    PyErr_Format(PyExc_ValueError,
-                 "Tensor conversion requested dtype %U for Tensor with dtype %U: '%S'", want, have,
-                 value);
-  Py_XDECREF(dtype);
-  Py_XDECREF(want);
-  Py_XDECREF(mine);
-  Py_XDECREF(have);
-  return NULL;
+  const situ_type have = ((struct value_object *)value)->type;
+  if (type == SITU_NO_TYPE || have == type) return Py_NewRef(value);
+  return PyErr_Format(PyExc_ValueError,
+                      "Tensor conversion requested dtype %s for Tensor with dtype %s: '%S'",
+                      types_word(type), types_word(have), value);
 }
 
 PyObject *graph_tensor(struct graph_object *graph, PyObject *value, situ_type type,

@@ -36,12 +36,7 @@ static PyObject *open_session(PyObject *object, PyObject *args) {
   if (config_read(options, &config, &store)) return NULL;
   Py_XSETREF(self->graph, (struct graph_object *)Py_NewRef(graph));
   self->log = config.log_device_placement;
-  if (self->log) {
-    PyObject *out = PySys_GetObject("stdout");
-    PyObject *done = out ? PyObject_CallMethod(out, "flush", NULL) : NULL;
-    Py_XDECREF(done);
-    PyErr_Clear();
-  }
+  if (self->log) context_flush_stdout();
   const situ_status status = situ_session_create(self->graph->graph, &config, &self->session);
   if (self->log) fflush(stdout);
   if (status) return errors_raise(status, self->graph);
@@ -240,12 +235,7 @@ static int check_run(const struct session_object *self, PyObject *feeds) {
 static int run_native(struct session_object *self, const struct watch_options *options,
                       const situ_feed *feeds, int n_feeds, const struct fetches *fetches,
                       situ_tensor **results) {
-  if (self->log) {
-    PyObject *out = PySys_GetObject("stdout");
-    PyObject *done = out ? PyObject_CallMethod(out, "flush", NULL) : NULL;
-    Py_XDECREF(done);
-    PyErr_Clear();
-  }
+  if (self->log) context_flush_stdout();
   const int failed = watch_run(self->session, self->graph, options, feeds, n_feeds, fetches->values,
                                fetches->count, results);
   if (self->log) fflush(stdout);

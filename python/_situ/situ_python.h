@@ -110,6 +110,9 @@ situ_eager *context_quick(void);
 
 /* Whether eager ops or sessions log on standard output: Python's buffer goes out first. */
 void context_flush(void);
+
+/* Python's buffer of standard output goes out. */
+void context_flush_stdout(void);
 extern PyMethodDef context_methods[];
 
 /* types.c: dtypes and shapes between Python and C. */
@@ -118,6 +121,11 @@ PyObject *types_dtype(situ_type type);             /* new reference */
 int types_shape(PyObject *shape, situ_shape *out); /* None gives SITU_ANY_SHAPE */
 PyObject *types_tuple(situ_shape shape);           /* (2, None); None for an unknown rank */
 PyObject *types_tensor_shape(situ_shape shape);    /* TensorShape */
+
+/* "float32", "string": the name of a DType. */
+static inline const char *types_word(situ_type type) {
+  return type == SITU_STRING ? "string" : situ_type_numpy(type);
+}
 
 /* Whether elements are real numbers. */
 static inline bool types_is_real(situ_type type) {
@@ -131,6 +139,9 @@ situ_tensor *convert_value(PyObject *value, situ_type type);
 /* buffer.c: the same of an object with the buffer protocol, without a copy where that is possible
  * and `share` allows it. Sets *unfit where the object has to go another way. */
 situ_tensor *buffer_value(PyObject *value, situ_type type, bool share, bool *unfit);
+
+/* Stores one element: `real` or `whole`, as the type asks for. */
+void buffer_store(char *at, situ_type type, double real, int64_t whole);
 
 /* Whether elements of one type may silently become another. */
 bool buffer_may_become(situ_type from, situ_type to);

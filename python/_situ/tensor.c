@@ -98,18 +98,9 @@ static PyObject *place(situ_tensor *tensor) {
 }
 
 static PyObject *wrong_type(PyObject *tensor, situ_type type) {
-  PyObject *want = types_dtype(type), *have = PyObject_GetAttrString(tensor, "dtype");
-  PyObject *want_name = PyObject_GetAttrString(want, "name");
-  PyObject *have_name = have ? PyObject_GetAttrString(have, "name") : NULL;
-  if (want_name && have_name)
-    PyErr_Format(PyExc_ValueError,
-                 "Tensor conversion requested dtype %U for Tensor with dtype %U: %R", want_name,
-                 have_name, tensor);
-  Py_XDECREF(want);
-  Py_XDECREF(have);
-  Py_XDECREF(want_name);
-  Py_XDECREF(have_name);
-  return NULL;
+  return PyErr_Format(PyExc_ValueError,
+                      "Tensor conversion requested dtype %s for Tensor with dtype %s: %R",
+                      types_word(type), types_word(situ_tensor_type(TENSOR_OF(tensor))), tensor);
 }
 
 PyObject *tensor_of(PyObject *value, situ_type type) {

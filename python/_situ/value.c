@@ -98,55 +98,40 @@ static PyObject *subscript(PyObject *self, PyObject *key) {
   return PyObject_CallFunctionObjArgs(hooks.index, self, key, NULL);
 }
 
-static PyObject *type_word(const struct value_object *self) {
-  PyObject *dtype = types_dtype(self->type);
-  PyObject *word = dtype ? PyObject_GetAttrString(dtype, "name") : NULL;
-  Py_XDECREF(dtype);
-  return word;
-}
-
-/* "(2, 3)", "(?, 3)" */
-static PyObject *shape_word(const struct value_object *self) {
-  char text[256] = "(";
+/* Writes "(2, 3)" or "(?, 3)"; returns the text. */
+static const char *shape_word(const struct value_object *self, char text[256]) {
+  const int rank = self->shape.rank;
   size_t at = 1;
-  for (int i = 0; i < self->shape.rank; i++) {
+  strcpy(text, "(");
+  for (int i = 0; i < rank; i++) {
     const long long size = (long long)self->shape.dim[i];
-    const char *comma = i + 1 < self->shape.rank ? ", " : self->shape.rank == 1 ? "," : "";
-    at += (size_t)(size < 0 ? snprintf(text + at, sizeof text - at, "?%s", comma)
-                            : snprintf(text + at, sizeof text - at, "%lld%s", size, comma));
+    const char *comma = i + 1 < rank ? ", " : rank == 1 ? "," : "";
+    at += (size_t)(size < 0 ? snprintf(text + at, 256 - at, "?%s", comma)
+                            : snprintf(text + at, 256 - at, "%lld%s", size, comma));
   }
-  return PyUnicode_FromFormat("%s)", text);
+  snprintf(text + at, 256 - at, ")");
+  return text;
 }
 
 PyObject *value_str(struct value_object *self) {
-  PyObject *name = get_name((PyObject *)self, NULL), *shape = shape_word(self),
-           *type = type_word(self);
-  const char *device = situ_value_device(value_native(self));
-  PyObject *result = NULL;
-  if (name && shape && type)
-    result = PyUnicode_FromFormat("Tensor(\"%U\"%s%U, dtype=%U%s%s)", name,
-                                  self->shape.rank < 0 ? "" : ", shape=",
-                                  self->shape.rank < 0 ? PyUnicode_FromString("") : shape, type,
-                                  *device ? ", device=" : "", device);
-  Py_XDECREF(name);
-  Py_XDECREF(shape);
-  Py_XDECREF(type);
-  return result;
+  char text[256];
+  const situ_value native = value_native(self);
+  const char *device = situ_value_device(native);
+  const bool known = self->shape.rank >= 0;
+  return PyUnicode_FromFormat("Tensor(\"%s:%d\"%s%s, dtype=%s%s%s)", situ_value_name(native),
+                              self->output, known ? ", shape=" : "",
+                              known ? shape_word(self, text) : "", types_word(self->type),
+                              *device ? ", device=" : "", device);
 }
 
 static PyObject *str(PyObject *self) { return value_str((struct value_object *)self); }
 
 static PyObject *repr(PyObject *object) {
   const struct value_object *self = (struct value_object *)object;
-  PyObject *name = get_name(object, NULL), *type = type_word(self);
-  PyObject *shape = self->shape.rank < 0 ? PyUnicode_FromString("<unknown>") : shape_word(self);
-  PyObject *result = NULL;
-  if (name && shape && type)
-    result = PyUnicode_FromFormat("<tf.Tensor '%U' shape=%U dtype=%U>", name, shape, type);
-  Py_XDECREF(name);
-  Py_XDECREF(shape);
-  Py_XDECREF(type);
-  return result;
+  char text[256];
+  return PyUnicode_FromFormat(
+      "<tf.Tensor '%s:%d' shape=%s dtype=%s>", situ_value_name(value_native(self)), self->output,
+      self->shape.rank < 0 ? "<unknown>" : shape_word(self, text), types_word(self->type));
 }
 
 /* Only while a function is traced, where every part is known to be there. */

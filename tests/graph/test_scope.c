@@ -244,6 +244,47 @@ static void scopes_refuse_bad_values(void **state) {
   situ_graph_release(other);
 }
 
+/* A reserved name is nobody else's until "name/" makes it a node's. */
+static void names_can_be_reserved(void **state) {
+  situ_graph *graph = *state;
+  assert_string_equal(situ_name_reserve(graph, "", "a"), "a");
+  assert_string_equal(situ_name_reserve(graph, "", "A"), "A_1");
+  assert_string_equal(situ_name_reserve(graph, "s/", "a"), "s/a");
+  assert_string_equal(situ_value_name(scalar(graph, "a")), "a_2");
+  assert_string_equal(situ_value_name(scalar(graph, "a/")), "a");
+  assert_null(situ_name_reserve(graph, "", "_a"));
+  assert_string_equal(situ_name_reserve(graph, "s/", "_a"), "s/_a");
+  assert_null(situ_name_reserve(graph, "", "a b"));
+  assert_null(situ_name_reserve(NULL, "", "a"));
+  assert_null(situ_name_reserve(graph, NULL, "a"));
+  assert_null(situ_name_reserve(graph, "", NULL));
+  expect_no_error(graph);
+}
+
+static void edges_can_be_followed(void **state) {
+  situ_graph *graph = *state;
+  const situ_value a = scalar(graph, "a"), b = scalar(graph, "b");
+  situ_control_push(graph, &a, 1);
+  const situ_value sum = situ_emit(graph, "Add", NULL, (situ_value[]){b, a}, 2, NULL, 0);
+  situ_control_pop(graph);
+  assert_int_equal(situ_value_input(sum, 0).node, b.node);
+  assert_int_equal(situ_value_input(sum, 1).node, a.node);
+  assert_int_equal(situ_value_input(sum, 1).output, 0);
+  assert_false(situ_value_valid(situ_value_input(sum, 2)));
+  assert_false(situ_value_valid(situ_value_input(sum, -1)));
+  assert_false(situ_value_valid(situ_value_input(a, 0)));
+  assert_false(situ_value_valid(situ_value_control(a, 0)));
+  const situ_value none = {NULL, -1, -1};
+  assert_false(situ_value_valid(situ_value_input(none, 0)));
+  assert_false(situ_value_valid(situ_value_control(none, 0)));
+  situ_control_push(graph, &b, 1);
+  const situ_value last = situ_emit(graph, "Neg", NULL, &a, 1, NULL, 0);
+  situ_control_pop(graph);
+  assert_int_equal(situ_value_control(last, 0).node, b.node);
+  assert_false(situ_value_valid(situ_value_control(last, 1)));
+  expect_no_error(graph);
+}
+
 static void pushes_cope_with_null(void **state) {
   (void)state;
   situ_device_push(NULL, "/cpu:0");
@@ -268,6 +309,8 @@ int main(void) {
       GRAPH_TEST(crossed_scopes),
       GRAPH_TEST(a_device_outside_cannot_be_popped),
       cmocka_unit_test(scopes_refuse_bad_values),
+      GRAPH_TEST(names_can_be_reserved),
+      GRAPH_TEST(edges_can_be_followed),
       cmocka_unit_test(pushes_cope_with_null),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
