@@ -80,7 +80,9 @@ static PyObject *get_dtype(PyObject *self, void *closure) {
 
 static PyObject *get_device(PyObject *self, void *closure) {
   (void)closure;
-  return PyObject_GetAttrString((PyObject *)((struct value_object *)self)->operation, "device");
+  const struct value_object *value = (struct value_object *)self;
+  struct operation_object *operation = operation_of(value->graph, value->node);
+  return operation ? PyObject_GetAttrString((PyObject *)operation, "device") : NULL;
 }
 
 static PyObject *get_index(PyObject *self, void *closure) {
