@@ -7,7 +7,8 @@ import situ as tf
 
 @pytest.mark.parametrize("value, words, want", [
     ([1., 2.5], {}, [b"1.000000", b"2.500000"]), ([True, False], {}, [b"true", b"false"]),
-    ([3, -4], {"width": 5, "fill": "0"}, [b"00003", b"-0004"]), ([1.5], {"precision": 2}, [b"1.50"]),
+    ([3, -4], {"width": 5, "fill": "0"}, [b"00003", b"-0004"]),
+    ([1.5], {"precision": 2}, [b"1.50"]),
     ([1e10], {"scientific": True}, [b"1.000000e+10"]), ([0.5], {"shortest": True}, [b"0.5"]),
     ([], {}, []),
 ])
