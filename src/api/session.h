@@ -22,25 +22,25 @@ struct cached {
 enum { MAX_PROGRAMS = 256 };
 
 struct situ_session {
-  int references;                    /* atomic */
+  int references; /* atomic */
+  bool log_placement, soft;
+  _Atomic bool cancelled;            /* runs that wait give up */
+  bool closed;                       /* guarded by the lock */
   struct situ_session *next, **link; /* among all sessions */
   situ_graph *graph;
   const struct device_list *devices; /* NULL once it is closed */
-  bool log_placement, soft;
-  pthread_mutex_t lock; /* of what follows */
-  bool closed;
+  pthread_mutex_t lock;              /* of what follows */
   struct arena placement_arena;
   struct placement placement;
   int32_t placed; /* nodes that were there when the graph was placed; -1: never */
-  struct cached *programs[MAX_PROGRAMS];
   int32_t n_programs;
+  struct cached *programs[MAX_PROGRAMS];
   uint64_t clock, n_planned;
   bool *pressed; /* per device: asks us for idle memory when it runs out */
   struct state state;
   struct resources resources;
   struct services services;
-  _Atomic bool cancelled; /* runs that wait give up */
-  pthread_cond_t idle;    /* no run is under way */
+  pthread_cond_t idle; /* no run is under way */
 };
 
 /* FailedPrecondition of a session that is closed; called with the lock. */

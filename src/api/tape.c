@@ -268,7 +268,8 @@ static situ_status find_ends(const struct journey *j, const bool *needed, int32_
                              int32_t end, struct arrivals *ends) {
   const situ_tape *tape = j->tape;
   bool *seen = calloc((size_t)tape->n_tracked + 1, sizeof *seen);
-  situ_status status = seen ? NULL : NO_MEMORY();
+  if (!seen) return NO_MEMORY();
+  situ_status status = NULL;
   for (int i = 0; i < j->n_sources && !status; i++) {
     const int32_t at = tape_find(tape, j->sources[i]);
     if (at < 0 || seen[at] || tape->tracked[at].call < first || tape->tracked[at].call >= end)

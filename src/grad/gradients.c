@@ -240,7 +240,7 @@ static bool is_open(const struct node *node, const struct visit *visit) {
 }
 
 static situ_status walk_back(struct walk *walk) {
-  for (int32_t i = walk->count - 1; i >= 0; i--) {
+  for (int32_t i = walk->visits ? walk->count - 1 : -1; i >= 0; i--) {
     const struct node *node = walk->graph->nodes[walk->first + i];
     if (is_open(node, &walk->visits[i])) TRY(visit_node(walk, node, &walk->visits[i]));
   }
@@ -301,7 +301,7 @@ static situ_status check_grad_y(situ_value y, situ_value grad, int index) {
 static situ_status begin(struct walk *walk, situ_value y, const situ_value *grad, int index) {
   const struct term at = term_of(y);
   struct gradient g = helper(walk);
-  struct term term = NO_TERM;
+  struct term term;
   if (!gradient_is_real(situ_value_type(y))) return NULL;
   if (grad && grad->node >= 0) {
     TRY(graph_check_value(walk->graph, *grad, true, "situ_gradients: grad_ys", index));

@@ -157,7 +157,7 @@ static bool reserve(struct tuple_queue *queue) {
   const int64_t room = queue->room ? queue->room * 2 : 16;
   struct queue_element **items = malloc(sizeof(struct queue_element *) * (size_t)room);
   if (!items) return false;
-  for (int64_t i = 0; i < queue->count; i++)
+  for (int64_t i = 0; queue->room && i < queue->count; i++)
     items[i] = queue->items[(queue->first + i) % queue->room];
   free(queue->items);
   queue->items = items;

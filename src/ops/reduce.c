@@ -316,8 +316,8 @@ static struct term mean_of_how_many(struct gradient *g) {
   situ_shape in, out;
   const situ_type type = gradient_type(g, g->dy[0]);
   if (gradient_known(g, g->in[0], &in) && gradient_known(g, g->out[0], &out)) {
-    const int64_t n = situ_shape_count(out);
-    return gradient_number(g, type, n ? (double)(situ_shape_count(in) / n) : 1);
+    const int64_t n = situ_shape_count(out), each = n ? situ_shape_count(in) / n : 1;
+    return gradient_number(g, type, (double)each);
   }
   const struct term from = OP(g, "Size", g->in[0]), to = OP(g, "Size", g->out[0]);
   const struct term count = OP(g, "FloorDiv", from, OP(g, "Maximum", to, gradient_int(g, 1)));

@@ -277,7 +277,7 @@ static void slice_grad(struct gradient *g) {
   int32_t paddings[SITU_MAX_RANK][2];
   situ_shape in, out;
   int count;
-  struct term around = NO_TERM;
+  struct term around;
   if (gradient_known(g, g->in[0], &in) && gradient_known(g, g->out[0], &out) &&
       gradient_integers(g, g->in[1], begin, &count)) {
     for (int d = 0; d < count; d++) {

@@ -47,7 +47,7 @@ static situ_status record_top(struct call *call) {
   int64_t k;
   TRY(read_k(call, 1, &k));
   const int64_t rows = width ? situ_shape_count(*in) / width : 0;
-  if (!k) return NULL;
+  if (!k || !width) return NULL;
   return LAUNCH(call, &top_k_kernel, call->in[0].type, rows, max_i64(1, TOP_WORK / (width * k)),
                 (double)rows * (double)(width * k), ARG_IN(call, 0), ARG_OUT(call, 0),
                 ARG_OUT(call, 1), ARG_INT(width), ARG_INT(k), ARG_INT(rows));
@@ -57,7 +57,7 @@ static situ_status record_top(struct call *call) {
 static void top_grad(struct gradient *g) {
   const situ_type type = gradient_type(g, g->in[0]);
   const situ_shape shape = gradient_shape(g, g->in[0]);
-  struct term width = NO_TERM;
+  struct term width;
   if (shape.rank != SITU_ANY && shape.dim[shape.rank - 1] != SITU_ANY)
     width = gradient_int(g, shape.dim[shape.rank - 1]);
   else

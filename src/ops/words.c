@@ -46,7 +46,7 @@ static situ_status words_tensor(struct words *w, int64_t first, int64_t step, si
   situ_text *texts = malloc((size_t)max_i64(1, n) * sizeof *texts);
   if (!texts) return NO_MEMORY();
   const char *bytes = text_get(&w->bytes);
-  for (int64_t i = 0; i < n; i++) {
+  for (int64_t i = 0; w->ends && i < n; i++) {
     const int64_t at = first + i * step;
     const size_t begin = at ? w->ends[at - 1] : 0;
     texts[i] = (situ_text){bytes + begin, w->ends[at] - begin};
@@ -150,13 +150,13 @@ static situ_status compute_length(struct compute *compute) {
 }
 
 static situ_status read_number(situ_text text, situ_type type, int64_t i, void *to) {
-  char *end = NULL;
+  char *end = (char *)(uintptr_t)text.data;
   errno = 0;
   const bool whole = type == SITU_INT32 || type == SITU_INT64;
   const double real = whole ? 0 : strtod(text.data, &end);
   const long long number = whole ? strtoll(text.data, &end, 10) : 0;
   const bool wide = (type == SITU_INT32 && number != (int32_t)number) || (whole && errno == ERANGE);
-  while (end && isspace((unsigned char)*end)) end++;
+  while (isspace((unsigned char)*end)) end++;
   if (end == text.data || *end || wide)
     return INVALID("StringToNumberOp could not correctly convert string: %s", text.data);
   if (type == SITU_INT32) ((int32_t *)to)[i] = (int32_t)number;

@@ -244,7 +244,7 @@ static situ_status add_calls(struct builder *builder, const struct node *node, i
   TRY(recording->recorder.n_launches ? add_launches(builder, node, device, recording, slots, &last)
                                      : add_point(builder, node, &last));
   /* An empty variable gets its value without a kernel. */
-  if (node->schema->op->flags & OP_SETS && !recording->recorder.n_launches)
+  if (node->schema->op->flags & OP_SETS && node->n_inputs && !recording->recorder.n_launches)
     builder->program->slots[slots[0]].sets = true;
   builder->node_command[node->id] = last;
   for (int32_t i = 0; i < node->n_outputs; i++) {
@@ -267,7 +267,7 @@ situ_status commands_add(struct builder *builder, const struct node *node) {
   const struct recording *recording = NULL;
   TRY(status_at_node(record_node(builder, node, device, &recording), node->name));
   const int32_t n = node->n_inputs + node->n_outputs + recording->recorder.n_scratch;
-  int32_t few[16], *slots = few;
+  int32_t few[16] = {0}, *slots = few;
   if (n > 16) slots = arena_alloc(&builder->scratch, sizeof *slots * (size_t)n);
   if (!slots) return NO_MEMORY();
   return status_at_node(add_calls(builder, node, device, recording, slots), node->name);

@@ -110,9 +110,10 @@ static situ_status copy_elements(situ_type type, const situ_shape *shape, const 
 situ_status tensor_over(situ_type type, situ_shape shape, struct buffer *buffer,
                         situ_tensor **out) {
   size_t bytes = 0;
+  const size_t room = buffer ? buffer->bytes : 0;
   situ_status status = check(type, &shape, &bytes);
-  if (!status && bytes > buffer->bytes)
-    status = INTERNAL("A tensor of %zu bytes over a buffer of %zu.", bytes, buffer->bytes);
+  if (!status && bytes > room)
+    status = INTERNAL("A tensor of %zu bytes over a buffer of %zu.", bytes, room);
   situ_tensor *tensor = status ? NULL : malloc(sizeof *tensor);
   if (!tensor) {
     buffer_release(buffer);
