@@ -2,7 +2,8 @@
  * conv_kernels.c: the inner loops of conv.c for every element type and instruction set. */
 #include "host/conv_kernels.h"
 
-#define PLAIN
+#include "host/isa.h"
+
 #define T float
 #define WIDTH 16
 #define ROWS 6
@@ -22,10 +23,6 @@
 #include "host/conv_kernel.h"
 
 #if defined(__x86_64__)
-#include <immintrin.h>
-#define AVX2 __attribute__((target("avx2,fma")))
-#define AVX512 __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,fma")))
-
 #define T float
 #define WIDTH 32
 #define ROWS 6
@@ -66,10 +63,6 @@
 /* Every set of kernels once, the worst of a type first. */
 #define PORTABLE(X) X(FLOAT, portable_float, true) X(DOUBLE, portable_double, true)
 #if defined(__x86_64__)
-#define HAS_AVX2 (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-#define HAS_AVX512                                                            \
-  (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && \
-   __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"))
 #define KERNELS(X)                   \
   PORTABLE(X)                        \
   X(FLOAT, avx2_float, HAS_AVX2)     \

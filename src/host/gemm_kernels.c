@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "host/isa.h"
+
 /* A tile of the result: what the innermost loops get. Strides are in elements. */
 struct tile {
   int64_t k;
@@ -17,7 +19,6 @@ struct tile {
  * cache. */
 #define DEPTH(width) ((width) == 64 ? 192 : 256)
 
-#define PLAIN
 #define T float
 #define WIDTH 16
 #define ISA PLAIN
@@ -52,10 +53,6 @@ struct tile {
 #include "host/gemm_kernel.h"
 
 #if defined(__x86_64__)
-#include <immintrin.h>
-#define AVX2 __attribute__((target("avx2,fma")))
-#define AVX512 __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,fma")))
-
 #define T float
 #define WIDTH 32
 #define ISA AVX2
@@ -104,10 +101,6 @@ struct tile {
   X(INT32, portable_int32, true)   \
   X(INT64, portable_int64, true)
 #if defined(__x86_64__)
-#define HAS_AVX2 (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-#define HAS_AVX512                                                            \
-  (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && \
-   __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"))
 #define KERNELS(X)                   \
   PORTABLE(X)                        \
   X(FLOAT, avx2_float, HAS_AVX2)     \
