@@ -227,17 +227,5 @@ situ_status situ_eager_copy(situ_eager *eager, situ_tensor *tensor, const char *
     *out = situ_tensor_retain(tensor);
     return NULL;
   }
-  const struct memory_tag tag = {.op = "copy", .type = tensor->type, .shape = tensor->shape};
-  struct buffer *buffer = NULL, *staged = NULL;
-  situ_status status = buffer_device(to, tensor->bytes, &tag, &buffer);
-  if (!status && !is_host) status = buffer_host(tensor->bytes, &staged);
-  if (!status && staged) status = buffer_read(tensor->buffer, 0, staged->host, tensor->bytes);
-  if (!status)
-    status = buffer_write(buffer, 0, staged ? staged->host : tensor->buffer->host, tensor->bytes);
-  buffer_release(staged);
-  if (status) {
-    buffer_release(buffer);
-    return status;
-  }
-  return tensor_over(tensor->type, tensor->shape, buffer, out);
+  return tensor_copy(tensor, to, "copy", out);
 }

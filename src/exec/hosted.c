@@ -111,25 +111,10 @@ static situ_status bring(const struct frame *frame, const struct slot *slot, sit
   struct device *device = frame->program->devices->devices[slot->device];
   const struct device *wanted = device->backend->is_host ? NULL : device;
   if ((*tensor)->buffer->device == wanted) return NULL;
-  situ_tensor *host = NULL, *there = NULL;
-  TRY(tensor_host(*tensor, &host));
-  if (wanted) {
-    const struct memory_tag tag = {.op = frame->program->graph->nodes[slot->node]->name,
-                                   .type = host->type,
-                                   .shape = host->shape};
-    struct buffer *buffer = NULL;
-    situ_status status = buffer_device(device, host->bytes, &tag, &buffer);
-    if (!status) status = buffer_write(buffer, 0, host->buffer->host, host->bytes);
-    if (status)
-      buffer_release(buffer);
-    else
-      status = tensor_over(host->type, host->shape, buffer, &there);
-    situ_tensor_release(host);
-    if (status) return status;
-    host = there;
-  }
+  situ_tensor *there = NULL;
+  TRY(tensor_copy(*tensor, device, frame->program->graph->nodes[slot->node]->name, &there));
   situ_tensor_release(*tensor);
-  *tensor = host;
+  *tensor = there;
   return NULL;
 }
 

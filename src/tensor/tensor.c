@@ -164,6 +164,22 @@ situ_status tensor_host(situ_tensor *tensor, situ_tensor **out) {
   return status;
 }
 
+situ_status tensor_copy(const situ_tensor *tensor, struct device *to, const char *op,
+                        situ_tensor **out) {
+  const struct memory_tag tag = {.op = op, .type = tensor->type, .shape = tensor->shape};
+  const size_t bytes = tensor->bytes;
+  struct buffer *buffer = NULL, *staged = NULL;
+  situ_status status = buffer_device(to, bytes, &tag, &buffer);
+  if (!status && tensor->buffer->device) status = buffer_host(bytes, &staged);
+  if (!status && staged) status = buffer_read(tensor->buffer, 0, staged->host, bytes);
+  if (!status)
+    status = buffer_write(buffer, 0, staged ? staged->host : tensor->buffer->host, bytes);
+  buffer_release(staged);
+  if (!status) return tensor_over(tensor->type, tensor->shape, buffer, out);
+  buffer_release(buffer);
+  return status;
+}
+
 situ_status situ_tensor_create(situ_type type, situ_shape shape, const void *data,
                                situ_tensor **out) {
   if (!out) return INVALID("situ_tensor_create: out is NULL.");

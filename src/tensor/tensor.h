@@ -34,4 +34,8 @@ situ_status tensor_copy_texts(const situ_tensor *tensor, situ_tensor **out) SITU
 /* The tensor itself with one more reference, or a copy in host memory. */
 situ_status tensor_host(situ_tensor *tensor, situ_tensor **out) SITU_MUST_USE;
 
+/* A copy of a tensor on a device, through the host; `op` is who asks, for reports of memory. */
+situ_status tensor_copy(const situ_tensor *tensor, struct device *to, const char *op,
+                        situ_tensor **out) SITU_MUST_USE;
+
 #endif
