@@ -5,8 +5,8 @@
 
 #include "backend/backends.h"
 #include "backend/rig.h"
-#include "backend/sim/sim.h"
 #include "device/memory.h"
+#include "host/worker.h"
 #include "support/child.h"
 
 static const struct backend *const api = &sim_backend;
@@ -305,10 +305,10 @@ static void workers_leave_signals_alone(void **state) {
 static atomic_bool has_lock, may_unlock;
 
 static void *hold_lock(void *context) {
-  pthread_mutex_lock(&sim_lock);
+  pthread_mutex_lock(&worker_lock);
   atomic_store(&has_lock, true);
   while (!atomic_load(&may_unlock)) usleep(1000);
-  pthread_mutex_unlock(&sim_lock);
+  pthread_mutex_unlock(&worker_lock);
   return context;
 }
 

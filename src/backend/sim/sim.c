@@ -4,13 +4,35 @@
  *
  * A region is a handle, not an address: only the device that made it can turn it into one. Memory
  * is mapped without being reserved, so a simulated GPU of 12 GiB costs what is written to it. */
-#include "backend/sim/sim.h"
-
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
+#include "backend/sim/spec.h"
 #include "host/call.h"
+#include "host/worker.h"
+
+/* A GPU of the process, whatever handles of it are open: virtual devices share one. */
+struct sim_gpu {
+  struct sim_spec spec;
+  uint64_t used;   /* bytes of its memory */
+  int64_t kernels; /* run so far, for lost_after */
+  bool lost;
+};
+
+struct sim_region {
+  struct sim_region *next;
+  void *base;
+  size_t bytes;
+};
+
+/* An open device. What may change is guarded by worker_lock. */
+struct sim {
+  struct sim_gpu *gpu;
+  char label[128]; /* for errors: which GPU, before visibility, and what it is */
+  struct sim_region *regions;
+  struct worker worker;
+};
 
 static struct sim_gpu gpus[SIM_MAX];
 static int n_gpus;
@@ -51,20 +73,53 @@ static void unmap(struct sim_region *region) {
   free(region);
 }
 
+/* ---- The worker ---- */
+
+/* What is said of a device that is lost, NULL of others; called with the lock. */
+static situ_status lost(const void *device) {
+  const struct sim *sim = device;
+  if (!sim->gpu->lost) return NULL;
+  return situ_status_create(SITU_UNAVAILABLE, "%s is lost: lost_after=%lld was injected.",
+                            sim->label, (long long)sim->gpu->spec.lost_after);
+}
+
+/* Counts a kernel that is about to run, and loses the GPU where that is one too many. */
+static void count_kernel(void *device, const struct work *work) {
+  struct sim_gpu *gpu = ((struct sim *)device)->gpu;
+  if (work->kind != WORK_CALL) return;
+  gpu->kernels++;
+  if (gpu->spec.lost_after > 0 && gpu->kernels > gpu->spec.lost_after) gpu->lost = true;
+}
+
+static void call(struct bound *bound) {
+  pool_enter();
+  const situ_status status = host_run((struct host_call *)bound);
+  pool_leave();
+  if (status) worker_fail(bound, status);
+}
+
+static void work(void *device, int queue, const struct work *work) {
+  (void)device;
+  (void)queue;
+  if (work->kind == WORK_CALL)
+    call(work->bound);
+  else
+    memmove(work->to.region, work->from.region, work->bytes);
+}
+
+static const struct worker_owner owner = {.begin = count_kernel, .lost = lost, .run = work};
+
 static void sim_close(void *device) {
   struct sim *sim = device;
-  worker_stop(sim);
+  worker_stop(&sim->worker);
   while (sim->regions) {
     struct sim_region *region = sim->regions;
     sim->regions = region->next;
-    pthread_mutex_lock(&sim_lock);
+    pthread_mutex_lock(&worker_lock);
     sim->gpu->used -= region->bytes;
-    pthread_mutex_unlock(&sim_lock);
+    pthread_mutex_unlock(&worker_lock);
     unmap(region);
   }
-  for (int i = 0; i < N_QUEUES; i++) free(sim->queues[i].commands);
-  pthread_cond_destroy(&sim->wake);
-  pthread_cond_destroy(&sim->progress);
   free(sim);
 }
 
@@ -75,9 +130,7 @@ static situ_status sim_open(int index, void **device) {
   sim->gpu = &gpus[index];
   snprintf(sim->label, sizeof sim->label, "Simulated GPU %d (%s, %s)", index, sim->gpu->spec.model,
            sim->gpu->spec.bus_id);
-  pthread_cond_init(&sim->wake, NULL);
-  pthread_cond_init(&sim->progress, NULL);
-  const situ_status status = worker_start(sim);
+  const situ_status status = worker_start(&sim->worker, &owner, sim, sim->label);
   if (status) {
     sim_close(sim);
     return status;
@@ -90,7 +143,7 @@ static situ_status sim_open(int index, void **device) {
 
 /* Whether the device may give that many bytes more; called with the lock. */
 static situ_status admit(const struct sim *sim, size_t bytes) {
-  TRY(worker_lost(sim));
+  TRY(lost(sim));
   const uint64_t left = sim->gpu->spec.memory - sim->gpu->used;
   if (bytes <= left) return NULL;
   return situ_status_create(SITU_RESOURCE_EXHAUSTED, "%s has %llu bytes free, not %llu.",
@@ -108,7 +161,7 @@ static situ_status sim_alloc(void *device, size_t bytes, void **out) {
   struct sim *sim = device;
   struct sim_region *region = calloc(1, sizeof *region);
   if (!region) return NO_MEMORY();
-  pthread_mutex_lock(&sim_lock);
+  pthread_mutex_lock(&worker_lock);
   situ_status status = admit(sim, bytes);
   if (!status) status = map(region, bytes);
   if (!status) {
@@ -117,14 +170,14 @@ static situ_status sim_alloc(void *device, size_t bytes, void **out) {
     sim->gpu->used += bytes;
     *out = region;
   }
-  pthread_mutex_unlock(&sim_lock);
+  pthread_mutex_unlock(&worker_lock);
   if (status) free(region);
   return status;
 }
 
 static void sim_free(void *device, void *handle) {
   struct sim *sim = device;
-  pthread_mutex_lock(&sim_lock);
+  pthread_mutex_lock(&worker_lock);
   struct sim_region **link = &sim->regions;
   while (*link && *link != handle) link = &(*link)->next;
   struct sim_region *region = *link;
@@ -132,16 +185,16 @@ static void sim_free(void *device, void *handle) {
     *link = region->next;
     sim->gpu->used -= region->bytes;
   }
-  pthread_mutex_unlock(&sim_lock);
+  pthread_mutex_unlock(&worker_lock);
   if (region) unmap(region);
 }
 
 static situ_status sim_available(void *device, uint64_t *free_bytes) {
   const struct sim *sim = device;
-  pthread_mutex_lock(&sim_lock);
+  pthread_mutex_lock(&worker_lock);
   *free_bytes = sim->gpu->spec.memory - sim->gpu->used;
-  const situ_status status = worker_lost(sim);
-  pthread_mutex_unlock(&sim_lock);
+  const situ_status status = lost(sim);
+  pthread_mutex_unlock(&worker_lock);
   return status;
 }
 
@@ -149,12 +202,12 @@ static situ_status sim_available(void *device, uint64_t *free_bytes) {
  */
 static void *find(const struct sim *sim, struct span span, size_t bytes) {
   void *address = NULL;
-  pthread_mutex_lock(&sim_lock);
+  pthread_mutex_lock(&worker_lock);
   const struct sim_region *region = sim->regions;
   while (region && region != span.region) region = region->next;
   if (region && span.offset <= region->bytes && bytes <= region->bytes - span.offset)
     address = (char *)region->base + span.offset;
-  pthread_mutex_unlock(&sim_lock);
+  pthread_mutex_unlock(&worker_lock);
   return address;
 }
 
@@ -169,12 +222,12 @@ static situ_status queue_copy(struct sim *sim, int queue, void *to, const void *
   if (!to || !from)
     return INTERNAL("A copy of %zu bytes on %s names memory that is not its own.", bytes,
                     sim->label);
-  return worker_queue(sim, queue,
-                      &(struct command){.kind = COMMAND_COPY,
-                                        .to = to,
-                                        .from = from,
-                                        .bytes = bytes,
-                                        .seconds = speed > 0 ? (double)bytes / speed : 0});
+  return worker_add(&sim->worker, queue,
+                    &(struct work){.kind = WORK_COPY,
+                                   .to = {.region = to},
+                                   .from = {.region = (void *)(uintptr_t)from},
+                                   .bytes = bytes,
+                                   .seconds = speed > 0 ? (double)bytes / speed : 0});
 }
 
 static situ_status sim_write(void *device, int queue, struct span to, const void *from,
@@ -230,49 +283,37 @@ static double launch_seconds(const struct sim *sim, const struct launch *launch)
 
 static situ_status sim_launch(void *device, int queue, struct bound *bound) {
   struct sim *sim = device;
-  return worker_queue(
-      sim, queue,
-      &(struct command){
-          .kind = COMMAND_LAUNCH, .bound = bound, .seconds = launch_seconds(sim, bound->launch)});
+  return worker_add(
+      &sim->worker, queue,
+      &(struct work){
+          .kind = WORK_CALL, .bound = bound, .seconds = launch_seconds(sim, bound->launch)});
 }
 
 /* ---- Queues ---- */
 
 static situ_status sim_mark(void *device, int queue, uint64_t *mark) {
-  const struct sim *sim = device;
-  pthread_mutex_lock(&sim_lock);
-  *mark = sim->queues[queue].queued;
-  pthread_mutex_unlock(&sim_lock);
+  *mark = worker_mark(&((struct sim *)device)->worker, queue);
   return NULL;
 }
 
 static situ_status sim_wait(void *device, int queue, void *on_device, int on_queue, uint64_t mark) {
-  return worker_queue(
-      device, queue,
-      &(struct command){.kind = COMMAND_WAIT, .on = on_device, .on_queue = on_queue, .mark = mark});
+  return worker_wait(&((struct sim *)device)->worker, queue, &((struct sim *)on_device)->worker,
+                     on_queue, mark);
 }
 
 static situ_status sim_sync(void *device, int queue, uint64_t mark) {
-  return worker_sync(device, queue, mark);
+  return worker_sync(&((struct sim *)device)->worker, queue, mark);
 }
 
 static bool sim_reach(void *device, int queue, uint64_t mark, double seconds) {
-  return worker_reach(device, queue, mark, seconds);
+  return worker_reach(&((struct sim *)device)->worker, queue, mark, seconds);
 }
 
 static situ_status sim_stamp(void *device, int queue, int64_t *at) {
-  return worker_queue(device, queue, &(struct command){.kind = COMMAND_STAMP, .at = at});
+  return worker_stamp(&((struct sim *)device)->worker, queue, at);
 }
 
-static double sim_clock(void *device) {
-  const struct sim *sim = device;
-  double latest = 0;
-  pthread_mutex_lock(&sim_lock);
-  for (int i = 0; i < N_QUEUES; i++)
-    if (sim->queues[i].clock > latest) latest = sim->queues[i].clock;
-  pthread_mutex_unlock(&sim_lock);
-  return latest;
-}
+static double sim_clock(void *device) { return worker_clock(&((struct sim *)device)->worker); }
 
 const struct backend sim_backend = {
     .name = "sim",
