@@ -31,7 +31,8 @@ struct worker_owner {
   void (*begin)(void *owner, const struct work *work);
   situ_status (*lost)(const void *owner);
   /* In the worker's thread, without the lock: does a call or a copy, or starts it; calls of a run
-   * that was told to end are left out before. What fails is reported: worker_fail, and from then on `lost` where that is the device's own failure. */
+   * that was told to end are left out before. What fails is reported: worker_fail, and from then on
+   * `lost` where that is the device's own failure. */
   void (*run)(void *owner, int queue, const struct work *work);
   /* Waits until everything that `run` started is done; NULL where `run` does all itself. */
   void (*finish)(void *owner);
