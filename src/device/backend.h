@@ -34,11 +34,24 @@ typedef situ_status host_kernel(const union arg *args, int64_t begin, int64_t en
 
 enum { TYPE_SLOTS = 24 }; /* more than the largest number in SITU_TYPES */
 
-/* A kernel in all its element types; static data of ops/. */
+/* A kernel in all its element types; static data of ops/. Back ends that compile kernels at run
+ * time take the text: the dialect of the back end in front (kernel/dialect.md), then the file's. */
 struct kernel {
   const char *name;
+  const char *file;              /* with its text, in kernel_sources: "ops/cast.cl" */
+  const char *text;              /* of a kernel that is in none of these files; else NULL */
+  bool bits;                     /* only moves elements: one form for each size of element */
   host_kernel *host[TYPE_SLOTS]; /* by situ_type; NULL where the type makes no sense */
 };
+
+/* The text of a kernel file, with what it includes. */
+struct kernel_source {
+  const char *file, *text;
+};
+
+/* All of them, ending in NULL, and the words that stand in front of them, "kernel/opencl.h"; made
+ * by tools/embed.py. */
+extern const struct kernel_source kernel_sources[];
 
 enum arg_kind { ARG_SLOT, ARG_INTEGER, ARG_REAL };
 

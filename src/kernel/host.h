@@ -33,6 +33,8 @@
 #include "kernel/kernel.h"
 
 #define SITU_HOST 1
+#define HAS_DOUBLE 1
+#define HAS_HALF 1
 
 /* OpenCL's words for types. bool is stored as uchar. */
 typedef int8_t i8;
@@ -150,8 +152,12 @@ INLINE UNUSED double as_double(u64 bits) {
 
 /* The table of a kernel over a class of types: KERNEL_TABLE(scale, REAL) is scale_kernel. */
 #define TABLE_ENTRY(name, TYPE, word) [SITU_##TYPE] = name##_##word,
-#define KERNEL_TABLE(name, CLASS) \
-  static const struct kernel name##_kernel = {#name, {TYPES_##CLASS(TABLE_ENTRY, name)}}
+#define KERNEL_TABLE(kernel_name, CLASS)              \
+  static const struct kernel kernel_name##_kernel = { \
+      .name = #kernel_name,                           \
+      .file = FILE_##CLASS,                           \
+      .bits = IS_BITS_##CLASS,                        \
+      .host = {TYPES_##CLASS(TABLE_ENTRY, kernel_name)}}
 
 /* The classes of types: X(..., type, word). The words name the kernels, which kernel/types.h makes.
  * BITS are kernels that only move elements, one for each size, made by `kernel/sizes.h`. */
@@ -172,6 +178,22 @@ INLINE UNUSED double as_double(u64 bits) {
   X(__VA_ARGS__, HALF, 16)   \
   X(__VA_ARGS__, INT32, 32)  \
   X(__VA_ARGS__, INT64, 64) X(__VA_ARGS__, INT8, 8) X(__VA_ARGS__, UINT8, 8) X(__VA_ARGS__, BOOL, 8)
+
+/* Where the kernels of a class come from: types.h and sizes.h say which file they included. */
+#define FILE_REAL types_file
+#define IS_BITS_REAL false
+#define FILE_SIGNED types_file
+#define IS_BITS_SIGNED false
+#define FILE_INTEGER types_file
+#define IS_BITS_INTEGER false
+#define FILE_NUMBER types_file
+#define IS_BITS_NUMBER false
+#define FILE_BOOL types_file
+#define IS_BITS_BOOL false
+#define FILE_ANY types_file
+#define IS_BITS_ANY false
+#define FILE_BITS sizes_file
+#define IS_BITS_BITS true
 
 /* The same classes as words for a row's type attribute. */
 #define WORDS_REAL "half float double"

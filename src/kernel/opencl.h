@@ -18,7 +18,19 @@ typedef ulong u64;
 #define INLINE static inline
 #define PRECISE_LOG(x) log(x)
 
-#define KERNEL(name, ...) __kernel void name(__VA_ARGS__)
+/* A program is one kernel, PICK_name, of its file; ALL_KERNELS takes all. A kernel with a barrier
+ * is a GROUP_KERNEL, which is compiled whether it was picked or not: what it declares in local
+ * memory may stand in kernels only. */
+#define SECOND(a, b, ...) b
+#define CHOOSE(...) SECOND(__VA_ARGS__)
+#define TAKEN(name, ...) __kernel void situ_##name(__VA_ARGS__)
+#define LEFT(name, ...) static void situ_##name(__VA_ARGS__)
+#ifdef ALL_KERNELS
+#define KERNEL TAKEN
+#else
+#define KERNEL(name, ...) CHOOSE(PICK_##name TAKEN, LEFT, )(name, __VA_ARGS__)
+#endif
+#define GROUP_KERNEL TAKEN
 #define IN(type, x) __global const type *x
 #define OUT(type, y) __global type *y
 #define SIZE(n) i64 n

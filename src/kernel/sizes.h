@@ -4,6 +4,8 @@
  * guard, as types.h. */
 #include "kernel/host.h"
 
+UNUSED static const char sizes_file[] = KERNELS;
+
 #define T uint8_t
 #define T_BYTES 1
 #define C T

@@ -13,6 +13,8 @@
 #include "kernel/host.h"
 #include "kernel/math.h"
 
+UNUSED static const char types_file[] = KERNELS;
+
 /* Real types. */
 #define T_IS_REAL 1
 #define T_IS_INTEGER 0

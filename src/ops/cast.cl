@@ -15,8 +15,12 @@
   }
 
 CAST(float, float, x)
+#if HAS_DOUBLE
 CAST(double, double, x)
+#endif
+#if HAS_HALF
 CAST(half, half, x)
+#endif
 CAST(int32, i32, x)
 CAST(int64, i64, x)
 CAST(int8, i8, whole(x))

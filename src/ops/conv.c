@@ -73,16 +73,20 @@ static situ_status convolve(situ_type type, enum conv_want want, host_kernel *po
     return convolve(SITU_##TYPE, WANT, name##_##word, args);                                 \
   }
 #define CONV_ENTRY(name, WANT, TYPE, word) [SITU_##TYPE] = name##_host_##word,
-#define CONV_TABLE(name, WANT)      \
-  TYPES_REAL(CONV_HOST, name, WANT) \
-  static const struct kernel name##_kernel = {#name, {TYPES_REAL(CONV_ENTRY, name, WANT)}}
+#define CONV_TABLE(kernel_name, WANT)                 \
+  TYPES_REAL(CONV_HOST, kernel_name, WANT)            \
+  static const struct kernel kernel_name##_kernel = { \
+      .name = #kernel_name,                           \
+      .file = types_file,                             \
+      .host = {TYPES_REAL(CONV_ENTRY, kernel_name, WANT)}}
 
 CONV_TABLE(conv, CONV_RESULT);
 CONV_TABLE(conv_images, CONV_IMAGES);
 CONV_TABLE(conv_filter, CONV_FILTER);
 /* On a GPU the plain kernels do for depthwise ones, too: they are named so. */
-#define DEPTH_TABLE(name, plain) \
-  static const struct kernel name##_kernel = {#plain, {TYPES_REAL(TABLE_ENTRY, name)}}
+#define DEPTH_TABLE(kernel_name, plain)               \
+  static const struct kernel kernel_name##_kernel = { \
+      .name = #plain, .file = types_file, .host = {TYPES_REAL(TABLE_ENTRY, kernel_name)}}
 DEPTH_TABLE(depthwise, conv);
 DEPTH_TABLE(depthwise_images, conv_images);
 DEPTH_TABLE(depthwise_filter, conv_filter);

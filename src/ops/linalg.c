@@ -66,7 +66,8 @@ static situ_status multiply_all(situ_type type, host_kernel *part, const union a
   }
 #define PRODUCT_ENTRY(TYPE, word) [SITU_##TYPE] = matmul_##word,
 PRODUCT_TYPES(PRODUCT_KERNEL)
-static const struct kernel matmul_kernel = {"matmul", {PRODUCT_TYPES(PRODUCT_ENTRY)}};
+static const struct kernel matmul_kernel = {
+    .name = "matmul", .file = "ops/linalg.cl", .host = {PRODUCT_TYPES(PRODUCT_ENTRY)}};
 
 /* What is multiplied: the last two dimensions of two operands, each perhaps transposed, with the
  * batch's dimensions in front broadcast to those of the result. */

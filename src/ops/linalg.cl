@@ -4,9 +4,9 @@
 
 /* A work-group of 256 items makes a tile of 16 x 16 elements. dim, a_step and b_step say where the
  * matrices of item i of the batch begin. */
-KERNEL(matmul, IN(T, a), IN(T, b), OUT(T, c), OUT(T, space), SIZE(m), SIZE(n), SIZE(k), SIZE(a_row),
-       SIZE(a_col), SIZE(b_row), SIZE(b_col), SIZE(count), SIZES(dim), SIZES(a_step),
-       SIZES(b_step)) {
+GROUP_KERNEL(matmul, IN(T, a), IN(T, b), OUT(T, c), OUT(T, space), SIZE(m), SIZE(n), SIZE(k),
+             SIZE(a_row), SIZE(a_col), SIZE(b_row), SIZE(b_col), SIZE(count), SIZES(dim),
+             SIZES(a_step), SIZES(b_step)) {
   __local C left[16][17], right[16][17];
   UNPACK(dim);
   UNPACK(a_step);

@@ -15,11 +15,15 @@ KERNEL_TABLE(random_uniform, REAL);
 KERNEL_TABLE(random_normal, REAL);
 KERNEL_TABLE(random_truncated, REAL);
 static const struct kernel random_integers_kernel = {
-    "random_integers",
-    {[SITU_INT32] = random_integers_int32, [SITU_INT64] = random_integers_int64}};
-static const struct kernel random_skip_kernel = {"random_skip", {[SITU_INT32] = random_skip_int32}};
+    .name = "random_integers",
+    .file = types_file,
+    .host = {[SITU_INT32] = random_integers_int32, [SITU_INT64] = random_integers_int64}};
+static const struct kernel random_skip_kernel = {
+    .name = "random_skip", .file = types_file, .host = {[SITU_INT32] = random_skip_int32}};
 static const struct kernel random_mix_kernel = {
-    "random_mix", {[SITU_INT32] = random_mix_int32, [SITU_INT64] = random_mix_int64}};
+    .name = "random_mix",
+    .file = types_file,
+    .host = {[SITU_INT32] = random_mix_int32, [SITU_INT64] = random_mix_int64}};
 
 enum { RANDOM_GRAIN = 2048, STATE_BYTES = 24 };
 

@@ -13,10 +13,12 @@
 KERNEL_TABLE(reorder_rows, BITS);
 KERNEL_TABLE(random_weights, REAL);
 KERNEL_TABLE(random_gamma, REAL);
-static const struct kernel random_order_kernel = {"random_order",
-                                                  {[SITU_INT64] = random_order_int64}};
+static const struct kernel random_order_kernel = {
+    .name = "random_order", .file = types_file, .host = {[SITU_INT64] = random_order_int64}};
 static const struct kernel random_classes_kernel = {
-    "random_classes", {[SITU_INT32] = random_classes_int32, [SITU_INT64] = random_classes_int64}};
+    .name = "random_classes",
+    .file = types_file,
+    .host = {[SITU_INT32] = random_classes_int32, [SITU_INT64] = random_classes_int64}};
 
 enum { SAMPLING_GRAIN = 256 };
 

@@ -21,7 +21,9 @@ KERNEL_TABLE(scatter_div, NUMBER);
 KERNEL_TABLE(scatter_min, NUMBER);
 KERNEL_TABLE(scatter_max, NUMBER);
 static const struct kernel number_rows_kernel = {
-    "number_rows", {[SITU_INT32] = number_rows_int32, [SITU_INT64] = number_rows_int64}};
+    .name = "number_rows",
+    .file = types_file,
+    .host = {[SITU_INT32] = number_rows_int32, [SITU_INT64] = number_rows_int64}};
 
 const struct kernel *const rows_update = &scatter_update_kernel;
 const struct kernel *const rows_add = &scatter_add_kernel;

@@ -7,9 +7,11 @@
 #define KERNELS "ops/solve.cl"
 #include "kernel/types.h"
 
-#define TWO_TYPES(name)                        \
-  static const struct kernel name##_kernel = { \
-      #name, {[SITU_FLOAT] = name##_float, [SITU_DOUBLE] = name##_double}}
+#define TWO_TYPES(kernel_name)                        \
+  static const struct kernel kernel_name##_kernel = { \
+      .name = #kernel_name,                           \
+      .file = types_file,                             \
+      .host = {[SITU_FLOAT] = kernel_name##_float, [SITU_DOUBLE] = kernel_name##_double}}
 TWO_TYPES(matrix_solve);
 TWO_TYPES(matrix_determinant);
 TWO_TYPES(matrix_cholesky);

@@ -12,6 +12,9 @@ check() {
   {
     echo "#pragma OPENCL EXTENSION cl_khr_fp64 : enable"
     echo "#pragma OPENCL EXTENSION cl_khr_fp16 : enable"
+    echo "#define HAS_DOUBLE 1"
+    echo "#define HAS_HALF 1"
+    echo "#define ALL_KERNELS"
     echo "typedef $2 T; typedef $3 C;"
     echo "#define T_NAME $4"
     echo "#define T_BYTES $5"
