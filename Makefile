@@ -3,6 +3,7 @@
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
+TORCH_CPU ?= https://download.pytorch.org/whl/cpu # smaller; else the one of PyPI
 WERROR ?= $(if $(CI),ON,OFF)
 MAKEFLAGS += --no-print-directory
 
@@ -57,6 +58,7 @@ bench: setup
 ## bench-peers: install the systems that make bench compares with, in a folder of their own
 bench-peers: setup-peers
 	@python3 -m venv .venv-bench
+	@.venv-bench/bin/pip install -q --retries 0 --index-url $(TORCH_CPU) torch 2>/dev/null || true
 	@.venv-bench/bin/pip install -q -r bench/peers.txt
 
 ## docs: the manual of the C API and of the ops in build/docs

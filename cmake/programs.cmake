@@ -37,6 +37,18 @@ foreach(file IN LISTS examples)
   add_public_program(example_${name} examples ${file})
   set_target_properties(example_${name} PROPERTIES OUTPUT_NAME ${name})
 endforeach()
+file(GLOB folder_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/examples/*/*.c) # of one program each
+set(folders ${folder_sources})
+list(TRANSFORM folders REPLACE "/[^/]*$" "")
+list(REMOVE_DUPLICATES folders)
+foreach(folder IN LISTS folders)
+  get_filename_component(name ${folder} NAME)
+  set(files ${folder_sources})
+  list(FILTER files INCLUDE REGEX "^${folder}/")
+  add_public_program(example_${name} examples ${files})
+  set_target_properties(example_${name} PROPERTIES OUTPUT_NAME ${name})
+  target_link_libraries(example_${name} PRIVATE m)
+endforeach()
 
 # Benchmarks, and what they share as an archive from which each takes what it needs.
 file(GLOB benches CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/bench/*.c)

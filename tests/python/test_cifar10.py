@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""test_cifar10.py: the example programs of examples/cifar10, at a small size."""
+import os
+import re
+import subprocess
+import sys
+
+import conftest
+import numpy
+import pytest
+
+FOLDER = os.path.join(conftest.ROOT, "examples/cifar10")
+sys.path.insert(0, FOLDER)
+import data  # noqa: E402  pylint: disable=wrong-import-position
+
+
+@pytest.fixture(scope="module", name="data_dir")
+def fixture_data_dir(tmp_path_factory):
+    """Data of the whole size, made once."""
+    folder = str(tmp_path_factory.mktemp("data"))
+    data.files(folder, data.TRAIN + data.TEST)
+    return folder
+
+
+def losses(text):
+    return [float(x) for x in re.findall(r"loss = ([\d.]+) ", text)]
+
+
+def run(program, *words):
+    """Runs a program of the build; these take longer than what the fixture allows."""
+    done = subprocess.run([os.path.join(conftest.BUILD, program), *words], check=False, text=True,
+                          env=conftest.environment(), capture_output=True, timeout=800)
+    return conftest.Result(done)
+
+
+def train(data_dir, train_dir, gpus, *words, script="train.py"):
+    done = run("situ", "run", "--gpus", "4", os.path.join(FOLDER, script), "--data_dir", data_dir,
+               "--train_dir", str(train_dir), "--num_gpus", str(gpus), *words)
+    assert done.code == 0, done.err
+    return done.out
+
+
+def test_records(tmp_path):
+    names = data.TRAIN[:1] + data.TEST
+    for path in data.files(str(tmp_path), names, per_file=20):
+        assert os.path.getsize(path) == 20 * data.RECORD
+    images, labels = data.load(str(tmp_path), names)
+    assert images.shape == (40, 32, 32, 3) and set(labels) <= set(range(10))
+    planes = numpy.frombuffer(data.record(3), numpy.uint8)
+    assert labels[3] == planes[0] and (images[3, :, :, 1].ravel() == planes[1025:2049]).all()
+
+
+def test_loss_is_the_same_on_any_number_of_gpus(data_dir, tmp_path):
+    words = ("--max_steps", "6", "--batch_size", "32", "--seed", "7", "--log_frequency", "1")
+    one, two, four = (losses(train(data_dir, tmp_path / "t", n, *words)) for n in (1, 2, 4))
+    assert len(one) == 6 and one[0] != one[5]
+    numpy.testing.assert_allclose(two, one, rtol=2e-5)
+    numpy.testing.assert_allclose(four, one, rtol=2e-5)
+
+
+def test_eager_loss_is_the_same_on_any_number_of_gpus(data_dir, tmp_path):
+    words = ("--max_steps", "4", "--batch_size", "32", "--log_frequency", "1")
+    one, two = (train(data_dir, tmp_path / "t", n, *words, script="train_eager.py")
+                for n in (1, 2))
+    assert len(losses(one)) == 4
+    numpy.testing.assert_allclose(losses(two), losses(one), rtol=2e-5)
+    assert re.search(r"accuracy = 0\.\d+", one)
+
+
+def test_learns_saves_and_goes_on(data_dir, tmp_path):
+    words = ("--batch_size", "64", "--learning_rate", "0.05", "--seed", "1")
+    text = train(data_dir, tmp_path / "t", 2, "--max_steps", "200", *words)
+    found = losses(text)
+    assert found[-1] < found[0] - 1
+    assert re.search(r"step 0, loss = [\d.]+ \([\d.]+ examples/sec; [\d.]+ sec/batch\)", text)
+    done = run("situ", "run", os.path.join(FOLDER, "eval.py"), "--data_dir", data_dir,
+               "--train_dir", str(tmp_path / "t"), "--eval_dir", str(tmp_path / "e"))
+    accuracy = re.search(r"step 200: accuracy = ([\d.]+) \(\d+ of 1000\)", done.out)
+    assert accuracy and float(accuracy.group(1)) > 0.9, done.out + done.err
+    assert any("tfevents" in name for name in os.listdir(tmp_path / "e"))
+    again = train(data_dir, tmp_path / "t", 2, "--max_steps", "201", "--resume",
+                  "--log_frequency", "1", *words)
+    assert "step 200," in again and "step 199," not in again and losses(again)[0] < found[0] - 1
+
+
+def test_no_checkpoint(tmp_path):
+    done = run("situ", "run", os.path.join(FOLDER, "eval.py"), "--train_dir", str(tmp_path))
+    assert done.code == 1 and "run train.py first" in done.err
+
+
+def test_c(data_dir, tmp_path):
+    words = ("--steps", "3", "--batch", "16", "--data")
+    two = run("examples/cifar10", "--gpus", "2", *words, str(tmp_path))
+    assert two.code == 0 and len(losses(two.out)) == 2 and "accuracy = 0." in two.out, two.err
+    for name in data.TRAIN + data.TEST:  # the bytes that data.py makes
+        mine, theirs = (os.path.join(f, data.FOLDER, name) for f in (str(tmp_path), data_dir))
+        with open(mine, "rb") as a, open(theirs, "rb") as b:
+            assert a.read() == b.read()
+    four = run("examples/cifar10", "--gpus", "4", *words, data_dir)
+    numpy.testing.assert_allclose(losses(four.out), losses(two.out), rtol=2e-5)
+    assert run("examples/cifar10", "--gpus", "3", "--batch", "16").code == 2
+    os.truncate(os.path.join(str(tmp_path), data.FOLDER, data.TRAIN[2]), 5000)
+    cut = run("examples/cifar10", "--data", str(tmp_path))
+    assert cut.code != 0 and "5000 bytes are no whole number of records" in cut.err
