@@ -8,7 +8,7 @@ import os
 import sys
 import traceback
 
-from situ._lib import importer, notebook, style, usage
+from situ._lib import companions, importer, notebook, style, usage
 
 _OWN = os.path.dirname(os.path.abspath(__file__))
 
@@ -117,6 +117,7 @@ def main():
     sys.argv = [path, *words]
     style.set_root("tensorflow")
     root = importer.install(api)
+    companions.install()
     if "log-placement" in options:
         importer.log_placement(root)
     if "trace" in options:

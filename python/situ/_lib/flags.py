@@ -264,6 +264,9 @@ def run(main=None, argv=None):
     main = main or sys.modules["__main__"].main
     try:
         rest = FLAGS(sys.argv if argv is None else argv, known_only=True)
+        installed = sys.modules.get("absl.flags")  # a program may define its flags there
+        if installed is not None and getattr(installed, "FLAGS", FLAGS) is not FLAGS:
+            rest = installed.FLAGS(rest, known_only=True)
     except Error as error:
         sys.stderr.write(f"FATAL Flags parsing error:\n  {error}\nPass --helpshort or --helpfull "
                          "to see help on flags.\n")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """indexing.py: tensor[...]: NumPy's basic indexing as a StridedSlice."""
 import _situ
-from situ._lib.api import OPS
+from situ._lib.api import OPS, export
 from situ._lib.dtypes import dtype_of
 from situ._lib.graph import scope
 
@@ -52,6 +52,29 @@ def index(tensor, key):
             end = _situ.constant(end, None, "stack_1")
             strides = _situ.constant(strides, None, "stack_2")
         return OPS["StridedSlice"](tensor, begin, end, strides, name=full, **masks)
+
+
+def _ones(begin):
+    """A 1 for each of the places; as numbers, if their count is known: then shapes are, too."""
+    dtype = dtype_of(begin)
+    if dtype is None:
+        return [1] * len(begin)
+    known = getattr(begin.shape, "as_list", lambda: list(begin.shape))
+    if getattr(begin.shape, "rank", 1) is None or None in known():
+        return OPS["OnesLike"](begin)
+    return _situ.constant([1] * known()[0], dtype, "ones_like")
+
+
+@export("strided_slice")
+def strided_slice(input_, begin, end, strides=None, begin_mask=0, end_mask=0, ellipsis_mask=0,
+                  new_axis_mask=0, shrink_axis_mask=0, var=None, name=None):
+    """A part of a tensor; the steps are 1 where none are given."""
+    if strides is None:
+        strides = _ones(begin)
+    return OPS["StridedSlice"](input_, begin, end, strides, begin_mask=begin_mask,
+                               end_mask=end_mask, ellipsis_mask=ellipsis_mask,
+                               new_axis_mask=new_axis_mask, shrink_axis_mask=shrink_axis_mask,
+                               name=name)
 
 
 _situ.hook("index", index)

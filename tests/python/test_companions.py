@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""test_companions.py: what comes with TensorFlow, and programs import beside it: six, absl."""
+import subprocess
+import sys
+import textwrap
+
+from conftest import Result
+
+BARE = """
+    import importlib.machinery
+    import sys
+
+
+    finder = importlib.machinery.PathFinder
+    real = finder.find_spec
+    finder.find_spec = classmethod(lambda cls, name, path=None, target=None:
+                                   None if name.split(".")[0] in ("six", "absl")
+                                   else real(name, path, target))
+    """
+
+
+def bare(tmp_path, text, *words):
+    """Runs a program where neither six nor absl is installed."""
+    (tmp_path / "a.py").write_text(textwrap.dedent(text))
+    start = textwrap.dedent(BARE) + "from situ import run\n" \
+        f"sys.argv = ['run', '--', 'a.py', *{list(words)!r}]\nrun.main()\n"
+    return Result(subprocess.run([sys.executable, "-c", start], cwd=tmp_path, check=False,
+                                 capture_output=True, text=True, timeout=120))
+
+
+def test_six(tmp_path):
+    result = bare(tmp_path, """
+        from six.moves import xrange, urllib, zip, cPickle as pickle
+        from six.moves import input
+        from six.moves.urllib.request import urlretrieve
+        import six.moves.queue
+        import six
+        import tensorflow as tf
+        print(list(xrange(3)), urllib.request.urlretrieve is urlretrieve, pickle.loads.__name__)
+        print(list(six.iteritems({1: 2})), isinstance("a", six.string_types), six.PY3, six.b("x"))
+        print(six.moves.queue.Queue().empty(), six.moves.range(2))
+        @six.add_metaclass(type)
+        class A(object):
+            b = 1
+        print(A.b, six.ensure_str(b"q"), tf.__version__)
+        """)
+    assert (result.code, result.err) == (0, "")
+    assert result.out == ("[0, 1, 2] True loads\n[(1, 2)] True True b'x'\nTrue range(0, 2)\n"
+                          "1 q 2.15.0\n")
+
+
+def test_absl(tmp_path):
+    result = bare(tmp_path, """
+        from absl import app, flags, logging
+        import tensorflow as tf
+        FLAGS = flags.FLAGS
+        flags.DEFINE_integer("n", 1, "how many")
+        def main(argv):
+            logging.info("not shown")
+            print(FLAGS.n, argv[1:], tf.add(1, 2).numpy())
+        app.run(main)
+        """, "--n=5", "word")
+    assert (result.code, result.out) == (0, "5 ['word'] 3\n")
+
+
+def test_flags_of_an_installed_absl_are_read(situ):
+    result = situ("run", "a.py", "--n=7", files={
+        "a.py": """
+            import tensorflow as tf
+            from absl import flags
+            flags.DEFINE_integer("n", 1, "how many")
+            tf.app.flags.DEFINE_integer("m", 2, "more")
+            def main(_):
+                print(flags.FLAGS.n, tf.app.flags.FLAGS.m)
+            tf.app.run()
+            """, "absl/__init__.py": "", "absl/flags.py": """
+            class Values:
+                n = 1
+                def __call__(self, argv, known_only=False):
+                    self.n = int([w for w in argv if w.startswith("--n=")][0][4:])
+                    return argv[:1]
+            FLAGS = Values()
+            def DEFINE_integer(*unused):
+                pass
+            """})
+    assert (result.code, result.out) == (0, "7 2\n")
