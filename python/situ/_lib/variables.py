@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """variables.py: Variable: state of a session in graphs, a tensor that changes in eager style."""
+import contextlib
+
 import _situ
 from situ._lib import shapes, sessions_default, variable_eager
 from situ._lib.api import OPS, export
@@ -100,9 +102,33 @@ class RefVariable(variable_eager.Operators):
         return id(self)
 
 
+_strategies = []  # tf.distribute strategies whose scopes were entered
+
+
+def strategy():
+    """The strategy whose scope this is, or None."""
+    return _strategies[-1] if _strategies else None
+
+
+@contextlib.contextmanager
+def strategy_scope(entered):
+    """Variables of this scope are made by a strategy; None: nothing changes."""
+    if entered is not None:
+        _strategies.append(entered)
+    try:
+        yield entered
+    finally:
+        if entered is not None:
+            _strategies.pop()
+
+
 def variable(*args, **words):
-    """The kind of variable of the place: of the graph, or with a value of its own."""
+    """The kind of variable of the place: a strategy's, of the graph, or with a value of its own."""
     graph = _situ.current_graph()
+    if _strategies:
+        made = _strategies[-1].make_variable(graph, args, words)
+        if made is not None:
+            return made
     if graph is None or graph.building_function:
         if graph is not None:
             graph.created += 1

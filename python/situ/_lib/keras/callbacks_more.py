@@ -1,0 +1,330 @@
+# SPDX-License-Identifier: Apache-2.0
+"""callbacks_more.py: early stopping, checkpoints, learning rates, files of numbers."""
+import csv
+import os
+
+import numpy
+
+from situ._lib import logs as messages
+from situ._lib.keras import context
+from situ._lib.keras.callbacks import Callback
+from situ._lib.keras.names import shown
+
+
+def _better(mode, monitor, min_delta=0.0):
+    """Whether larger is better, and the function that compares."""
+    larger = mode == "max" or mode not in ("min", "max") and (
+        "acc" in monitor or "auc" in monitor or monitor.startswith("fmeasure"))
+    return larger, (lambda a, b: a - min_delta > b) if larger else (lambda a, b: a + min_delta < b)
+
+
+def rate_of(optimizer):
+    """The learning rate as a number."""
+    rate = optimizer.learning_rate
+    return float(rate.numpy() if hasattr(rate, "numpy") else rate)
+
+
+@shown("callbacks.EarlyStopping")
+class EarlyStopping(Callback):
+    """Ends training when a value has not become better for some epochs."""
+
+    def __init__(self, monitor="val_loss", min_delta=0, patience=0, verbose=0, mode="auto",
+                 baseline=None, restore_best_weights=False, start_from_epoch=0):
+        super().__init__()
+        self.monitor, self.patience, self.verbose = monitor, patience, verbose
+        self.baseline, self.min_delta = baseline, abs(min_delta)
+        self.restore_best_weights, self.start_from_epoch = restore_best_weights, start_from_epoch
+        self.larger, self.is_better = _better(mode, monitor, self.min_delta)
+        self.wait = self.stopped_epoch = self.best_epoch = 0
+        self.best, self.best_weights = None, None
+
+    def on_train_begin(self, logs=None):
+        self.wait = self.stopped_epoch = self.best_epoch = 0
+        self.best = -numpy.inf if self.larger else numpy.inf
+        self.best_weights = None
+
+    def on_epoch_end(self, epoch, logs=None):
+        current = (logs or {}).get(self.monitor)
+        if current is None:
+            messages.warn("Early stopping conditioned on metric `%s` which is not available. "
+                          "Available metrics are: %s", self.monitor, ",".join(logs or {}))
+            return
+        if epoch < self.start_from_epoch:
+            return
+        if self.restore_best_weights and self.best_weights is None:
+            self.best_weights = self.model.get_weights()
+        self.wait += 1
+        if self.is_better(current, self.best):
+            self.best, self.best_epoch = current, epoch
+            if self.restore_best_weights:
+                self.best_weights = self.model.get_weights()
+            if self.baseline is None or self.is_better(current, self.baseline):
+                self.wait = 0
+            return
+        if self.wait >= self.patience and epoch > 0:
+            self.stopped_epoch, self.model.stop_training = epoch, True
+            if self.restore_best_weights and self.best_weights is not None:
+                if self.verbose:
+                    print("Restoring model weights from the end of the best epoch: "
+                          f"{self.best_epoch + 1}.")
+                self.model.set_weights(self.best_weights)
+
+    def on_train_end(self, logs=None):
+        if self.stopped_epoch > 0 and self.verbose > 0:
+            print(f"Epoch {self.stopped_epoch + 1}: early stopping")
+
+
+@shown("callbacks.ModelCheckpoint")
+class ModelCheckpoint(Callback):
+    """Saves the model or its weights, always or when a value has become better."""
+
+    def __init__(self, filepath, monitor="val_loss", verbose=0, save_best_only=False,
+                 save_weights_only=False, mode="auto", save_freq="epoch", period=1, **words):
+        super().__init__()
+        self.filepath, self.monitor, self.verbose = os.fspath(filepath), monitor, verbose
+        self.save_best_only, self.save_weights_only = save_best_only, save_weights_only
+        self.save_freq, self.period = save_freq, period
+        self.larger, self.is_better = _better(mode, monitor)
+        self.best = words.get("initial_value_threshold")
+        if self.best is None:
+            self.best = -numpy.inf if self.larger else numpy.inf
+        self._epoch = self._seen = self._since = 0
+        if save_freq != "epoch":
+            self.on_train_batch_end = self._on_batch
+
+    def on_epoch_begin(self, epoch, logs=None):
+        self._epoch = epoch
+
+    def _on_batch(self, batch, logs=None):
+        self._seen += 1
+        if self._seen % self.save_freq == 0:
+            self._save(self._epoch, batch, logs)
+
+    def on_epoch_end(self, epoch, logs=None):
+        self._since += 1
+        if self.save_freq == "epoch" and self._since >= self.period:
+            self._since = 0
+            self._save(epoch, None, logs)
+
+    def _path(self, epoch, batch, logs):
+        try:
+            return self.filepath.format(epoch=epoch + 1, batch=(batch or 0) + 1, **(logs or {}))
+        except KeyError as e:
+            raise KeyError(f'Failed to format this callback filepath: "{self.filepath}". Reason: '
+                           f"{e}") from None
+
+    def _save(self, epoch, batch, logs):
+        path = self._path(epoch, batch, logs)
+        if self.save_best_only:
+            current = (logs or {}).get(self.monitor)
+            if current is None:
+                messages.warn("Can save best model only with %s available, skipping.",
+                              self.monitor)
+                return
+            if not self.is_better(current, self.best):
+                if self.verbose:
+                    print(f"\nEpoch {epoch + 1}: {self.monitor} did not improve from "
+                          f"{self.best:.5f}")
+                return
+            if self.verbose:
+                print(f"\nEpoch {epoch + 1}: {self.monitor} improved from {self.best:.5f} to "
+                      f"{current:.5f}, saving model to {path}")
+            self.best = current
+        elif self.verbose:
+            print(f"\nEpoch {epoch + 1}: saving model to {path}")
+        os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+        (self.model.save_weights if self.save_weights_only else self.model.save)(path)
+
+
+@shown("callbacks.BackupAndRestore", "callbacks.experimental.BackupAndRestore")
+class BackupAndRestore(Callback):
+    """Keeps the weights of the last epoch, and begins with them."""
+
+    def __init__(self, backup_dir, save_freq="epoch", delete_checkpoint=True, **words):
+        super().__init__()
+        self.backup_dir, self.delete_checkpoint = backup_dir, delete_checkpoint
+        self._path = os.path.join(backup_dir, "chief.weights.safetensors")
+
+    def on_train_begin(self, logs=None):
+        if os.path.exists(self._path):
+            self.model.load_weights(self._path)
+
+    def on_epoch_end(self, epoch, logs=None):
+        os.makedirs(self.backup_dir, exist_ok=True)
+        self.model.save_weights(self._path)
+
+    def on_train_end(self, logs=None):
+        if self.delete_checkpoint and os.path.exists(self._path):
+            os.remove(self._path)
+
+
+@shown("callbacks.LearningRateScheduler")
+class LearningRateScheduler(Callback):
+    """Sets the learning rate of each epoch: schedule(epoch, rate)."""
+
+    def __init__(self, schedule, verbose=0):
+        super().__init__()
+        self.schedule, self.verbose = schedule, verbose
+
+    def on_epoch_begin(self, epoch, logs=None):
+        if not hasattr(self.model.optimizer, "learning_rate"):
+            raise ValueError('Optimizer must have a "lr" attribute.')
+        try:
+            rate = self.schedule(epoch, rate_of(self.model.optimizer))
+        except TypeError:
+            rate = self.schedule(epoch)
+        rate = float(rate.numpy() if hasattr(rate, "numpy") else rate)
+        self.model.optimizer.learning_rate = rate
+        if self.verbose > 0:
+            print(f"\nEpoch {epoch + 1}: LearningRateScheduler setting learning rate to {rate}.")
+
+    def on_epoch_end(self, epoch, logs=None):
+        logs["lr"] = rate_of(self.model.optimizer)
+
+
+@shown("callbacks.ReduceLROnPlateau")
+class ReduceLROnPlateau(Callback):
+    """Makes the learning rate smaller when a value does not become better."""
+
+    def __init__(self, monitor="val_loss", factor=0.1, patience=10, verbose=0, mode="auto",
+                 min_delta=1e-4, cooldown=0, min_lr=0.0, **words):
+        super().__init__()
+        if factor >= 1.0:
+            raise ValueError("ReduceLROnPlateau does not support a factor >= 1.0. Got " +
+                             str(factor))
+        self.monitor, self.factor, self.patience, self.verbose = monitor, factor, patience, verbose
+        self.cooldown, self.min_lr = cooldown, min_lr
+        self.larger, self.is_better = _better(mode, monitor, min_delta)
+        self.on_train_begin()
+
+    def on_train_begin(self, logs=None):
+        self.best = -numpy.inf if self.larger else numpy.inf
+        self.wait = self.cooldown_counter = 0
+
+    def on_epoch_end(self, epoch, logs=None):
+        rate = rate_of(self.model.optimizer)
+        logs["lr"] = rate
+        current = logs.get(self.monitor)
+        if current is None:
+            messages.warn("Learning rate reduction is conditioned on metric `%s` which is not "
+                          "available. Available metrics are: %s", self.monitor, ",".join(logs))
+            return
+        if self.cooldown_counter > 0:
+            self.cooldown_counter -= 1
+            self.wait = 0
+        if self.is_better(current, self.best):
+            self.best, self.wait = current, 0
+        elif self.cooldown_counter <= 0:
+            self.wait += 1
+            if self.wait >= self.patience and rate > self.min_lr:
+                new = max(rate * self.factor, self.min_lr)
+                self.model.optimizer.learning_rate = new
+                if self.verbose > 0:
+                    print(f"\nEpoch {epoch + 1}: ReduceLROnPlateau reducing learning rate to "
+                          f"{new}.")
+                self.cooldown_counter, self.wait = self.cooldown, 0
+
+
+@shown("callbacks.CSVLogger")
+class CSVLogger(Callback):
+    """Writes the results of each epoch as a line of a file."""
+
+    def __init__(self, filename, separator=",", append=False):
+        super().__init__()
+        self.filename, self.sep, self.append = os.fspath(filename), separator, append
+        self.keys = self.writer = self._file = None
+
+    def on_train_begin(self, logs=None):
+        has_lines = self.append and os.path.exists(self.filename) and \
+            os.path.getsize(self.filename) > 0
+        self.append_header = not has_lines
+        self._file = open(self.filename, "a" if self.append else "w", newline="")
+        self.writer = None
+
+    def on_epoch_end(self, epoch, logs=None):
+        logs = logs or {}
+        if self.writer is None:
+            self.keys = sorted(logs)
+            self.writer = csv.DictWriter(self._file, ["epoch", *self.keys], delimiter=self.sep,
+                                         lineterminator="\n")
+            if self.append_header:
+                self.writer.writeheader()
+        row = {"epoch": epoch}
+        row.update((k, logs.get(k, "NA") if not isinstance(logs.get(k), numpy.ndarray) else
+                    f'"[{", ".join(map(str, logs[k]))}]"') for k in self.keys)
+        self.writer.writerow(row)
+        self._file.flush()
+
+    def on_train_end(self, logs=None):
+        self._file.close()
+        self.writer = None
+
+
+@shown("callbacks.TensorBoard")
+class TensorBoard(Callback):
+    """Writes the results of epochs (and steps) as summaries."""
+
+    def __init__(self, log_dir="logs", histogram_freq=0, write_graph=True, write_images=False,
+                 write_steps_per_second=False, update_freq="epoch", profile_batch=0, **words):
+        super().__init__()
+        self.log_dir, self.histogram_freq = os.fspath(log_dir), histogram_freq
+        self.update_freq = 1 if update_freq == "batch" else update_freq
+        self._writers, self._step = {}, 0
+        if self.update_freq != "epoch":
+            self.on_train_batch_end = self._on_batch
+
+    def _writer(self, which):
+        if which not in self._writers:
+            make = context.function("summary.create_file_writer")
+            self._writers[which] = make(os.path.join(self.log_dir, which))
+        return self._writers[which]
+
+    def _write(self, which, prefix, logs, step):
+        scalar = context.function("summary.scalar")
+        with self._writer(which).as_default():
+            for name, value in logs.items():
+                scalar(prefix + name, value, step=step)
+
+    def _on_batch(self, batch, logs=None):
+        self._step += 1
+        if self._step % self.update_freq == 0:
+            self._write("train", "batch_", logs or {}, self._step)
+
+    def on_epoch_end(self, epoch, logs=None):
+        logs = logs or {}
+        self._write("train", "epoch_", {k: v for k, v in logs.items()
+                                        if not k.startswith("val_")}, epoch)
+        checked = {k[4:]: v for k, v in logs.items() if k.startswith("val_")}
+        if checked:
+            self._write("validation", "epoch_", checked, epoch)
+        if self.histogram_freq and epoch % self.histogram_freq == 0:
+            histogram = context.function("summary.histogram")
+            with self._writer("train").as_default():
+                for variable in self.model.weights:
+                    histogram(variable.name.split(":")[0], variable.value(), step=epoch)
+
+    def on_train_end(self, logs=None):
+        for writer in self._writers.values():
+            writer.close()
+        self._writers = {}
+
+
+@shown("callbacks.RemoteMonitor")
+class RemoteMonitor(Callback):
+    """Sends the results of each epoch to a web server."""
+
+    def __init__(self, root="http://localhost:9000", path="/publish/epoch/end/", field="data",
+                 headers=None, send_as_json=False):
+        super().__init__()
+        self.root, self.path, self.field, self.headers = root, path, field, headers or {}
+
+    def on_epoch_end(self, epoch, logs=None):
+        import json
+        import urllib.parse
+        import urllib.request
+        body = urllib.parse.urlencode({self.field: json.dumps({"epoch": epoch, **(logs or {})})})
+        try:
+            urllib.request.urlopen(urllib.request.Request(
+                self.root + self.path, body.encode(), self.headers), timeout=5).close()
+        except OSError:
+            messages.warn("Could not reach RemoteMonitor root server at %s", self.root)

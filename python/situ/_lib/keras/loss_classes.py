@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""loss_classes.py: tf.keras.losses.Loss and its sub-classes: weights and a reduction."""
+from situ._lib.api import export
+from situ._lib.array_ops import cast, convert_to_tensor, op
+from situ._lib.keras import context, losses
+from situ._lib.keras.losses import KIND
+from situ._lib.keras.names import plain
+
+
+class Reduction:
+    """How the losses of all examples become one."""
+    AUTO, NONE, SUM = "auto", "none", "sum"
+    SUM_OVER_BATCH_SIZE = "sum_over_batch_size"
+
+    @classmethod
+    def all(cls):
+        return cls.AUTO, cls.NONE, cls.SUM, cls.SUM_OVER_BATCH_SIZE
+
+    @classmethod
+    def validate(cls, key):
+        if key not in cls.all():
+            raise ValueError(f'Invalid Reduction Key: {key}. Expected keys are "{cls.all()}"')
+
+
+export("keras.losses.Reduction", "python.keras.losses.Reduction", v2="losses.Reduction")(Reduction)
+
+
+def weighted(values, sample_weight):
+    """Values times their weights; a weight per example is spread over what it has."""
+    values = convert_to_tensor(values)
+    if sample_weight is None:
+        return values
+    weight = cast(convert_to_tensor(sample_weight), values.dtype)
+    have, want = weight.shape.rank, values.shape.rank
+    if have == want + 1 and weight.shape.as_list()[-1] == 1:
+        weight = op("Squeeze", weight, [-1])
+    elif have == want - 1 and have > 0 and values.shape.as_list()[-1] == 1:
+        weight = op("ExpandDims", weight, -1)
+    while weight.shape.rank not in (0, None) and weight.shape.rank < want:
+        weight = op("ExpandDims", weight, -1)
+    return values * weight
+
+
+def masked_weight(mask, sample_weight, values):
+    """The weights of a call with a mask: what is masked weighs nothing."""
+    if mask is None:
+        return sample_weight
+    mask = cast(mask, values.dtype)
+    return mask if sample_weight is None else weighted(mask, sample_weight)
+
+
+def reduced(values, reduction):
+    if reduction == Reduction.NONE:
+        return values
+    total = op("Sum", values)
+    if reduction == Reduction.SUM:
+        return total
+    return total / cast(op("Size", values), total.dtype)
+
+
+class Loss:
+    """A loss: call gives one value per example."""
+
+    def __init__(self, reduction="auto", name=None):
+        Reduction.validate(reduction)
+        self.reduction, self.name = reduction, name
+
+    def __call__(self, y_true, y_pred, sample_weight=None):
+        values = self.values(y_true, y_pred, sample_weight)
+        return reduced(values, self.reduction)
+
+    def values(self, y_true, y_pred, sample_weight=None):
+        """The weighted losses of the examples."""
+        y_pred = convert_to_tensor(y_pred)
+        mask = context.get_mask(y_pred)
+        values = self.call(convert_to_tensor(y_true), y_pred)
+        if mask is not None and self.reduction != Reduction.SUM:
+            mask = cast(mask, values.dtype)  # the mean is that of what is not masked
+            mask = mask * (cast(op("Size", mask), mask.dtype) / op("Sum", mask))
+        return weighted(values, masked_weight(mask, sample_weight, values))
+
+    def call(self, y_true, y_pred):
+        raise NotImplementedError
+
+    def get_config(self):
+        return {"reduction": self.reduction, "name": self.name}
+
+    @classmethod
+    def from_config(cls, config):
+        return cls(**config)
+
+
+class LossFunctionWrapper(Loss):
+    """A loss made of a function."""
+
+    def __init__(self, fn, reduction="auto", name=None, **words):
+        super().__init__(reduction, name or getattr(fn, "__name__", None))
+        self.fn, self._words = fn, words
+
+    def call(self, y_true, y_pred):
+        y_true, y_pred = losses.squeezed(y_true, y_pred) if self.fn is not \
+            losses.sparse_categorical_crossentropy else (y_true, y_pred)
+        return self.fn(y_true, y_pred, **self._words)
+
+    def get_config(self):
+        return {**super().get_config(), **plain(self._words)}
+
+
+def _class(name, function, default, words, *aliases):
+    """A class of losses: the words of its function, then reduction and name."""
+    names = list(words)
+
+    def init(self, *args, **given):
+        values = dict(words)
+        rest = {"reduction": "auto", "name": default}
+        for key, value in zip([*names, "reduction", "name"], args):
+            (values if key in values else rest)[key] = value
+        for key, value in given.items():
+            if key not in values and key not in rest:
+                raise TypeError(f"{name}() got an unexpected keyword argument '{key}'")
+            (values if key in values else rest)[key] = value
+        LossFunctionWrapper.__init__(self, function, **rest, **values)
+    made = type(name, (LossFunctionWrapper,), {"__init__": init, "__doc__": function.__doc__ or
+                                               f"The loss {default}."})
+    for word in (name, *aliases):
+        KIND.add(made, word)
+        export("keras.losses." + word, "python.keras.losses." + word, v2="losses." + word)(made)
+    return made
+
+
+export("keras.losses.Loss", "python.keras.losses.Loss", v2="losses.Loss")(Loss)
+MeanSquaredError = _class("MeanSquaredError", losses.mean_squared_error, "mean_squared_error", {})
+_class("MeanAbsoluteError", losses.mean_absolute_error, "mean_absolute_error", {})
+_class("MeanAbsolutePercentageError", losses.mean_absolute_percentage_error,
+       "mean_absolute_percentage_error", {})
+_class("MeanSquaredLogarithmicError", losses.mean_squared_logarithmic_error,
+       "mean_squared_logarithmic_error", {})
+_class("BinaryCrossentropy", losses.binary_crossentropy, "binary_crossentropy",
+       {"from_logits": False, "label_smoothing": 0.0, "axis": -1})
+_class("BinaryFocalCrossentropy", losses.binary_focal_crossentropy, "binary_focal_crossentropy",
+       {"apply_class_balancing": False, "alpha": 0.25, "gamma": 2.0, "from_logits": False,
+        "label_smoothing": 0.0, "axis": -1})
+_class("CategoricalCrossentropy", losses.categorical_crossentropy, "categorical_crossentropy",
+       {"from_logits": False, "label_smoothing": 0.0, "axis": -1})
+_class("SparseCategoricalCrossentropy", losses.sparse_categorical_crossentropy,
+       "sparse_categorical_crossentropy", {"from_logits": False, "ignore_class": None})
+_class("Hinge", losses.hinge, "hinge", {})
+_class("SquaredHinge", losses.squared_hinge, "squared_hinge", {})
+_class("CategoricalHinge", losses.categorical_hinge, "categorical_hinge", {})
+_class("Huber", losses.huber, "huber_loss", {"delta": 1.0})
+_class("LogCosh", losses.log_cosh, "log_cosh", {})
+_class("Poisson", losses.poisson, "poisson", {})
+_class("KLDivergence", losses.kl_divergence, "kl_divergence", {})
+_class("CosineSimilarity", losses.cosine_similarity, "cosine_similarity", {"axis": -1})
+
+
+def as_loss(identifier):
+    """A loss object of a name, a function, a configuration or a loss."""
+    if identifier is None:
+        return None
+    found = KIND.get(identifier)
+    return found if isinstance(found, Loss) else LossFunctionWrapper(found)

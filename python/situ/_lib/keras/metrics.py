@@ -1,0 +1,292 @@
+# SPDX-License-Identifier: Apache-2.0
+"""metrics.py: tf.keras.metrics: values over all batches that were seen; means and accuracies."""
+from situ._lib.api import export
+from situ._lib.array_ops import cast, convert_to_tensor, op
+from situ._lib.keras import context, initializers, losses, weights
+from situ._lib.keras.layer import Layer
+from situ._lib.keras.loss_classes import masked_weight, weighted
+from situ._lib.keras.names import Kind, plain, snake, unique
+
+KIND = Kind("metric", {})
+
+
+def named(*names, v2=True):
+    def record(thing):
+        KIND.add(thing, *names)
+        export(*["keras.metrics." + n for n in names], *["python.keras.metrics." + n
+                                                        for n in names])(thing)
+        if v2:
+            export(v2=["metrics." + n for n in names])(thing)
+        return thing
+    return record
+
+
+@named("Metric")
+class Metric(Layer):
+    """A value that update_state changes and result gives; sub-classes give both."""
+
+    def __init__(self, name=None, dtype=None, **kwargs):
+        super().__init__(name=name or unique(snake(type(self).__name__)), dtype=dtype)
+        self.stateful, self.built = True, True
+
+    def add_weight(self, name, shape=(), aggregation="sum", synchronization="on_read",
+                   initializer="zeros", dtype=None):
+        with context.named():
+            made = weights.create(name, shape, dtype or self.dtype, initializers.get(initializer),
+                                  False, synchronization=synchronization, aggregation=aggregation)
+        self._own_weights.append(made)
+        return made
+
+    def update_state(self, *args, **kwargs):
+        raise NotImplementedError
+
+    def result(self):
+        raise NotImplementedError
+
+    def reset_state(self):
+        for variable in self.variables:
+            variable.assign(op("ZerosLike", variable.value()))
+
+    def reset_states(self):
+        self.reset_state()
+
+    def __call__(self, *args, **kwargs):
+        self.update_state(*args, **kwargs)
+        return self.result()
+
+    def get_config(self):
+        return {"name": self.name, "dtype": self.dtype}
+
+    def __repr__(self):
+        return f"{type(self).__name__}(name={self.name})"
+
+
+def gauge(value):
+    """A number as a metric takes it."""
+    return cast(convert_to_tensor(value), context.setting("float"))
+
+
+@named("Mean", "mean", v2=False)
+class Mean(Metric):
+    """The mean of all values, weighted."""
+
+    def __init__(self, name="mean", dtype=None):
+        super().__init__(name, dtype)
+        self.total, self.count = self.add_weight("total"), self.add_weight("count")
+
+    def update_state(self, values, sample_weight=None):
+        values = gauge(values)
+        if sample_weight is None:
+            self.total.assign_add(op("Sum", values))
+            size = cast(op("Size", values), values.dtype)
+        else:
+            # Weights are spread over the values as they are in a loss.
+            spread = weighted(op("OnesLike", values), sample_weight)
+            if spread.shape.rank != values.shape.rank:
+                spread = spread * op("OnesLike", values)
+            self.total.assign_add(op("Sum", values * spread))
+            size = op("Sum", spread)
+        self.count.assign_add(size)
+        return self.total
+
+    def result(self):
+        return op("DivNoNan", self.total.value(), self.count.value())
+
+
+export(v2="metrics.Mean")(Mean)
+
+
+@named("Sum")
+class Sum(Metric):
+    """The sum of all values, weighted."""
+
+    def __init__(self, name="sum", dtype=None):
+        super().__init__(name, dtype)
+        self.total = self.add_weight("total")
+
+    def update_state(self, values, sample_weight=None):
+        self.total.assign_add(op("Sum", weighted(gauge(values), sample_weight)))
+        return self.total
+
+    def result(self):
+        return self.total.value()
+
+
+@named("MeanTensor")
+class MeanTensor(Metric):
+    """The mean of all values, element by element."""
+
+    def __init__(self, name="mean_tensor", dtype=None, shape=None):
+        super().__init__(name, dtype)
+        self.total = self.count = None
+        if shape is not None:
+            self._make(shape)
+
+    def _make(self, shape):
+        self.total, self.count = self.add_weight("total", shape), self.add_weight("count", shape)
+
+    def update_state(self, values, sample_weight=None):
+        values = gauge(values)
+        if self.total is None:
+            self._make(values.shape)
+        self.total.assign_add(weighted(values, sample_weight))
+        self.count.assign_add(weighted(op("OnesLike", values), sample_weight))
+        return self.total
+
+    def result(self):
+        return op("DivNoNan", self.total.value(), self.count.value())
+
+
+@named("MeanMetricWrapper")
+class MeanMetricWrapper(Mean):
+    """The mean of a function of labels and predictions."""
+
+    def __init__(self, fn, name=None, dtype=None, **words):
+        super().__init__(name or getattr(fn, "__name__", None), dtype)
+        self._fn, self._words = fn, words
+
+    def update_state(self, y_true, y_pred, sample_weight=None):
+        y_pred = convert_to_tensor(y_pred)
+        mask = context.get_mask(y_pred)
+        if self._fn not in _SPARSE:
+            y_true, y_pred = losses.squeezed(y_true, y_pred)
+        values = self._fn(y_true, y_pred, **self._words)
+        return super().update_state(values, masked_weight(mask, sample_weight, values))
+
+    def get_config(self):
+        return {**super().get_config(), **plain(self._words)}
+
+
+# Accuracies
+
+
+def _shown(function):
+    KIND.add(function)
+    name = function.__name__
+    return export("keras.metrics." + name, "python.keras.metrics." + name,
+                  v2="metrics." + name)(function)
+
+
+@_shown
+def accuracy(y_true, y_pred):
+    y_true, y_pred = losses.both(y_true, y_pred)
+    return cast(op("Equal", y_true, y_pred), "float32")
+
+
+@_shown
+def binary_accuracy(y_true, y_pred, threshold=0.5):
+    y_true, y_pred = losses.both(y_true, y_pred)
+    yes = cast(op("Greater", y_pred, cast(threshold, y_pred.dtype)), y_pred.dtype)
+    return op("Mean", cast(op("Equal", y_true, yes), "float32"), [-1])
+
+
+def _largest(x):
+    return op("ArgMax", x, -1)
+
+
+@_shown
+def categorical_accuracy(y_true, y_pred):
+    return cast(op("Equal", _largest(convert_to_tensor(y_true)),
+                   _largest(convert_to_tensor(y_pred))), "float32")
+
+
+def _classes(y_true, y_pred):
+    y_true, y_pred = convert_to_tensor(y_true), convert_to_tensor(y_pred)
+    if y_true.shape.rank == y_pred.shape.rank and y_true.shape.as_list()[-1] == 1:
+        y_true = op("Squeeze", y_true, [-1])
+    return cast(y_true, "int64"), y_pred
+
+
+@_shown
+def sparse_categorical_accuracy(y_true, y_pred):
+    y_true, y_pred = _classes(y_true, y_pred)
+    return cast(op("Equal", y_true, _largest(y_pred)), "float32")
+
+
+@_shown
+def top_k_categorical_accuracy(y_true, y_pred, k=5):
+    return sparse_top_k_categorical_accuracy(_largest(convert_to_tensor(y_true)), y_pred, k)
+
+
+@_shown
+def sparse_top_k_categorical_accuracy(y_true, y_pred, k=5):
+    y_true, y_pred = _classes(y_true, y_pred)
+    classes = y_pred.shape.as_list()[-1]
+    flat = op("Reshape", y_pred, [-1, classes])
+    hit = op("InTopKV2", flat, op("Reshape", y_true, [-1]), cast(k, "int64"))
+    return op("Reshape", cast(hit, "float32"), op("Shape", y_true))
+
+
+_SPARSE = (sparse_categorical_accuracy, sparse_top_k_categorical_accuracy,
+           losses.sparse_categorical_crossentropy, categorical_accuracy)
+
+
+def wrapper(name, function, default, words=None):
+    """A class of metrics: the mean of a function with these words."""
+    words = words or {}
+    order = list(words) if name != "TopKCategoricalAccuracy" else ["k"]
+
+    def init(self, *args, **given):
+        values, rest = dict(words), {"name": default, "dtype": None}
+        head = order if name.find("TopK") >= 0 else []
+        for key, value in zip([*head, "name", "dtype", *order], args):
+            (values if key in values else rest)[key] = value
+        for key, value in given.items():
+            if key not in values and key not in rest:
+                raise TypeError(f"{name}() got an unexpected keyword argument '{key}'")
+            (values if key in values else rest)[key] = value
+        MeanMetricWrapper.__init__(self, function, rest["name"], rest["dtype"], **values)
+    return named(name)(type(name, (MeanMetricWrapper,), {"__init__": init, "__doc__":
+                                                         f"The mean of {default}."}))
+
+
+wrapper("Accuracy", accuracy, "accuracy")
+BinaryAccuracy = wrapper("BinaryAccuracy", binary_accuracy, "binary_accuracy", {"threshold": 0.5})
+wrapper("CategoricalAccuracy", categorical_accuracy, "categorical_accuracy")
+wrapper("SparseCategoricalAccuracy", sparse_categorical_accuracy, "sparse_categorical_accuracy")
+wrapper("TopKCategoricalAccuracy", top_k_categorical_accuracy, "top_k_categorical_accuracy",
+        {"k": 5})
+wrapper("SparseTopKCategoricalAccuracy", sparse_top_k_categorical_accuracy,
+        "sparse_top_k_categorical_accuracy", {"k": 5})
+wrapper("MeanSquaredError", losses.mean_squared_error, "mean_squared_error")
+wrapper("MeanAbsoluteError", losses.mean_absolute_error, "mean_absolute_error")
+wrapper("MeanAbsolutePercentageError", losses.mean_absolute_percentage_error,
+        "mean_absolute_percentage_error")
+wrapper("MeanSquaredLogarithmicError", losses.mean_squared_logarithmic_error,
+        "mean_squared_logarithmic_error")
+wrapper("BinaryCrossentropy", losses.binary_crossentropy, "binary_crossentropy",
+        {"from_logits": False, "label_smoothing": 0.0})
+wrapper("CategoricalCrossentropy", losses.categorical_crossentropy, "categorical_crossentropy",
+        {"from_logits": False, "label_smoothing": 0.0, "axis": -1})
+wrapper("SparseCategoricalCrossentropy", losses.sparse_categorical_crossentropy,
+        "sparse_categorical_crossentropy", {"from_logits": False, "ignore_class": None, "axis": -1})
+wrapper("Hinge", losses.hinge, "hinge")
+wrapper("SquaredHinge", losses.squared_hinge, "squared_hinge")
+wrapper("CategoricalHinge", losses.categorical_hinge, "categorical_hinge")
+wrapper("LogCoshError", losses.log_cosh, "logcosh")
+wrapper("Poisson", losses.poisson, "poisson")
+wrapper("KLDivergence", losses.kl_divergence, "kullback_leibler_divergence")
+
+
+@named("CosineSimilarity")
+class CosineSimilarity(MeanMetricWrapper):
+    """The mean of the cosine between labels and predictions."""
+
+    def __init__(self, name="cosine_similarity", dtype=None, axis=-1):
+        super().__init__(lambda a, b, axis: -losses.cosine_similarity(a, b, axis), name, dtype,
+                         axis=axis)
+
+
+@named("RootMeanSquaredError")
+class RootMeanSquaredError(Mean):
+    """The root of the mean of squared errors."""
+
+    def __init__(self, name="root_mean_squared_error", dtype=None):
+        super().__init__(name, dtype)
+
+    def update_state(self, y_true, y_pred, sample_weight=None):
+        y_true, y_pred = losses.both(*losses.squeezed(y_true, y_pred))
+        return super().update_state(op("SquaredDifference", y_pred, y_true), sample_weight)
+
+    def result(self):
+        return op("Sqrt", super().result())

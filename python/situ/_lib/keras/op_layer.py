@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""op_layer.py: an op that was called on a symbolic tensor, as a layer."""
+import numpy
+
+from situ._lib.array_ops import convert_to_tensor
+from situ._lib.keras import nodes, weights
+from situ._lib.keras.layer import Layer
+from situ._lib.keras.names import KINDS_OF_LAYERS, shown
+
+
+@shown("layers.TensorFlowOpLayer", "layers.TFOpLambda")
+class TensorFlowOpLayer(Layer):
+    """One op; its inputs that depend on nothing are kept."""
+    UNTRACKED = Layer.UNTRACKED
+
+    def __init__(self, node_def, constants=None, name=None, trainable=True, dtype=None, **words):
+        super().__init__(name=name, trainable=trainable, **words)
+        self.node_def = node_def
+        self.constants = {int(k): _value(v) for k, v in (constants or {}).items()}
+        self.built = True
+
+    def _cast(self, inputs):
+        return inputs
+
+    def call(self, inputs):
+        given = iter(inputs if isinstance(inputs, (list, tuple)) else [inputs])
+        count = len(self.constants) + (len(inputs) if isinstance(inputs, (list, tuple)) else 1)
+        return nodes.call_op(self.node_def, [
+            _tensor(self.constants[i]) if i in self.constants else next(given)
+            for i in range(count)])
+
+    def get_config(self):
+        config = super().get_config()
+        constants = {str(k): {"dtype": v.dtype.base_dtype.name,
+                              "value": numpy.asarray(v.numpy()).tolist()}
+                     for k, v in self.constants.items()}
+        return {**config, "node_def": self.node_def, "constants": constants}
+
+
+KINDS_OF_LAYERS.add(TensorFlowOpLayer)
+
+
+def _tensor(value):
+    return value._situ_tensor_() if isinstance(value, weights.VARIABLE) else value
+
+
+def _value(value):
+    if isinstance(value, dict):
+        return convert_to_tensor(numpy.asarray(value["value"], value["dtype"]))
+    return value

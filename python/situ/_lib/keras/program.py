@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""program.py: steps of training as compiled programs: one per kind and shapes of a batch."""
+import _situ
+from situ._lib import nest
+from situ._lib.array_ops import op
+from situ._lib.function import ConcreteFunction, TensorSpec, _leaves, functions_run_eagerly
+from situ._lib.keras import context
+
+
+class Programs:
+    """The compiled steps of a model."""
+
+    def __init__(self, model):
+        self._model, self._made = model, {}
+
+    def run(self, kind, data):
+        """A step ("train", "test", "predict") on a batch of tensors; what it gives stays where
+        it is."""
+        leaves = _leaves(data)
+        tensors = [t for t in leaves if t is not None]
+        if self._model.run_eagerly or functions_run_eagerly():
+            return self._python(kind)(data)
+        key = (kind, context.setting("phase"),
+               *[None if t is None else (t.dtype.name, tuple(t.shape)) for t in leaves])
+        program = self._made.get(key)
+        if program is None:
+            python = self._python(kind)
+            made = ConcreteFunction(kind + "_function", python, (data,), {},
+                                    lambda v: TensorSpec(v.shape, v.dtype))
+            program = self._made[key] = made.trace
+        return program.run(tensors)
+
+    def _python(self, kind):
+        model, strategy = self._model, self._model._strategy
+        step = {"train": model.train_step, "test": model.test_step,
+                "predict": model.predict_step}[kind]
+        if strategy is None or strategy.num_replicas_in_sync == 1:
+            return step
+        return lambda data: _replicated(model, strategy, kind, step, data)
+
+
+def _cut(data, replicas):
+    """A batch in parts of the same size, the last smaller; those without examples fall away."""
+    leaves = [t for t in nest.flatten(data) if t is not None]
+    count = leaves[0].shape.as_list()[0]
+    each = -(-count // replicas)
+    bounds = [(i, min(i + each, count)) for i in range(0, count, each)]
+
+    def part(tensor, start, stop):
+        if tensor is None:
+            return None
+        rest = [0] * (tensor.shape.rank - 1)
+        return op("Slice", tensor, [start, *rest], [stop - start, *[-1 for _ in rest]])
+    parts = [nest.map_structure(lambda t, a=a, b=b: part(t, a, b), data) for a, b in bounds]
+    return parts, [(b - a) / count for a, b in bounds]
+
+
+def _replicated(model, strategy, kind, step, data):
+    """One step of all replicas: towers in one graph, each on its device with its part."""
+    with _host():
+        parts, shares = _cut(data, strategy.num_replicas_in_sync)
+
+    def replica(part, share):
+        before, context.call.share = context.call.share, share
+        try:
+            return step(part)
+        finally:
+            context.call.share = before
+    made = strategy.run_parts(replica, list(zip(parts, shares)))
+    if kind == "predict":
+        with _host():
+            return nest.pack_sequence_as(made[0], [
+                op("ConcatV2", list(some), 0) if len(some) > 1 else some[0]
+                for some in zip(*[nest.flatten(m) for m in made])])
+    found = dict(made[0])
+    for name in found:
+        if len(made) > 1:
+            found[name] = op("AddN", [m[name] * s for m, s in zip(made, shares)])
+    for metric in model.metrics:
+        if metric.name in found:
+            found[metric.name] = metric.result()
+    return found
+
+
+def _host():
+    graph = _situ.current_graph()
+    return graph.device("/cpu:0")

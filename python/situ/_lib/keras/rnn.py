@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: Apache-2.0
+"""rnn.py: recurrent layers: RNN over any cell, SimpleRNN, LSTM, GRU. Steps are unrolled."""
+from situ._lib import nest, shapes
+from situ._lib.array_ops import convert_to_tensor, op, transpose, zeros
+from situ._lib.keras.cells import Cell, GRUCell, LSTMCell, SimpleRNNCell, StackedRNNCells
+from situ._lib.keras.layer import Layer
+from situ._lib.keras.layers_core import named
+from situ._lib.keras.names import KINDS_OF_LAYERS, serialized
+
+
+def _chosen(mask, new, old):
+    """New values where the mask is true, the old ones elsewhere."""
+    return op("SelectV2", op("ExpandDims", mask, -1), new, old)
+
+
+@named("RNN")
+class RNN(Layer):
+    """Calls a cell once per step of a sequence."""
+
+    def __init__(self, cell, return_sequences=False, return_state=False, go_backwards=False,
+                 stateful=False, unroll=False, time_major=False, zero_output_for_mask=False,
+                 **words):
+        super().__init__(**words)
+        self.cell = StackedRNNCells(cell) if isinstance(cell, (list, tuple)) else cell
+        self.return_sequences, self.return_state = return_sequences, return_state
+        self.go_backwards, self.stateful, self.unroll = go_backwards, stateful, unroll
+        self.time_major, self.zero_output_for_mask = time_major, zero_output_for_mask
+        self.supports_masking, self._states = True, None
+
+    states = property(lambda s: s._states if s._states is not None else
+                      [None] * len(nest.flatten(s.cell.state_size)))
+
+    def build(self, input_shape):
+        shape = input_shape[0] if isinstance(input_shape, list) else input_shape
+        sizes = shapes.as_shape(shape).as_list()
+        if not self.cell.built:
+            from situ._lib.keras import context
+            if isinstance(self.cell, Cell):
+                if self.cell._dtype is None:
+                    self.cell._dtype = self._dtype
+                self.cell.build([sizes[0], sizes[-1]])
+                self.cell.built = True
+            elif not isinstance(self.cell, StackedRNNCells):
+                with context.entered(self.cell, None):
+                    self.cell.build(shapes.TensorShape([sizes[0], *sizes[2:]]))
+                self.cell.built = True
+        if self.stateful:
+            self._keep_states(sizes)
+        self.built = True
+
+    def _keep_states(self, sizes):
+        if sizes[0] is None:
+            raise ValueError("If a RNN is stateful, it needs to know its batch size. Specify the "
+                             "batch size of your input tensors: give `batch_input_shape` to the "
+                             "first layer, or `batch_shape` to Input.")
+        self._states = [self.add_weight(f"state_{i}", [sizes[0], size], trainable=False,
+                                        initializer="zeros")
+                        for i, size in enumerate(nest.flatten(self.cell.state_size))]
+
+    def reset_states(self, states=None):
+        """Sets the states of a stateful layer, to zeros where none are given."""
+        given = nest.flatten(states) if states is not None else [None] * len(self._states)
+        for variable, value in zip(self._states, given):
+            variable.assign(op("ZerosLike", variable.value()) if value is None else
+                            convert_to_tensor(value))
+
+    def __call__(self, inputs, initial_state=None, constants=None, **words):
+        if isinstance(inputs, (list, tuple)) and initial_state is None and len(inputs) > 1:
+            inputs, initial_state = inputs[0], list(inputs[1:])
+        if initial_state is not None:
+            words["initial_state"] = list(nest.flatten(initial_state))
+        return super().__call__(inputs, **words)
+
+    def _first_states(self, inputs, given):
+        if given is not None:
+            return nest.pack_sequence_as(self.cell.state_size, list(given))
+        if self._states is not None:
+            return nest.pack_sequence_as(self.cell.state_size,
+                                         [convert_to_tensor(v) for v in self._states])
+        maker = getattr(self.cell, "get_initial_state", None)
+        if maker is not None and not isinstance(self.cell, Cell):
+            batch = inputs.shape.as_list()[0]
+            return maker(inputs=inputs, batch_size=batch if batch is not None else
+                         op("Shape", inputs)[0], dtype=inputs.dtype)
+        batch = inputs.shape.as_list()[0]
+
+        def zero(size):
+            if batch is not None:
+                return zeros([batch, size], inputs.dtype)
+            return op("Fill", op("Pack", [op("Shape", inputs)[0], convert_to_tensor(size)]),
+                      convert_to_tensor(0, inputs.dtype))
+        return nest.map_structure(zero, self.cell.state_size)
+
+    def _stepper(self, inputs, states, training):
+        """The inputs, prepared for all steps, and the function of one step."""
+        cell = self.cell
+        if not isinstance(cell, Cell):
+            words = {"training": training} if "training" in cell._signature() else {}
+
+            def call(x, s):
+                listed = isinstance(s, (list, tuple))
+                output, new = cell(x, s if listed else [s], **words)
+                return output, new if listed else \
+                    new[0] if isinstance(new, (list, tuple)) else new
+            return inputs, call
+        if training and cell.dropout:
+            inputs = inputs * op("ExpandDims", cell.dropped(inputs[:, 0], cell.dropout), 1)
+        first = nest.flatten(states)[0]
+        drop = cell.dropped(first, cell.recurrent_dropout) \
+            if training and cell.recurrent_dropout else None
+
+        def step(x, s):
+            listed = isinstance(s, (list, tuple))
+            output, new = cell.step(x, list(s) if listed else [s], drop)
+            return output, new if listed else new[0]
+        return cell.project(inputs), step
+
+    def call(self, inputs, mask=None, training=None, initial_state=None):
+        if self.time_major:
+            inputs = transpose(inputs, [1, 0, *range(2, inputs.shape.rank)])
+        mask = nest.flatten(mask)[0] if mask is not None else None
+        states = self._first_states(inputs, initial_state)
+        prepared, step = self._stepper(inputs, states, training)
+        steps = inputs.shape.as_list()[1]
+        if steps is None:
+            output, sequence, states = self._unknown(prepared, step, states)
+        else:
+            output, sequence, states = self._unrolled(prepared, step, states, steps, mask)
+        if self._states is not None:
+            for variable, value in zip(self._states, nest.flatten(states)):
+                variable.assign(value)
+        made = sequence() if self.return_sequences else output
+        if self.return_state:
+            return [made, *nest.flatten(states)]
+        return made
+
+    def _unrolled(self, prepared, step, states, steps, mask):
+        parts = op("Unpack", prepared, num=steps, axis=1)
+        parts = list(parts) if isinstance(parts, (list, tuple)) else [parts]
+        kept = None if mask is None else op("Unpack", mask, num=steps, axis=1)
+        kept = [kept] if kept is not None and not isinstance(kept, (list, tuple)) else kept
+        outputs, order = [], range(steps)
+        for i in (reversed(order) if self.go_backwards else order):
+            output, new = step(parts[i], states)
+            if kept is not None:
+                before = outputs[-1] if outputs and not self.zero_output_for_mask else \
+                    op("ZerosLike", output)
+                output = _chosen(kept[i], output, before)
+                new = nest.pack_sequence_as(new, [
+                    _chosen(kept[i], a, b) for a, b in zip(nest.flatten(new),
+                                                           nest.flatten(states))])
+            outputs.append(output)
+            states = new
+        axis = 0 if self.time_major else 1
+        return outputs[-1], lambda: op("Pack", outputs, axis=axis), states
+
+    @staticmethod
+    def _unknown(prepared, step, states):
+        """Tensors of the right shapes where the number of steps is not known: a model that is
+        built calls the layer again with sequences that have one."""
+        output, states = step(prepared[:, 0], states)
+        spread = op("Sum", prepared, [-1], keep_dims=True) * 0.0
+        return output, lambda: spread + op("ExpandDims", output, 1), states
+
+    def compute_mask(self, inputs, mask=None):
+        mask = nest.flatten(mask)[0] if mask is not None else None
+        kept = mask if self.return_sequences else None
+        if self.return_state:
+            return [kept] + [None] * len(nest.flatten(self.cell.state_size))
+        return kept
+
+    def get_config(self):
+        return {**super().get_config(), **self._own_config(), "cell": serialized(self.cell)}
+
+    def _own_config(self):
+        return {n: getattr(self, n) for n in ("return_sequences", "return_state", "go_backwards",
+                                              "stateful", "unroll", "time_major")}
+
+    @classmethod
+    def from_config(cls, config):
+        config = dict(config)
+        return cls(KINDS_OF_LAYERS.deserialize(config.pop("cell")), **config)
+
+
+def _layer(name, cell_class, doc):
+    """The recurrent layer of a cell: it takes the words of both."""
+    own = ("return_sequences", "return_state", "go_backwards", "stateful", "unroll", "time_major",
+           "name", "trainable", "dtype", "input_shape", "batch_input_shape", "input_dim",
+           "input_length", "weights", "activity_regularizer", "zero_output_for_mask", "batch_size")
+
+    def init(self, units, *args, **words):
+        mine = {k: words.pop(k) for k in own if k in words}
+        for word in ("implementation", "use_cudnn"):
+            words.pop(word, None)
+        cell = cell_class(units, *args, name=(mine.get("name") or "") + "_cell", **words)
+        RNN.__init__(self, cell, **mine)
+        cell._name = {"SimpleRNN": "simple_rnn_cell", "LSTM": "lstm_cell",
+                      "GRU": "gru_cell"}[name]
+
+    def get(key):
+        return property(lambda s: getattr(s.cell, key))
+
+    def build(self, input_shape):
+        from situ._lib.keras import context
+        context.call.names.append(self.cell.name)
+        try:
+            RNN.build(self, input_shape)
+        finally:
+            context.call.names.pop()
+
+    def get_config(self):
+        inner = self.cell.get_config()
+        return {**{k: inner[k] for k in self.cell.WORDS}, **Layer.get_config(self),
+                **self._own_config()}
+    members = {word: get(word) for word in cell_class.WORDS}
+    members.update({"__init__": init, "__doc__": doc, "build": build, "get_config": get_config,
+                    "from_config": classmethod(lambda cls, config: cls(**config))})
+    return named(name)(type(name, (RNN,), members))
+
+
+SimpleRNN = _layer("SimpleRNN", SimpleRNNCell, "A recurrent layer whose output is its state.")
+LSTM = _layer("LSTM", LSTMCell, "Long short-term memory.")
+GRU = _layer("GRU", GRUCell, "Gated recurrent units.")

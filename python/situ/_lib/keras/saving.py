@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""saving.py: models and weights in files: one file in the layout of safetensors, whose metadata
+holds the configuration as JSON. Nothing in it is ever run."""
+import json
+import os
+
+import numpy
+
+from situ._lib import optimizer_v2, safetensors
+from situ._lib.keras import context, weights
+from situ._lib.keras.names import KINDS_OF_LAYERS, plain, serialized, shown
+
+_FORMAT = "situ keras 1"
+
+
+def _named(variables):
+    """Values by names that keep their order."""
+    found = weights.values(variables)
+    return {f"{i:05d}/{v.name.split(':')[0]}": a
+            for i, (v, a) in enumerate(zip(variables, found))}
+
+
+def _described(thing):
+    """A loss or metric as JSON: a name, a configuration, or a list or dict of such."""
+    if isinstance(thing, dict):
+        return {k: _described(v) for k, v in thing.items()}
+    if isinstance(thing, (list, tuple)):
+        return [_described(v) for v in thing]
+    return plain(serialized(thing))
+
+
+def _target(path, overwrite):
+    path = os.fspath(path)
+    if os.path.isdir(path):
+        path = os.path.join(path, "model.safetensors")
+    if os.path.exists(path) and not overwrite:
+        raise FileExistsError(f"{path} exists, and overwrite is False")
+    if os.path.dirname(path):
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+    return path
+
+
+def _source(path):
+    path = os.fspath(path)
+    for one in (path, os.path.join(path, "model.safetensors"), path + ".safetensors"):
+        if os.path.isfile(one):
+            return one
+    raise OSError(f"No file or directory found at {path}")
+
+
+def _open(path):
+    path = _source(path)
+    file = safetensors.File(path)
+    if file.metadata.get("format") != _FORMAT:
+        raise OSError(f"{path}: no file of weights or models that situ wrote")
+    return file
+
+
+def _values(file, prefix):
+    names = sorted(n for n in file.entries if n.startswith(prefix))
+    return [(n[len(prefix):].split("/", 1)[1], numpy.asarray(file.get(n))) for n in names]
+
+
+class Saving:
+    """The part of a model that is kept in files."""
+
+    def save_weights(self, filepath, overwrite=True, save_format=None, options=None):
+        """Writes the values of all weights."""
+        if not self.built:
+            raise ValueError(f"Unable to save weights of model {self.name}: it has no weights yet; "
+                             "call it on a batch of data first.")
+        arrays = {"weights/" + k: v for k, v in _named(self.weights).items()}
+        safetensors.write(_target(filepath, overwrite), arrays, {"format": _FORMAT})
+
+    def load_weights(self, filepath, by_name=False, skip_mismatch=False, options=None):
+        """Reads values that save_weights or save wrote."""
+        found = _values(_open(filepath), "weights/")
+        if by_name:
+            known = dict(found)
+            pairs = [(v, known[v.name.split(":")[0]]) for v in self.weights
+                     if v.name.split(":")[0] in known]
+        else:
+            if len(found) != len(self.weights):
+                raise ValueError(f"Layer count mismatch when loading weights from file. Model "
+                                 f"expected {len(self.weights)} weights, found {len(found)} saved "
+                                 "weights.")
+            pairs = list(zip(self.weights, [a for _, a in found]))
+        if skip_mismatch:
+            pairs = [(v, a) for v, a in pairs if tuple(v.shape.as_list()) == a.shape]
+        weights.assign([v for v, _ in pairs], [a for _, a in pairs], f'"{self.name}"')
+        return _Status()
+
+    def save(self, filepath, overwrite=True, include_optimizer=True, save_format=None, **words):
+        """Writes the layers, the weights, what compile was given and the optimizer's state."""
+        arrays = {"weights/" + k: v for k, v in _named(self.weights).items()}
+        metadata = {"format": _FORMAT, "model": json.dumps({
+            "class_name": self._saved(), "config": plain(self.get_config())})}
+        if self._is_compiled and include_optimizer and hasattr(self.optimizer, "get_config"):
+            given = {k: _described(v) for k, v in self._given.items() if k != "optimizer"}
+            given["optimizer"] = plain(optimizer_v2.serialize(self.optimizer))
+            metadata["training"] = json.dumps(given)
+            state = list(self.optimizer.variables)
+            arrays.update({"optimizer/" + k: v for k, v in _named(state).items()})
+        safetensors.write(_target(filepath, overwrite), arrays, metadata)
+
+
+class _Status:
+    """What load_weights gives: there is nothing left to check."""
+
+    def assert_consumed(self):
+        return self
+
+    expect_partial = assert_existing_objects_matched = assert_consumed
+
+
+@shown("models.save_model")
+def save_model(model, filepath, overwrite=True, include_optimizer=True, **words):
+    model.save(filepath, overwrite, include_optimizer, **words)
+
+
+@shown("models.load_model")
+def load_model(filepath, custom_objects=None, compile=True, safe_mode=True, options=None):
+    """The model of a file that save wrote."""
+    file = _open(filepath)
+    if "model" not in file.metadata:
+        raise ValueError(f"{filepath} holds weights, but no model: use load_weights.")
+    from situ._lib.keras.names import custom_object_scope
+    with context.eager(), custom_object_scope(custom_objects or {}):
+        model = KINDS_OF_LAYERS.deserialize(json.loads(file.metadata["model"]), custom_objects)
+        found = _values(file, "weights/")
+        if not model.built or len(model.weights) != len(found):
+            raise ValueError("The weights of the saved model do not fit its layers: a sub-class "
+                             "must be called on data before its weights can be loaded.")
+        weights.assign(model.weights, [a for _, a in found], f'"{model.name}"')
+        if compile and "training" in file.metadata:
+            given = json.loads(file.metadata["training"])
+            given["optimizer"] = optimizer_v2.deserialize(given["optimizer"], custom_objects)
+            model.compile(**given)
+            _restore(model, _values(file, "optimizer/"))
+    return model
+
+
+def _restore(model, found):
+    """Gives the optimizer the state that it had."""
+    optimizer = model.optimizer
+    if len(found) > 2:
+        optimizer.build(model.trainable_variables)
+    state = list(optimizer.variables)
+    if len(state) == len(found):
+        weights.assign(state, [a for _, a in found], "optimizer")

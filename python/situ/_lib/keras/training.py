@@ -1,0 +1,289 @@
+# SPDX-License-Identifier: Apache-2.0
+"""training.py: compile, fit, evaluate, predict: what a model does with batches."""
+import numpy
+
+from situ._lib import nest, optimizer_v2, variables
+from situ._lib.api import BOTH
+from situ._lib.keras import compiled, context, data as batches_of, weights
+from situ._lib.keras.callbacks import make_callbacks
+from situ._lib.keras.program import Programs
+
+
+def _numbers(logs):
+    """Results of a step as numbers."""
+    found = {}
+    for name, value in logs.items():
+        array = numpy.asarray(value.numpy() if hasattr(value, "numpy") else value)
+        found[name] = float(array) if array.ndim == 0 else array
+    return found
+
+
+class Training:
+    """The part of a model that is trained."""
+
+    def _prepare_training(self):
+        self.optimizer = self.compiled_loss = self.compiled_metrics = None
+        self.loss, self.stop_training, self.history = None, False, None
+        self._is_compiled, self._eagerly, self._given = False, False, {}
+        self._forget_programs()
+
+    def _forget_programs(self):
+        self._programs = Programs(self)
+
+    run_eagerly = property(lambda s: s._eagerly, lambda s, v: setattr(s, "_eagerly", bool(v)))
+    distribute_strategy = property(lambda s: s._strategy)
+
+    def compile(self, optimizer="rmsprop", loss=None, metrics=None, loss_weights=None,
+                weighted_metrics=None, run_eagerly=None, steps_per_execution=None,
+                sample_weight_mode=None, target_tensors=None, distribute=None, jit_compile=None,
+                **words):
+        """Sets the optimizer, the loss and the metrics of training."""
+        if distribute is not None:
+            self._adopt(distribute)
+        with context.eager(), variables.strategy_scope(self._strategy):
+            self.optimizer = optimizer_v2.get(optimizer)
+            self.compiled_loss = loss if isinstance(loss, compiled.LossesContainer) else \
+                compiled.LossesContainer(loss, loss_weights)
+            self.compiled_metrics = compiled.MetricsContainer(metrics, weighted_metrics)
+        self.loss, self._eagerly, self._is_compiled = loss, bool(run_eagerly), True
+        self._given = {"optimizer": optimizer, "loss": loss, "metrics": metrics,
+                       "loss_weights": loss_weights, "weighted_metrics": weighted_metrics}
+        self._forget_programs()
+
+    def _adopt(self, strategy):
+        """A strategy given to compile: weights that are there already are mirrored."""
+        self._strategy = strategy
+        with context.eager():
+            for layer in self._flat_layers():
+                strategy.mirror_members(layer)
+
+    @property
+    def metrics(self):
+        found = []
+        if self._is_compiled:
+            found = self.compiled_loss.metrics + self.compiled_metrics.metrics
+        return weights.once(found + [m for layer in self._flat_layers() for m in layer._metrics] +
+                            [m for m in weights.held(self, _metric_class())])
+
+    metrics_names = property(lambda s: [m.name for m in s.metrics])
+
+    # Steps, which sub-classes may replace
+
+    def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None):
+        return self.compiled_loss(y, y_pred, sample_weight, regularization_losses=self.losses,
+                                  model=self)
+
+    def compute_metrics(self, x, y, y_pred, sample_weight):
+        self.compiled_metrics.update_state(y, y_pred, sample_weight, model=self)
+        return self._results()
+
+    def _results(self):
+        found = {}
+        for metric in self.metrics:
+            value = metric.result()
+            found.update(value if isinstance(value, dict) else {metric.name: value})
+        return found
+
+    def train_step(self, data):
+        """One step: forward, backward, change of the weights."""
+        x, y, sample_weight = batches_of.unpack(data)
+        with BOTH["GradientTape"]() as tape:
+            y_pred = self(x, training=True)
+            loss = self.compute_loss(x, y, y_pred, sample_weight)
+        trained = self.trainable_variables
+        if trained:
+            self.optimizer.apply_gradients(list(zip(tape.gradient(loss, trained), trained)))
+        return self.compute_metrics(x, y, y_pred, sample_weight)
+
+    def test_step(self, data):
+        x, y, sample_weight = batches_of.unpack(data)
+        y_pred = self(x, training=False)
+        self.compute_loss(x, y, y_pred, sample_weight)
+        return self.compute_metrics(x, y, y_pred, sample_weight)
+
+    def predict_step(self, data):
+        x, _, _ = batches_of.unpack(data)
+        return self(x, training=False)
+
+    def make_train_function(self, force=False):
+        return lambda iterator: self._programs.run("train", self._fed(next(iterator)))
+
+    @staticmethod
+    def _fed(batch):
+        return tuple(nest.map_structure(batches_of.as_tensor, part) for part in batch)
+
+    def _needs_compile(self):
+        if not self._is_compiled:
+            raise RuntimeError("You must compile your model before training/testing. Use `model."
+                               "compile(optimizer, loss)`.")
+
+    def reset_metrics(self):
+        with context.eager():
+            for metric in self.metrics:
+                metric.reset_state()
+
+    # Training
+
+    def fit(self, x=None, y=None, batch_size=None, epochs=1, verbose="auto", callbacks=None,
+            validation_split=0.0, validation_data=None, shuffle=True, class_weight=None,
+            sample_weight=None, initial_epoch=0, steps_per_epoch=None, validation_steps=None,
+            validation_batch_size=None, validation_freq=1, max_queue_size=10, workers=1,
+            use_multiprocessing=False, nb_epoch=None, **words):
+        """Trains for some epochs; gives a History."""
+        self._needs_compile()
+        epochs = epochs if nb_epoch is None else nb_epoch
+        with context.eager(), variables.strategy_scope(self._strategy):
+            if validation_split and validation_data is None:
+                (x, y, sample_weight), validation_data = batches_of.split(x, y, sample_weight,
+                                                                          validation_split)
+            train = batches_of.make(x, y, sample_weight, batch_size, shuffle, steps_per_epoch)
+            if class_weight:
+                train = batches_of.with_class_weight(train, class_weight)
+            check = None
+            if validation_data is not None:
+                check = _validation(validation_data, validation_batch_size or batch_size,
+                                    validation_steps)
+            self.stop_training = False
+            listed = make_callbacks(self, callbacks, 1 if verbose == "auto" else verbose, epochs,
+                                    train.steps)
+            return self._epochs(train, check, listed, epochs, initial_epoch, validation_freq)
+
+    def _epochs(self, train, check, callbacks, epochs, initial_epoch, validation_freq):
+        callbacks.on_train_begin()
+        for epoch in range(initial_epoch, epochs):
+            self.reset_metrics()
+            callbacks.on_epoch_begin(epoch)
+            logs = self._epoch(train, callbacks, epoch)
+            if check is not None and _is_due(epoch, validation_freq):
+                found = self._test(check, callbacks)
+                logs = {**logs, **{"val_" + k: v for k, v in found.items()}}
+            callbacks.on_epoch_end(epoch, logs)
+            if hasattr(getattr(train, "source", None), "on_epoch_end"):
+                train.source.on_epoch_end()
+            if self.stop_training:
+                break
+        callbacks.on_train_end(logs if epochs > initial_epoch else None)
+        return self.history
+
+    def _epoch(self, train, callbacks, epoch):
+        logs, step = None, -1
+        for step, batch in enumerate(train):
+            callbacks.on_train_batch_begin(step)
+            logs = self._programs.run("train", self._fed(batch))
+            callbacks.on_train_batch_end(step, logs)
+            if self.stop_training:
+                break
+        if logs is None:
+            raise ValueError("Unexpected result of `train_function` (Empty Logs). Your input ran "
+                             "out of data, or the dataset is empty.")
+        callbacks.learn_steps(step + 1)
+        return _numbers(logs)
+
+    def _test(self, batches, callbacks):
+        self.reset_metrics()
+        callbacks.on_test_begin()
+        logs = None
+        for step, batch in enumerate(batches):
+            callbacks.on_test_batch_begin(step)
+            logs = self._programs.run("test", self._fed(batch))
+            callbacks.on_test_batch_end(step, logs)
+        found = _numbers(logs or {})
+        callbacks.on_test_end(found)
+        return found
+
+    def evaluate(self, x=None, y=None, batch_size=None, verbose="auto", sample_weight=None,
+                 steps=None, callbacks=None, max_queue_size=10, workers=1,
+                 use_multiprocessing=False, return_dict=False, **words):
+        """The loss and the metrics of some data."""
+        self._needs_compile()
+        with context.eager(), variables.strategy_scope(self._strategy):
+            batches = batches_of.make(x, y, sample_weight, batch_size, False, steps)
+            listed = make_callbacks(self, callbacks, 1 if verbose == "auto" else verbose, 1,
+                                    batches.steps, history=False)
+            found = self._test(batches, listed)
+        if return_dict:
+            return found
+        values = list(found.values())
+        return values[0] if len(values) == 1 else values
+
+    def predict(self, x, batch_size=None, verbose="auto", steps=None, callbacks=None,
+                max_queue_size=10, workers=1, use_multiprocessing=False, **words):
+        """What the model gives for some data, as arrays."""
+        with context.eager(), variables.strategy_scope(self._strategy):
+            batches = batches_of.make(x, None, None, batch_size, False, steps)
+            listed = make_callbacks(self, callbacks, 0 if verbose == "auto" else verbose, 1,
+                                    batches.steps, history=False)
+            return self._predict(batches, listed)
+
+    def _predict(self, batches, callbacks):
+        found, structure = [], None
+        callbacks.on_predict_begin()
+        for step, batch in enumerate(batches):
+            callbacks.on_predict_batch_begin(step)
+            made = self._programs.run("predict", self._fed((batch[0], None, None)))
+            structure = made
+            found.append([numpy.asarray(t.numpy()) for t in nest.flatten(made)])
+            callbacks.on_predict_batch_end(step, {"outputs": made})
+        callbacks.on_predict_end()
+        if structure is None:
+            raise ValueError("Expect x to be a non-empty array or dataset.")
+        joined = [numpy.concatenate(parts) if len(parts) > 1 else parts[0]
+                  for parts in zip(*found)]
+        return nest.pack_sequence_as(structure, joined)
+
+    def _on_batch(self, kind, x, y, sample_weight, class_weight=None, reset=False):
+        self._needs_compile()
+        with context.eager(), variables.strategy_scope(self._strategy):
+            batches = batches_of.Arrays(x, y, sample_weight, batch_size=1 << 62)
+            batches = batches if not class_weight else \
+                batches_of.with_class_weight(batches, class_weight)
+            if reset:
+                self.reset_metrics()
+            return _numbers(self._programs.run(kind, self._fed(next(iter(batches)))))
+
+    def train_on_batch(self, x, y=None, sample_weight=None, class_weight=None,
+                       reset_metrics=True, return_dict=False):
+        """One step of training on these examples."""
+        found = self._on_batch("train", x, y, sample_weight, class_weight, reset_metrics)
+        return found if return_dict else _scalars(found)
+
+    def test_on_batch(self, x, y=None, sample_weight=None, reset_metrics=True, return_dict=False):
+        found = self._on_batch("test", x, y, sample_weight, None, reset_metrics)
+        return found if return_dict else _scalars(found)
+
+    def predict_on_batch(self, x):
+        with context.eager(), variables.strategy_scope(self._strategy):
+            batch = next(iter(batches_of.Arrays(x, batch_size=1 << 62)))
+            made = self._programs.run("predict", self._fed(batch))
+            return nest.map_structure(lambda t: numpy.asarray(t.numpy()), made)
+
+    def fit_generator(self, generator, steps_per_epoch=None, epochs=1, verbose=1, **words):
+        return self.fit(generator, steps_per_epoch=steps_per_epoch, epochs=epochs, verbose=verbose,
+                        **words)
+
+    def evaluate_generator(self, generator, steps=None, verbose=0, **words):
+        return self.evaluate(generator, steps=steps, verbose=verbose, **words)
+
+    def predict_generator(self, generator, steps=None, verbose=0, **words):
+        return self.predict(generator, steps=steps, verbose=verbose, **words)
+
+
+def _metric_class():
+    from situ._lib.keras.metrics import Metric
+    return Metric
+
+
+def _scalars(found):
+    values = list(found.values())
+    return values[0] if len(values) == 1 else values
+
+
+def _is_due(epoch, frequency):
+    return (epoch + 1) % frequency == 0 if isinstance(frequency, int) else epoch + 1 in frequency
+
+
+def _validation(given, batch_size, steps):
+    if batches_of.is_arrays(given) and isinstance(given, (tuple, list)):
+        x, y, weight = batches_of.unpack(tuple(given))
+        return batches_of.make(x, y, weight, batch_size, False, steps)
+    return batches_of.make(given, batch_size=batch_size, steps=steps)

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""utils.py: tf.keras.utils, preprocessing of sequences, mixed precision, wrappers of old names."""
+import os
+
+import numpy
+
+from situ._lib.api import BOTH, export
+from situ._lib.dtypes import as_dtype
+from situ._lib.keras.names import shown
+
+
+@shown("utils.normalize")
+def normalize(x, axis=-1, order=2):
+    """An array with length 1 along an axis."""
+    length = numpy.atleast_1d(numpy.linalg.norm(x, order, axis))
+    length[length == 0] = 1
+    return x / numpy.expand_dims(length, axis)
+
+
+@shown("utils.set_random_seed")
+def set_random_seed(seed):
+    """Seeds Python's, NumPy's and situ's random numbers."""
+    import random
+    random.seed(seed)
+    numpy.random.seed(seed)
+    BOTH.get("random.set_seed", BOTH.get("random.set_random_seed"))(seed)
+
+
+@export("keras.utils.get_file", "python.keras.utils.get_file", v1="contrib.keras.utils.get_file")
+def get_file(fname=None, origin=None, *args, cache_dir=None, cache_subdir="datasets", **words):
+    """The path of a file that is there already: situ does not download."""
+    home = cache_dir or os.environ.get("KERAS_HOME", os.path.expanduser("~/.keras"))
+    name = fname or os.path.basename(origin or "")
+    path = name if os.path.isabs(name) else os.path.join(home, cache_subdir, name)
+    if not os.path.exists(path):
+        raise FileNotFoundError(f"tf.keras.utils.get_file: situ does not download {origin}: put it "
+                                f"to {path}")
+    return path
+
+
+@shown("preprocessing.sequence.pad_sequences", "utils.pad_sequences")
+def pad_sequences(sequences, maxlen=None, dtype="int32", padding="pre", truncating="pre",
+                  value=0.0):
+    """Lists of different lengths as one array."""
+    rows = list(sequences)
+    maxlen = max((len(r) for r in rows), default=0) if maxlen is None else maxlen
+    inner = next((numpy.asarray(r).shape[1:] for r in rows if len(r)), ())
+    made = numpy.full((len(rows), maxlen, *inner), value, dtype=dtype)
+    for i, row in enumerate(rows):
+        if not len(row):
+            continue
+        cut = numpy.asarray(row[-maxlen:] if truncating == "pre" else row[:maxlen], dtype=dtype)
+        if padding == "post":
+            made[i, :len(cut)] = cut
+        else:
+            made[i, -len(cut):] = cut
+    return made
+
+
+@shown("mixed_precision.Policy", "mixed_precision.experimental.Policy")
+class Policy:
+    """The types of computations and of weights."""
+
+    def __init__(self, name, loss_scale=None):
+        self.name = name
+        self.compute_dtype = "float16" if name == "mixed_float16" else \
+            "bfloat16" if name == "mixed_bfloat16" else name
+        self.variable_dtype = "float32" if name.startswith("mixed") else name
+
+    def get_config(self):
+        return {"name": self.name}
+
+    def __repr__(self):
+        return f'<Policy "{self.name}">'
+
+
+_policy = {"global": Policy("float32")}
+
+
+@shown("mixed_precision.set_global_policy", "mixed_precision.experimental.set_policy")
+def set_global_policy(policy):
+    """Only whole types: situ trains in the type of the weights."""
+    policy = policy if isinstance(policy, Policy) else Policy(policy)
+    if policy.name.startswith("mixed"):
+        from situ._lib import logs
+        logs.warn("mixed precision is not there yet: %s trains in float32.", policy.name)
+        policy = Policy("float32")
+    as_dtype(policy.name)
+    from situ._lib.keras.context import set_setting
+    set_setting("float", policy.name)
+    _policy["global"] = policy
+
+
+@shown("mixed_precision.global_policy", "mixed_precision.experimental.global_policy")
+def global_policy():
+    return _policy["global"]
+
+
+@shown("mixed_precision.LossScaleOptimizer",
+       "mixed_precision.experimental.LossScaleOptimizer")
+def loss_scale_optimizer(inner_optimizer, *args, **words):
+    """The optimizer: losses are not scaled in float32."""
+    return inner_optimizer
+
+
+@shown("utils.plot_model")
+def plot_model(model, to_file="model.png", **words):
+    """A picture of a model is not made; its table is printed."""
+    model.summary()
+
+
+@shown("utils.model_to_dot")
+def model_to_dot(model, **words):
+    """The layers of a model in the language of Graphviz, as a text."""
+    lines = ["digraph {"]
+    for layer in model.layers:
+        lines.append(f'  "{layer.name}" [label="{layer.name}: {type(layer).__name__}"];')
+        for node in layer._inbound_nodes:
+            for tensor in node.parents():
+                lines.append(f'  "{tensor._keras_history[0].name}" -> "{layer.name}";')
+    return "\n".join([*lines, "}"])

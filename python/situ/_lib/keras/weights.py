@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""weights.py: the variables of layers: where they are made, what an object holds of them."""
+import numpy
+
+import _situ
+from situ._lib import config, shapes, variables
+from situ._lib.dtypes import as_dtype
+from situ._lib.keras import context
+from situ._lib.scopes import device, init_scope
+from situ._lib.variable_eager import EagerVariable
+from situ._lib.variables import Variable
+
+
+def _first_gpu():
+    """Weights live on the first GPU where there is one and no scope says otherwise."""
+    if _situ.current_device():
+        return None
+    return "/device:GPU:0" if config.list_logical_devices("GPU") else None
+
+
+def is_plain_graph():
+    """Whether ops go to a graph of a program's own, whose variables are a session's."""
+    graph = _situ.current_graph()
+    return graph is not None and not graph.building_function
+
+
+def create(name, shape, dtype, initializer, trainable, constraint=None, **words):
+    """A variable of a layer, with its first value."""
+    dtype = as_dtype(dtype).base_dtype
+    sizes = shapes.as_shape(shape).as_list()
+    first = lambda: initializer(sizes, dtype=dtype)
+    if is_plain_graph():
+        return variables.variable(first, trainable=trainable, name=name, dtype=dtype,
+                                  constraint=constraint)
+    with context.eager(), init_scope():
+        place = _first_gpu() if dtype.is_floating else None
+        if place is None:
+            return variables.variable(first, trainable=trainable, name=name, dtype=dtype,
+                                      constraint=constraint, **words)
+        with device(place):
+            return variables.variable(first, trainable=trainable, name=name, dtype=dtype,
+                                      constraint=constraint, **words)
+
+
+def held(thing, wanted):
+    """What an object holds of a type, attribute by attribute, also in lists and dicts."""
+    found, seen = [], set()
+
+    def visit(value):
+        if isinstance(value, wanted):
+            if id(value) not in seen:
+                seen.add(id(value))
+                found.append(value)
+        elif isinstance(value, dict):
+            for part in value.values():
+                visit(part)
+        elif isinstance(value, (list, tuple)):
+            for part in value:
+                visit(part)
+    for name, value in vars(thing).items():
+        if name not in thing.UNTRACKED:
+            visit(value)
+    return found
+
+
+def once(items):
+    """Each item once, in order."""
+    return list({id(i): i for i in items}.values())
+
+
+def values(items):
+    """The values of variables as arrays."""
+    items = list(items)
+    if items and not isinstance(items[0], EagerVariable):
+        from situ._lib.keras.backend import get_session
+        return list(get_session().run(items))
+    with context.eager():
+        return [numpy.asarray(v.numpy()) for v in items]
+
+
+def assign(items, arrays, what):
+    """Gives variables the values of arrays, each of its shape."""
+    items, arrays = list(items), list(arrays)
+    if len(items) != len(arrays):
+        raise ValueError(f"You called `set_weights(weights)` on {what} with a weight list of "
+                         f"length {len(arrays)}, but the layer was expecting {len(items)} weights. "
+                         f"Provided weights: {str(arrays)[:50]}...")
+    for variable, array in zip(items, arrays):
+        array = numpy.asarray(array)
+        if tuple(array.shape) != tuple(variable.shape.as_list()):
+            raise ValueError(f"Layer {what} weight shape {variable.shape} is not compatible with "
+                             f"provided weight shape {array.shape}.")
+    for variable, array in zip(items, arrays):
+        if isinstance(variable, EagerVariable):
+            with context.eager():
+                variable.assign(numpy.asarray(array, variable.dtype.base_dtype.as_numpy_dtype))
+        else:
+            from situ._lib.keras.backend import get_session
+            variable.load(array, get_session())
+
+
+VARIABLE = Variable
