@@ -70,6 +70,8 @@ typedef struct situ_device {
   int index;               /* 0 of GPU:0 */
   int physical;            /* its number before visibility */
   uint64_t memory;         /* bytes in all */
+  bool has_half;           /* computes with SITU_HALF: kernels of types that a device lacks */
+  bool has_double;         /* ... SITU_DOUBLE: go to other devices */
 } situ_device;
 
 /* Memory of a device in bytes. All but `limit` are 0 while nothing was ever taken. */

@@ -41,7 +41,9 @@ static situ_status describe(struct device *device, void *out) {
                                       .tested = device->backend->tested,
                                       .index = device->index,
                                       .physical = device->physical,
-                                      .memory = device->info.memory};
+                                      .memory = device->info.memory,
+                                      .has_half = device->info.has_half,
+                                      .has_double = device->info.has_double};
   return NULL;
 }
 

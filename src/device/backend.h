@@ -100,12 +100,14 @@ struct device_info {
   uint64_t memory; /* bytes in all */
   int capability_major, capability_minor;
   bool has_half, has_double;
+  size_t align;       /* what kernels get begins at a multiple of this; 0: of 256 bytes */
   int64_t fail_alloc; /* a fault to inject: allocation number N of its memory fails; 0: none */
 };
 
 /* Where a back end's devices come from; texts are NULL where nobody said anything. */
 struct backend_request {
   const char *sim_gpus;
+  const char *opencl_devices;
   int cpu_devices;
 };
 

@@ -3,6 +3,7 @@
 #include "device/find.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/log.h"
 #include "device/visible.h"
@@ -61,6 +62,19 @@ static situ_status add_cpus(struct finding *finding, const struct backend_reques
   return NULL;
 }
 
+/* Whether another back end has the card already: a driver may be there for both of its maker's
+ * ways. Simulated ones, which have a virtual clock, may be like a real one. */
+static bool is_double(const struct finding *finding, const struct candidate *gpu) {
+  if (!gpu->info.bus_id[0] || gpu->backend->clock) return false;
+  for (int i = 0; i < finding->n_gpus; i++) {
+    const struct candidate *other = &finding->gpus[i];
+    if (other->backend != gpu->backend && !other->backend->clock &&
+        !strcmp(other->info.bus_id, gpu->info.bus_id))
+      return true;
+  }
+  return false;
+}
+
 /* All GPUs of all back ends, in order. */
 static situ_status collect_gpus(struct finding *finding, const struct backend_request *asked) {
   for (int b = 0; backends[b]; b++) {
@@ -74,9 +88,9 @@ static situ_status collect_gpus(struct finding *finding, const struct backend_re
       if (finding->n_gpus == MAX_GPUS)
         return INVALID("There are more than %d GPUs: hide some of them, or simulate fewer.",
                        MAX_GPUS);
-      struct candidate *gpu = &finding->gpus[finding->n_gpus++];
-      *gpu = (struct candidate){.backend = backend, .index = i};
-      TRY(backend->describe(i, &gpu->info));
+      struct candidate gpu = {.backend = backend, .index = i};
+      TRY(backend->describe(i, &gpu.info));
+      if (!is_double(finding, &gpu)) finding->gpus[finding->n_gpus++] = gpu;
     }
   }
   return NULL;
@@ -182,6 +196,7 @@ static situ_status add_gpus(struct finding *finding) {
 situ_status find_devices(const struct request *request, struct device_list *out, struct text *why) {
   const situ_device_config *config = &request->config;
   const struct backend_request asked = {.sim_gpus = config->sim_gpus,
+                                        .opencl_devices = getenv("SITU_OPENCL_DEVICES"),
                                         .cpu_devices = config->cpu_devices};
   struct device_list list = {0};
   struct finding finding = {.request = request, .list = &list, .why = why};

@@ -183,7 +183,8 @@ static bool try_alloc(struct memory *memory, size_t bytes, const struct memory_t
                       struct memory_block *out) {
   struct bfc_piece piece;
   memory->refused = 0;
-  if (!bfc_alloc(memory->bfc, bytes, &piece)) return false;
+  const size_t whole = memory->setup.info.align ? round_up(bytes, memory->setup.info.align) : bytes;
+  if (!bfc_alloc(memory->bfc, whole, &piece)) return false;
   ledger_hold(&memory->ledger, piece.handle, tag);
   ledger_note(&memory->ledger, LEDGER_ALLOC, piece.size, piece.address,
               ledger_holder(&memory->ledger, piece.handle));

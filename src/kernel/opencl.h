@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  * opencl.h: the kernel dialect as OpenCL C 1.2: the text in front of a kernel file.
  *
- * Before it stand the types, as typedefs, not macros: `typedef float T; typedef float C;`; and
- * T_NAME (float, double, half, int32, int64, int8, uint8, truth), T_BYTES, and the class as 0 or 1:
- * T_IS_REAL, T_IS_INTEGER, T_IS_BOOL, T_IS_SIGNED. */
+ * Before it stand T_NAME (float, double, half, int32, int64, int8, uint8, truth), T_BYTES, the
+ * class as 0 or 1 (T_IS_REAL, T_IS_INTEGER, T_IS_BOOL, T_IS_SIGNED), HAS_DOUBLE and HAS_HALF;
+ * behind it the types, as typedefs, not macros: `typedef float T; typedef float C;`. See
+ * host/source.c. */
 #pragma OPENCL FP_CONTRACT OFF
 
 typedef char i8;
 typedef uchar u8;
+typedef ushort u16;
 typedef int i32;
 typedef uint u32;
 typedef long i64;
@@ -23,7 +25,8 @@ typedef ulong u64;
  * memory may stand in kernels only. */
 #define SECOND(a, b, ...) b
 #define CHOOSE(...) SECOND(__VA_ARGS__)
-#define TAKEN(name, ...) __kernel void situ_##name(__VA_ARGS__)
+#define TAKEN(name, ...) \
+  __kernel __attribute__((reqd_work_group_size(256, 1, 1))) void situ_##name(__VA_ARGS__)
 #define LEFT(name, ...) static void situ_##name(__VA_ARGS__)
 #ifdef ALL_KERNELS
 #define KERNEL TAKEN

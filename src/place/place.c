@@ -20,7 +20,8 @@ struct family {
 struct translation {
   const struct situ_graph *graph;
   struct arena *arena;     /* of what dies with the call */
-  struct family *families; /* by schema and type */
+  unsigned lacks;          /* what some device lacks, of enum place_needs */
+  struct family *families; /* by schema, type and needs */
   struct place_support *supports;
   int32_t n_supports, support_capacity;
   struct place_node *nodes;
@@ -94,15 +95,26 @@ static situ_type deciding_type(const struct node *node) {
   return (unsigned)type < TYPE_SLOTS ? type : SITU_NO_TYPE;
 }
 
+/* What a node's types need that some device lacks. */
+static unsigned needs_of(const struct translation *to, const struct node *node) {
+  unsigned needs = 0;
+  for (int i = 0; to->lacks && i < node->schema->n_attrs; i++) {
+    if (node->attrs[i].kind != SITU_ATTR_TYPE) continue;
+    if (node->attrs[i].type == SITU_HALF) needs |= NEEDS_HALF;
+    if (node->attrs[i].type == SITU_DOUBLE) needs |= NEEDS_DOUBLE;
+  }
+  return needs & to->lacks;
+}
+
 /* Makes the support of a node's op with its types. */
-static situ_status add_support(struct translation *to, const struct node *node) {
+static situ_status add_support(struct translation *to, const struct node *node, unsigned needs) {
   struct place_kernel *kernels = ARENA_ARRAY(to->arena, struct place_kernel, MAX_KINDS);
   if (!kernels || !RESERVE(to, supports, n_supports, support_capacity, 1)) return NO_MEMORY();
   int32_t n = 0;
   for (int i = 0; i < MAX_KINDS && node->schema->kinds[i]; i++)
     if (schema_supports(node->schema, node->attrs, node->schema->kinds[i]))
       kernels[n++].kind = node->schema->kinds[i];
-  to->supports[to->n_supports++] = (struct place_support){kernels, n};
+  to->supports[to->n_supports++] = (struct place_support){kernels, n, needs};
   return NULL;
 }
 
@@ -115,10 +127,12 @@ static bool takes_references(const struct schema *schema) {
 static situ_status find_family(struct translation *to, const struct node *node,
                                const struct family **out) {
   const struct schema *schema = node->schema;
-  struct family *family = &to->families[schema->id * TYPE_SLOTS + (int)deciding_type(node)];
+  const unsigned needs = needs_of(to, node);
+  const size_t types = (size_t)schema->id * TYPE_SLOTS + (size_t)deciding_type(node);
+  struct family *family = &to->families[types * (1 << NEEDS_COUNT) + needs];
   *out = family;
   if (family->support) return NULL;
-  TRY(add_support(to, node));
+  TRY(add_support(to, node, needs));
   const bool ref = schema->n_outputs && schema->outputs[0].is_ref;
   *family =
       (struct family){.support = to->n_supports,
@@ -213,13 +227,18 @@ static situ_status add_groups(struct translation *to) {
 
 static situ_status translate(struct translation *to, const struct place_options *options) {
   const int32_t n = to->graph->n_nodes;
-  to->families = ARENA_ARRAY(to->arena, struct family, schema_count() * TYPE_SLOTS);
+  to->families =
+      ARENA_ARRAY(to->arena, struct family, schema_count() * TYPE_SLOTS * (1 << NEEDS_COUNT));
   /* Not cleared: every element is written, and there are many. */
   to->nodes = arena_alloc(to->arena, sizeof *to->nodes * ((size_t)n + 1));
   if (!to->families || !to->nodes) return NO_MEMORY();
   for (int32_t i = 0; i < n; i++) TRY(add_node(to, to->graph->nodes[i], options));
   to->nodes[n].edges = to->n_edges;
   return add_groups(to);
+}
+
+static unsigned lacks_of(const struct device *device) {
+  return (device->info.has_half ? 0 : NEEDS_HALF) | (device->info.has_double ? 0 : NEEDS_DOUBLE);
 }
 
 static struct place_device *list_devices(const struct device_list *list, struct arena *arena) {
@@ -229,6 +248,7 @@ static struct place_device *list_devices(const struct device_list *list, struct 
     devices[i] = (struct place_device){
         .name = device->name,
         .text = device->full,
+        .lacks = lacks_of(device),
         .priority = device->backend->is_host ? HOST_PRIORITY : DEVICE_PRIORITY};
   }
   return devices;
@@ -246,6 +266,7 @@ static struct place_spec *list_specs(const struct situ_graph *graph, struct aren
 static situ_status run(struct translation *to, const struct device_list *devices,
                        const struct place_options *options, struct arena *arena,
                        struct place_result *result) {
+  for (int i = 0; i < devices->count; i++) to->lacks |= lacks_of(devices->devices[i]);
   TRY(translate(to, options));
   const struct place_problem problem = {
       .devices = list_devices(devices, to->arena),

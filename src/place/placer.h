@@ -15,10 +15,14 @@
 
 struct text;
 
+/* What a kernel may need that not every device has. */
+enum place_needs { NEEDS_HALF = 1, NEEDS_DOUBLE = 2, NEEDS_COUNT = 2 };
+
 struct place_device {
   struct device_name name; /* complete */
   const char *text;        /* the full name */
   int priority;            /* of its kind: the highest is preferred */
+  unsigned lacks;          /* of enum place_needs */
 };
 
 /* A requested device. */
@@ -36,6 +40,7 @@ struct place_kernel {
 struct place_support {
   const struct place_kernel *kernels;
   int32_t count;
+  unsigned needs; /* of enum place_needs */
 };
 
 /* Instead of the number of a device: not assigned beforehand; assigned to what is no device. */

@@ -60,6 +60,13 @@ static void sort(const struct supports *supports, struct support_kind *kinds, in
   }
 }
 
+/* Takes the devices that lack what a row needs out of a mask. */
+static void drop_lacking(const struct supports *supports, unsigned needs, uint64_t *mask) {
+  for (int need = 0; need < NEEDS_COUNT; need++)
+    for (int32_t w = 0; needs >> need & 1 && w < supports->ranks->words; w++)
+      mask[w] &= ~supports->lacking[need][w];
+}
+
 /* Fills the masks of a row whose kinds are set; false without memory. */
 static bool fill_masks(const struct supports *supports, struct support_row *row) {
   const int32_t words = supports->ranks->words;
@@ -74,6 +81,9 @@ static bool fill_masks(const struct supports *supports, struct support_row *row)
       row->all[w] |= mask[w];
     }
   }
+  drop_lacking(supports, row->needs, row->all);
+  for (int32_t i = 0; i < row->n_tiers; i++)
+    drop_lacking(supports, row->needs, row->tiers + (size_t)i * (size_t)words);
   return true;
 }
 
@@ -84,9 +94,12 @@ static bool same_kinds(const struct support_kind *a, const struct support_kind *
 }
 
 /* The number of the row with these kinds, which are sorted; -1 without memory. */
-static int32_t intern(struct supports *supports, const struct support_kind *kinds, int32_t n) {
+static int32_t intern(struct supports *supports, const struct support_kind *kinds, int32_t n,
+                      unsigned needs) {
   for (int32_t i = 0; i < supports->n_rows; i++)
-    if (supports->rows[i].n_kinds == n && same_kinds(supports->rows[i].kinds, kinds, n)) return i;
+    if (supports->rows[i].n_kinds == n && supports->rows[i].needs == needs &&
+        same_kinds(supports->rows[i].kinds, kinds, n))
+      return i;
   if (supports->n_rows == supports->row_capacity) {
     struct support_row *grown =
         twice(supports->arena, supports->rows, &supports->row_capacity, sizeof *supports->rows);
@@ -94,7 +107,7 @@ static int32_t intern(struct supports *supports, const struct support_kind *kind
     supports->rows = grown;
   }
   struct support_row *row = &supports->rows[supports->n_rows];
-  *row = (struct support_row){.n_kinds = n};
+  *row = (struct support_row){.n_kinds = n, .needs = needs};
   row->kinds = ARENA_ARRAY(supports->arena, struct support_kind, n);
   if (!row->kinds) return -1;
   if (n) memcpy(row->kinds, kinds, sizeof *kinds * (size_t)n);
@@ -109,14 +122,19 @@ situ_status supports_create(const struct place_problem *problem, const struct ra
                             struct arena *arena, struct supports *out) {
   *out = (struct supports){.problem = problem, .ranks = ranks, .arena = arena};
   out->default_rank = problem->default_device < 0 ? -1 : ranks->rank[problem->default_device];
+  for (int need = 0; need < NEEDS_COUNT; need++)
+    out->lacking[need] = ARENA_ARRAY(arena, uint64_t, ranks->words);
+  if (arena->failed) return NO_MEMORY();
   for (int32_t i = 0; i < problem->n_devices; i++) {
     const struct place_device *device = &problem->devices[i];
     const int32_t kind = need_kind(out, device->name.kind, device->priority);
     if (kind < 0) return NO_MEMORY();
     out->kinds[kind].present = true;
     ranks_add(out->kinds[kind].mask, ranks->rank[i]);
+    for (int need = 0; need < NEEDS_COUNT; need++)
+      if (device->lacks >> need & 1) ranks_add(out->lacking[need], ranks->rank[i]);
   }
-  return intern(out, NULL, 0) < 0 ? NO_MEMORY() : NULL;
+  return intern(out, NULL, 0, 0) < 0 ? NO_MEMORY() : NULL;
 }
 
 static bool has_kind(const struct support_kind *kinds, int32_t n, int32_t kind) {
@@ -134,7 +152,7 @@ int32_t supports_row(struct supports *supports, const struct place_support *supp
     kinds[n++] = (struct support_kind){kind, support->kernels[i].priority};
   }
   sort(supports, kinds, n);
-  return intern(supports, kinds, n);
+  return intern(supports, kinds, n, support->needs);
 }
 
 int32_t supports_any(struct supports *supports, const char *kind) {
@@ -145,7 +163,7 @@ int32_t supports_any(struct supports *supports, const char *kind) {
   for (int32_t i = 0; !kind && i < supports->n_kinds; i++)
     if (supports->kinds[i].present) supports->mine[n++] = (struct support_kind){i, 0};
   sort(supports, supports->mine, n);
-  return intern(supports, supports->mine, n);
+  return intern(supports, supports->mine, n, 0);
 }
 
 /* Copies the kinds of `from` that `with` has too, in the order of `from`. */
@@ -169,14 +187,15 @@ int32_t supports_meet(struct supports *supports, int32_t a, int32_t b) {
   struct support_kind *mine = supports->mine, *theirs = supports->theirs;
   const int32_t n = common(&supports->rows[a], &supports->rows[b], mine);
   common(&supports->rows[b], &supports->rows[a], theirs);
-  if (!has_priorities(theirs, n)) return intern(supports, mine, n);
-  if (!has_priorities(mine, n)) return intern(supports, theirs, n);
+  const unsigned needs = supports->rows[a].needs | supports->rows[b].needs;
+  if (!has_priorities(theirs, n)) return intern(supports, mine, n, needs);
+  if (!has_priorities(mine, n)) return intern(supports, theirs, n, needs);
   bool agree = true;
   for (int32_t i = 0; i < n; i++) agree = agree && mine[i].kind == theirs[i].kind;
-  if (agree) return intern(supports, mine, n);
+  if (agree) return intern(supports, mine, n, needs);
   for (int32_t i = 0; i < n; i++) mine[i].priority = 0;
   sort(supports, mine, n);
-  return intern(supports, mine, n);
+  return intern(supports, mine, n, needs);
 }
 
 int32_t supports_first(const struct supports *supports, int32_t row, const uint64_t *mask) {

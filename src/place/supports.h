@@ -14,6 +14,7 @@ struct support_kind {
 struct support_row {
   struct support_kind *kinds; /* sorted: kernel's priority, kind's priority, kind's name */
   int32_t n_kinds, n_tiers;
+  unsigned needs;  /* of enum place_needs: devices that lack one are in no tier */
   uint64_t *tiers; /* the devices of each tier, masks one after another */
   uint64_t *all;   /* those of all tiers */
   int32_t first;   /* the best of all, as a rank; or -1 */
@@ -37,7 +38,8 @@ struct supports {
   struct support_kind *mine, *theirs; /* room for all kinds each */
   struct support_row *rows;
   int32_t n_rows, row_capacity;
-  int32_t default_rank; /* of the default device, or -1 */
+  int32_t default_rank;           /* of the default device, or -1 */
+  uint64_t *lacking[NEEDS_COUNT]; /* the devices that lack each of enum place_needs */
 };
 
 /* Collects the kinds of the devices and makes row 0. */

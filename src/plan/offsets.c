@@ -144,7 +144,9 @@ static bool take(struct offsets *offsets, int32_t number, int32_t command) {
   struct slot *slot = &offsets->builder->program->slots[number];
   struct lane_state *state = lane_of(offsets, slot->device);
   struct bfc_piece piece;
-  if (!state->bfc || !bfc_alloc(state->bfc, slot->bytes, &piece)) return false;
+  const size_t align = offsets->builder->request->devices->devices[slot->device]->info.align;
+  const size_t bytes = align ? round_up(slot->bytes, align) : slot->bytes;
+  if (!state->bfc || !bfc_alloc(state->bfc, bytes, &piece)) return false;
   slot->offset = piece.offset;
   offsets->handles[number] = piece.handle;
   if (piece.offset + piece.size > state->lane.block_bytes) {

@@ -4,6 +4,7 @@
 #define SITU_TESTS_BACKEND_RIG_H
 
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "device/backend.h"
@@ -19,9 +20,15 @@ struct rig {
   _Atomic(situ_status) error; /* of every call that is bound */
 };
 
+/* What a back end is asked for: simulated GPUs, two CPUs, and what the environment says. */
+static inline struct backend_request rig_request(const char *sim_gpus) {
+  return (struct backend_request){
+      .sim_gpus = sim_gpus, .opencl_devices = getenv("SITU_OPENCL_DEVICES"), .cpu_devices = 2};
+}
+
 /* Opens the first two devices, or the one that there is. */
 static inline void rig_open(struct rig *rig, const struct backend *api, const char *sim_gpus) {
-  const struct backend_request request = {.sim_gpus = sim_gpus, .cpu_devices = 2};
+  const struct backend_request request = rig_request(sim_gpus);
   int count = 0;
   const char *why = NULL;
   *rig = (struct rig){.api = api};
@@ -87,16 +94,17 @@ static inline int64_t rig_get_number(struct rig *rig, int device, struct span fr
   return number;
 }
 
-/* ---- Kernels: memory x, memory y, an integer ---- */
+/* ---- Kernels: memory x, memory y, an integer, the number of items ---- */
 
 static inline struct launch *rig_launch_of(struct rig *rig, const struct kernel *kernel,
                                            int64_t items, int64_t n) {
   struct launch *launch = arena_zero(&rig->arena, sizeof *launch);
-  launch->args = arena_zero(&rig->arena, 3 * sizeof *launch->args);
+  launch->args = arena_zero(&rig->arena, 4 * sizeof *launch->args);
   launch->args[0] = (struct launch_arg){.kind = ARG_SLOT, .slot = 0};
   launch->args[1] = (struct launch_arg){.kind = ARG_SLOT, .slot = 1};
   launch->args[2] = (struct launch_arg){.kind = ARG_INTEGER, .integer = n};
-  launch->n_args = 3;
+  launch->args[3] = (struct launch_arg){.kind = ARG_INTEGER, .integer = items};
+  launch->n_args = 4;
   launch->kernel = kernel;
   launch->type = SITU_INT64;
   launch->items = items;
@@ -147,8 +155,22 @@ static inline situ_status rig_refuse(const union arg *args, int64_t begin, int64
   return situ_status_create(SITU_INVALID_ARGUMENT, "Refused %lld.", (long long)args[2].integer);
 }
 
-static const struct kernel add_kernel = {.name = "add", .host = {[SITU_INT64] = rig_add}};
-static const struct kernel late_kernel = {.name = "late", .host = {[SITU_INT64] = rig_add_late}};
+static const char rig_text[] =
+    "KERNEL(add, IN(T, x), OUT(T, y), SIZE(by), SIZE(n)) {\n"
+    "  EACH(i, n);\n"
+    "  y[i] = x[i] + by;\n"
+    "}\n"
+    "KERNEL(late, IN(T, x), OUT(T, y), SIZE(wait), SIZE(n)) {\n"
+    "  EACH(i, n);\n"
+    "  T value = x[i];\n"
+    "  for (i64 k = 0; k < wait * 100000; k++) value = (value ^ k) ^ k;\n"
+    "  y[i] = value + 1;\n"
+    "}\n";
+
+static const struct kernel add_kernel = {
+    .name = "add", .text = rig_text, .host = {[SITU_INT64] = rig_add}};
+static const struct kernel late_kernel = {
+    .name = "late", .text = rig_text, .host = {[SITU_INT64] = rig_add_late}};
 static const struct kernel refuse_kernel = {.name = "refuse", .host = {[SITU_INT64] = rig_refuse}};
 
 #endif

@@ -39,6 +39,30 @@ static void without_gpu(void **state) {
   problem_end(&p);
 }
 
+/* Kernels go past devices that lack what they need, and so does what must be beside them. */
+static void devices_that_lack_a_type(void **state) {
+  (void)state;
+  struct problem p;
+  problem_begin(&p, 2);
+  p.devices[1].lacks = NEEDS_DOUBLE | NEEDS_HALF;
+  const int32_t other = problem_node(&p, "other", MATMUL, "", -1);
+  const int32_t free = problem_node(&p, "free", DOUBLE, "", -1);
+  const int32_t variable = problem_node(&p, "v", VARIABLE, "", -1);
+  const int32_t beside = problem_node(&p, "beside", DOUBLE, "", -1);
+  problem_colocate(&p, variable, 0);
+  problem_colocate(&p, beside, 0);
+  problem_place(&p);
+  problem_is_at(&p, other, "GPU:0");
+  problem_is_at(&p, free, "GPU:1");
+  problem_is_at(&p, variable, "GPU:1");
+  problem_end(&p);
+
+  problem_begin(&p, 1);
+  p.devices[1].lacks = NEEDS_DOUBLE;
+  problem_node(&p, "asked", DOUBLE, "/gpu:0", -1);
+  problem_fails(&p, SITU_INVALID_ARGUMENT, "asked", NULL);
+}
+
 static void requests(void **state) {
   (void)state;
   struct problem p;
@@ -290,7 +314,7 @@ static void remote_kernels(void **state) {
   assert_null(name_parse("/job:worker/replica:0/task:1/device:GPU:0", &p.devices[1].name));
   p.devices[1].text = "/job:worker/replica:0/task:1/device:GPU:0";
   assert_null(name_parse("/job:localhost/replica:0/task:0", &p.problem.local));
-  static const struct place_support none[N_OPS] = {{NULL, 0}};
+  static const struct place_support none[N_OPS] = {{NULL, 0, 0}};
   p.problem.supports = none;
   const int32_t a = problem_node(&p, "a", CONST, "/job:worker", -1);
   problem_place(&p);
@@ -332,6 +356,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(first_gpu_takes_all),
       cmocka_unit_test(without_gpu),
+      cmocka_unit_test(devices_that_lack_a_type),
       cmocka_unit_test(requests),
       cmocka_unit_test(devices_sort_by_number),
       cmocka_unit_test(more_devices_than_bits),

@@ -16,11 +16,14 @@
 static const struct place_kernel both[] = {{"CPU", 0}, {"GPU", 0}};
 static const struct place_kernel weighed[] = {{"CPU", 2}, {"GPU", 1}};
 static const struct place_support supports[N_OPS] = {
-    [CONST] = {both, 2},    [MATMUL] = {both, 2},       [VARIABLE] = {both, 2},
-    [ASSIGN] = {both, 2},   [SHAPE] = {both, 2},        [STRING] = {both, 1},
-    [CPU_ONLY] = {both, 1}, [GPU_ONLY] = {both + 1, 1}, [PREFERS_CPU] = {weighed, 2}};
-static const char *const op_names[N_OPS] = {"Const",  "MatMul",  "Variable", "Assign",    "Shape",
-                                            "String", "CpuOnly", "GpuOnly",  "PrefersCpu"};
+    [CONST] = {both, 2},          [MATMUL] = {both, 2},
+    [VARIABLE] = {both, 2},       [ASSIGN] = {both, 2},
+    [SHAPE] = {both, 2},          [STRING] = {both, 1},
+    [CPU_ONLY] = {both, 1},       [GPU_ONLY] = {both + 1, 1},
+    [PREFERS_CPU] = {weighed, 2}, [DOUBLE] = {both, 2, NEEDS_DOUBLE}};
+static const char *const op_names[N_OPS] = {"Const",      "MatMul", "Variable", "Assign",
+                                            "Shape",      "String", "CpuOnly",  "GpuOnly",
+                                            "PrefersCpu", "Double"};
 
 static const char *name_word(const void *context, int32_t node) {
   return ((const struct problem *)context)->names[node];

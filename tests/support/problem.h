@@ -8,8 +8,20 @@
 enum { PROBLEM_MAX = 200 };
 
 /* Ops of these tests; N_OPS is their number. Kernels: on CPU and GPU but where the name says less;
- * STRING has one on the CPU. */
-enum { CONST, MATMUL, VARIABLE, ASSIGN, SHAPE, STRING, CPU_ONLY, GPU_ONLY, PREFERS_CPU, N_OPS };
+ * STRING has one on the CPU; DOUBLE needs devices with double. */
+enum {
+  CONST,
+  MATMUL,
+  VARIABLE,
+  ASSIGN,
+  SHAPE,
+  STRING,
+  CPU_ONLY,
+  GPU_ONLY,
+  PREFERS_CPU,
+  DOUBLE,
+  N_OPS
+};
 
 struct problem {
   struct arena arena;

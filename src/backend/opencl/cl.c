@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * cl.c: loads OpenCL's ICD loader; names its errors. */
+#include "backend/opencl/cl.h"
+
+#include <pthread.h>
+
+struct cl_functions cl;
+
+static const char *const libraries[] = {"libOpenCL.so.1", "libOpenCL.so", NULL};
+#define CL_NEED(result, name, args) DL_SYMBOL(struct cl_functions, name)
+static const struct dl_symbol symbols[] = {CL_FUNCTIONS(CL_NEED)};
+
+static bool is_loaded;
+static char why_not[DL_WHY];
+
+static void load(void) {
+  is_loaded = dl_load(libraries, symbols, (int)COUNT_OF(symbols), &cl, why_not);
+}
+
+bool cl_load(const char **why) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, load);
+  if (!is_loaded) *why = why_not;
+  return is_loaded;
+}
+
+static const struct {
+  int32_t number;
+  const char *name, *text;
+} errors[] = {
+#define CL_ERROR_ROW(number, name, text) {number, "CL_" #name, text},
+    CL_ERRORS(CL_ERROR_ROW)
+#undef CL_ERROR_ROW
+};
+
+const char *cl_error(int32_t error, char out[128]) {
+  snprintf(out, 128, "OpenCL error %d", error);
+  for (size_t i = 0; i < COUNT_OF(errors); i++)
+    if (errors[i].number == error)
+      snprintf(out, 128, "%s (%d): %s", errors[i].name, error, errors[i].text);
+  return out;
+}
+
+situ_status cl_status(int32_t error, const char *label, const char *doing) {
+  if (error == CL_SUCCESS) return NULL;
+  const bool memory = error == CL_MEM_OBJECT_ALLOCATION_FAILURE || error == CL_INVALID_BUFFER_SIZE;
+  char text[128];
+  return situ_status_create(memory ? SITU_RESOURCE_EXHAUSTED : SITU_UNAVAILABLE,
+                            "%s failed %s: %s.", label, doing, cl_error(error, text));
+}

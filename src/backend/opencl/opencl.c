@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * opencl.c: GPUs of any maker through OpenCL 1.2.
+ *
+ * A region is a buffer; a call gets parts of buffers as arguments, set once when it is bound. Each
+ * device has a context of its own (copies between devices go through the host), three command
+ * queues, and a worker, which starts what is queued and waits for it, so that two devices work at
+ * the same time also where a driver does its work in the caller's thread. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/opencl/programs.h"
+#include "base/log.h"
+#include "host/worker.h"
+
+enum { GROUP = 256 }; /* items of a work-group */
+
+struct region {
+  struct region *next;
+  cl_memory memory;
+  size_t bytes;
+};
+
+/* An open device. `regions` and `trouble` are guarded by worker_lock. */
+struct opencl {
+  struct gpu *gpu;
+  cl_context context;
+  cl_queue queues[N_QUEUES];
+  struct programs programs;
+  struct region *regions;
+  int32_t trouble; /* the first error that says that the device failed */
+  struct worker worker;
+};
+
+/* A prepared call: a kernel object with its arguments set. */
+struct opencl_call {
+  struct bound bound;
+  cl_kernel kernel;
+  cl_memory *parts; /* per argument; NULL where it is no memory */
+};
+
+static situ_status opencl_probe(const struct backend_request *request, int *count,
+                                const char **why) {
+  return gpus_find(request->opencl_devices, count, why);
+}
+
+static situ_status opencl_describe(int index, struct device_info *out) {
+  const struct gpu *gpu = gpus_get(index);
+  if (!gpu) return INVALID("There is no OpenCL device %d.", index);
+  *out = gpu->info;
+  return NULL;
+}
+
+/* ---- The worker ---- */
+
+static situ_status lost(const void *device) {
+  const struct opencl *opencl = device;
+  return cl_status(opencl->trouble, opencl->gpu->label, "while working");
+}
+
+/* Remembers the first failure of the device. */
+static void note(struct opencl *opencl, int32_t error) {
+  if (error == CL_SUCCESS) return;
+  pthread_mutex_lock(&worker_lock);
+  if (!opencl->trouble) opencl->trouble = error;
+  pthread_mutex_unlock(&worker_lock);
+}
+
+static int32_t start_call(cl_queue queue, const struct work *work) {
+  const struct opencl_call *call = (const struct opencl_call *)work->bound;
+  const size_t items = ((size_t)call->bound.launch->items + GROUP - 1) / GROUP * GROUP;
+  const size_t group = GROUP;
+  return cl.clEnqueueNDRangeKernel(queue, call->kernel, 1, NULL, &items, &group, 0, NULL, NULL);
+}
+
+static int32_t start_copy(cl_queue queue, const struct work *work) {
+  const struct span to = work->to, from = work->from;
+  if (work->kind == WORK_WRITE)
+    return cl.clEnqueueWriteBuffer(queue, to.region, 0, to.offset, work->bytes, from.region, 0,
+                                   NULL, NULL);
+  if (work->kind == WORK_READ)
+    return cl.clEnqueueReadBuffer(queue, from.region, 0, from.offset, work->bytes, to.region, 0,
+                                  NULL, NULL);
+  return cl.clEnqueueCopyBuffer(queue, from.region, to.region, from.offset, to.offset, work->bytes,
+                                0, NULL, NULL);
+}
+
+static void start(void *device, int queue, const struct work *work) {
+  struct opencl *opencl = device;
+  const cl_queue at = opencl->queues[queue];
+  const int32_t error = work->kind == WORK_CALL ? start_call(at, work) : start_copy(at, work);
+  if (error == CL_SUCCESS) return;
+  note(opencl, error);
+  if (work->kind == WORK_CALL)
+    worker_fail(work->bound, cl_status(error, opencl->gpu->label, "starting a kernel"));
+}
+
+static void finish(void *device) {
+  struct opencl *opencl = device;
+  for (int i = 0; i < N_QUEUES; i++) note(opencl, cl.clFlush(opencl->queues[i]));
+  for (int i = 0; i < N_QUEUES; i++) note(opencl, cl.clFinish(opencl->queues[i]));
+}
+
+static const struct worker_owner owner = {.lost = lost, .run = start, .finish = finish};
+
+/* ---- Opening ---- */
+
+static void free_region(struct opencl *opencl, struct region *region) {
+  if (region->memory) cl.clReleaseMemObject(region->memory);
+  pthread_mutex_lock(&worker_lock);
+  opencl->gpu->used -= region->bytes;
+  pthread_mutex_unlock(&worker_lock);
+  free(region);
+}
+
+static void opencl_close(void *device) {
+  struct opencl *opencl = device;
+  worker_stop(&opencl->worker);
+  while (opencl->regions) {
+    struct region *first = opencl->regions;
+    opencl->regions = first->next;
+    free_region(opencl, first);
+  }
+  for (int i = 0; i < N_QUEUES; i++)
+    if (opencl->queues[i]) cl.clReleaseCommandQueue(opencl->queues[i]);
+  if (opencl->context) {
+    programs_end(&opencl->programs);
+    cl.clReleaseContext(opencl->context);
+  }
+  free(opencl);
+}
+
+static situ_status open_queues(struct opencl *opencl) {
+  int32_t error = CL_SUCCESS;
+  opencl->context = cl.clCreateContext(NULL, 1, &opencl->gpu->id, NULL, NULL, &error);
+  if (error != CL_SUCCESS) return cl_status(error, opencl->gpu->label, "opening");
+  programs_begin(&opencl->programs, opencl->gpu, opencl->context);
+  for (int i = 0; i < N_QUEUES && error == CL_SUCCESS; i++)
+    opencl->queues[i] = cl.clCreateCommandQueue(opencl->context, opencl->gpu->id, 0, &error);
+  TRY(cl_status(error, opencl->gpu->label, "opening"));
+  return worker_start(&opencl->worker, &owner, opencl, opencl->gpu->label);
+}
+
+static situ_status opencl_open(int index, void **device) {
+  struct gpu *gpu = gpus_get(index);
+  if (!gpu) return INVALID("There is no OpenCL device %d.", index);
+  struct opencl *opencl = calloc(1, sizeof *opencl);
+  if (!opencl) return NO_MEMORY();
+  opencl->gpu = gpu;
+  const situ_status status = open_queues(opencl);
+  if (status)
+    opencl_close(opencl);
+  else
+    *device = opencl;
+  return status;
+}
+
+/* ---- Memory ---- */
+
+/* Takes bytes of the device's account; OpenCL itself may promise more than there is. */
+static situ_status admit(struct opencl *opencl, size_t bytes) {
+  struct gpu *gpu = opencl->gpu;
+  pthread_mutex_lock(&worker_lock);
+  const uint64_t left = gpu->info.memory - gpu->used;
+  const size_t most = left < gpu->largest ? (size_t)left : gpu->largest;
+  if (bytes <= most) gpu->used += bytes;
+  pthread_mutex_unlock(&worker_lock);
+  if (bytes <= most) return NULL;
+  return situ_status_create(SITU_RESOURCE_EXHAUSTED, "%s gives %zu bytes at most, not %zu.",
+                            gpu->label, most, bytes);
+}
+
+static situ_status opencl_alloc(void *device, size_t bytes, void **out) {
+  struct opencl *opencl = device;
+  TRY(admit(opencl, bytes));
+  struct region *region = calloc(1, sizeof *region);
+  int32_t error = CL_OUT_OF_HOST_MEMORY;
+  if (region) {
+    region->bytes = bytes;
+    region->memory =
+        cl.clCreateBuffer(opencl->context, CL_MEM_READ_WRITE, bytes ? bytes : 1, NULL, &error);
+  }
+  if (error != CL_SUCCESS) {
+    if (region) free_region(opencl, region);
+    return situ_status_create(SITU_RESOURCE_EXHAUSTED, "%s gives no %zu bytes (error %d).",
+                              opencl->gpu->label, bytes, error);
+  }
+  pthread_mutex_lock(&worker_lock);
+  region->next = opencl->regions;
+  opencl->regions = region;
+  pthread_mutex_unlock(&worker_lock);
+  *out = region;
+  return NULL;
+}
+
+static void opencl_free(void *device, void *handle) {
+  struct opencl *opencl = device;
+  pthread_mutex_lock(&worker_lock);
+  struct region **link = &opencl->regions;
+  while (*link && *link != handle) link = &(*link)->next;
+  struct region *region = *link;
+  if (region) *link = region->next;
+  pthread_mutex_unlock(&worker_lock);
+  if (region) free_region(opencl, region);
+}
+
+static situ_status opencl_available(void *device, uint64_t *free_bytes) {
+  const struct opencl *opencl = device;
+  pthread_mutex_lock(&worker_lock);
+  *free_bytes = opencl->gpu->info.memory - opencl->gpu->used;
+  const situ_status status = lost(opencl);
+  pthread_mutex_unlock(&worker_lock);
+  return status;
+}
+
+/* The region of `bytes` bytes of the device's memory; NULL where they are not, or not all, in it.
+ */
+static const struct region *find(const struct opencl *opencl, struct span span, size_t bytes) {
+  pthread_mutex_lock(&worker_lock);
+  const struct region *region = opencl->regions;
+  while (region && region != span.region) region = region->next;
+  pthread_mutex_unlock(&worker_lock);
+  if (!region || span.offset > region->bytes || bytes > region->bytes - span.offset) return NULL;
+  return region;
+}
+
+/* ---- Copies ---- */
+
+/* Queues a copy. Spans of the device become buffer and offset; what is NULL was refused. */
+static situ_status queue_copy(struct opencl *opencl, int queue, struct work work, bool is_ours) {
+  if (!work.bytes) return NULL;
+  if (is_ours) return worker_add(&opencl->worker, queue, &work);
+  return INTERNAL("A copy of %zu bytes on %s names memory that is not its own.", work.bytes,
+                  opencl->gpu->label);
+}
+
+static struct span inside(const struct region *region, struct span span) {
+  return (struct span){region ? region->memory : NULL, span.offset};
+}
+
+static situ_status opencl_write(void *device, int queue, struct span to, const void *from,
+                                size_t bytes) {
+  const struct region *region = find(device, to, bytes);
+  const struct work work = {.kind = WORK_WRITE,
+                            .to = inside(region, to),
+                            .from = {(void *)(uintptr_t)from, 0},
+                            .bytes = bytes};
+  return queue_copy(device, queue, work, region);
+}
+
+static situ_status opencl_read(void *device, int queue, void *to, struct span from, size_t bytes) {
+  const struct region *region = find(device, from, bytes);
+  const struct work work = {
+      .kind = WORK_READ, .to = {to, 0}, .from = inside(region, from), .bytes = bytes};
+  return queue_copy(device, queue, work, region);
+}
+
+static situ_status opencl_copy(void *device, int queue, struct span to, struct span from,
+                               size_t bytes) {
+  const struct region *target = find(device, to, bytes), *source = find(device, from, bytes);
+  const struct work work = {
+      .kind = WORK_COPY, .to = inside(target, to), .from = inside(source, from), .bytes = bytes};
+  return queue_copy(device, queue, work, target && source);
+}
+
+/* ---- Kernels ---- */
+
+static situ_status set_arg(const struct opencl *opencl, struct opencl_call *call, int arg,
+                           size_t size, const void *value) {
+  const int32_t error = cl.clSetKernelArg(call->kernel, (uint32_t)arg, size, value);
+  return cl_status(error, opencl->gpu->label, "preparing a kernel");
+}
+
+/* Gives an argument the memory from a place to the end of its region. */
+static situ_status set_memory(const struct opencl *opencl, struct opencl_call *call, int arg,
+                              struct span span) {
+  const struct launch *launch = call->bound.launch;
+  cl_memory part = NULL;
+  if (span.region) { /* a value without elements has no memory */
+    span.offset += (size_t)launch->args[arg].offset;
+    const struct region *region = find(opencl, span, 1);
+    if (!region)
+      return INTERNAL("Argument %d of kernel '%s' is not memory of the device that runs it.", arg,
+                      launch->kernel->name);
+    const struct cl_region whole = {span.offset, region->bytes - span.offset};
+    int32_t error = CL_SUCCESS;
+    part = cl.clCreateSubBuffer(region->memory, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION,
+                                &whole, &error);
+    TRY(cl_status(error, opencl->gpu->label, "taking a part of a buffer"));
+  }
+  if (call->parts[arg]) cl.clReleaseMemObject(call->parts[arg]);
+  call->parts[arg] = part;
+  return set_arg(opencl, call, arg, sizeof part, part ? &part : NULL);
+}
+
+/* A number is passed in the type that the kernel computes in. */
+static situ_status set_real(const struct opencl *opencl, struct opencl_call *call, int arg,
+                            double real) {
+  const situ_type type = call->bound.launch->type;
+  const float single = (float)real;
+  const int32_t whole = (int32_t)real;
+  const int64_t wide = (int64_t)real;
+  if (type == SITU_DOUBLE) return set_arg(opencl, call, arg, sizeof real, &real);
+  if (type == SITU_FLOAT || type == SITU_HALF)
+    return set_arg(opencl, call, arg, sizeof single, &single);
+  if (type == SITU_INT64) return set_arg(opencl, call, arg, sizeof wide, &wide);
+  return set_arg(opencl, call, arg, sizeof whole, &whole);
+}
+
+static situ_status set_args(const struct opencl *opencl, struct opencl_call *call,
+                            const struct span *slots) {
+  const struct launch *launch = call->bound.launch;
+  for (int i = 0; i < launch->n_args; i++) {
+    const struct launch_arg *arg = &launch->args[i];
+    if (arg->kind == ARG_SLOT)
+      TRY(set_memory(opencl, call, i, slots[arg->slot]));
+    else if (arg->kind == ARG_INTEGER)
+      TRY(set_arg(opencl, call, i, sizeof arg->integer, &arg->integer));
+    else
+      TRY(set_real(opencl, call, i, arg->real));
+  }
+  return NULL;
+}
+
+static void opencl_unbind(void *device, struct bound *bound) {
+  (void)device;
+  const struct opencl_call *call = (struct opencl_call *)bound;
+  for (int i = 0; i < bound->launch->n_args; i++)
+    if (call->parts[i]) cl.clReleaseMemObject(call->parts[i]);
+  if (call->kernel) cl.clReleaseKernel(call->kernel);
+}
+
+static situ_status opencl_bind(void *device, const struct launch *launch, const struct span *slots,
+                               struct arena *arena, struct bound **out) {
+  struct opencl *opencl = device;
+  struct opencl_call *call = arena_zero(arena, sizeof *call);
+  if (!call) return NO_MEMORY();
+  call->bound.launch = launch;
+  call->parts = ARENA_ARRAY(arena, cl_memory, launch->n_args);
+  if (!call->parts) return NO_MEMORY();
+  TRY(programs_kernel(&opencl->programs, launch->kernel, launch->type, &call->kernel));
+  const situ_status status = set_args(opencl, call, slots);
+  if (status)
+    opencl_unbind(device, &call->bound);
+  else
+    *out = &call->bound;
+  return status;
+}
+
+static situ_status opencl_rebind(void *device, struct bound *bound, int arg, struct span span) {
+  return set_memory(device, (struct opencl_call *)bound, arg, span);
+}
+
+static situ_status opencl_launch(void *device, int queue, struct bound *bound) {
+  struct opencl *opencl = device;
+  if (!bound->launch->items) return NULL;
+  return worker_add(&opencl->worker, queue, &(struct work){.kind = WORK_CALL, .bound = bound});
+}
+
+/* ---- Queues ---- */
+
+static situ_status opencl_mark(void *device, int queue, uint64_t *mark) {
+  *mark = worker_mark(&((struct opencl *)device)->worker, queue);
+  return NULL;
+}
+
+static situ_status opencl_wait(void *device, int queue, void *on_device, int on_queue,
+                               uint64_t mark) {
+  return worker_wait(&((struct opencl *)device)->worker, queue,
+                     &((struct opencl *)on_device)->worker, on_queue, mark);
+}
+
+static situ_status opencl_sync(void *device, int queue, uint64_t mark) {
+  return worker_sync(&((struct opencl *)device)->worker, queue, mark);
+}
+
+static bool opencl_reach(void *device, int queue, uint64_t mark, double seconds) {
+  return worker_reach(&((struct opencl *)device)->worker, queue, mark, seconds);
+}
+
+static situ_status opencl_stamp(void *device, int queue, int64_t *at) {
+  return worker_stamp(&((struct opencl *)device)->worker, queue, at);
+}
+
+const struct backend opencl_backend = {
+    .name = "opencl",
+    .kind = "GPU",
+    .tested = "every op, on PoCL (a CPU); never yet on a GPU",
+    .probe = opencl_probe,
+    .describe = opencl_describe,
+    .open = opencl_open,
+    .close = opencl_close,
+    .alloc = opencl_alloc,
+    .free = opencl_free,
+    .available = opencl_available,
+    .write = opencl_write,
+    .read = opencl_read,
+    .copy = opencl_copy,
+    .bind = opencl_bind,
+    .rebind = opencl_rebind,
+    .unbind = opencl_unbind,
+    .launch = opencl_launch,
+    .mark = opencl_mark,
+    .wait = opencl_wait,
+    .sync = opencl_sync,
+    .reach = opencl_reach,
+    .stamp = opencl_stamp,
+};
