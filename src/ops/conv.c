@@ -12,7 +12,13 @@
 #define KERNELS "ops/conv.cl"
 #include "kernel/types.h"
 
-enum { CONV_GRAIN = 256, DEPTH_GRAIN = 4096 };
+enum {
+  CONV_GRAIN = 256,
+  DEPTH_GRAIN = 4096,
+  GROUP = 256, /* items that make a tile, on a GPU */
+  TILE = 64,
+  FEW = 16 /* rows, columns or steps of a product that are not worth tiles */
+};
 
 /* The arguments of the kernels in conv.cl: which two operands are read and which is written differs
  * from kernel to kernel. */
@@ -73,12 +79,16 @@ static situ_status convolve(situ_type type, enum conv_want want, host_kernel *po
     return convolve(SITU_##TYPE, WANT, name##_##word, args);                                 \
   }
 #define CONV_ENTRY(name, WANT, TYPE, word) [SITU_##TYPE] = name##_host_##word,
-#define CONV_TABLE(kernel_name, WANT)                 \
-  TYPES_REAL(CONV_HOST, kernel_name, WANT)            \
-  static const struct kernel kernel_name##_kernel = { \
-      .name = #kernel_name,                           \
-      .file = types_file,                             \
-      .host = {TYPES_REAL(CONV_ENTRY, kernel_name, WANT)}}
+/* Each twice: on a GPU one makes its elements one by one, the other in tiles of 64 x 64. */
+#define CONV_TABLE(kernel_name, WANT)                        \
+  TYPES_REAL(CONV_HOST, kernel_name, WANT)                   \
+  static const struct kernel kernel_name##_kernels[] = {     \
+      {.name = #kernel_name,                                 \
+       .file = types_file,                                   \
+       .host = {TYPES_REAL(CONV_ENTRY, kernel_name, WANT)}}, \
+      {.name = #kernel_name "_tiles",                        \
+       .file = "ops/conv_tiles.cl",                          \
+       .host = {TYPES_REAL(CONV_ENTRY, kernel_name, WANT)}}}
 
 CONV_TABLE(conv, CONV_RESULT);
 CONV_TABLE(conv_images, CONV_IMAGES);
@@ -163,8 +173,23 @@ static situ_status set_shape(struct call *call, enum conv_want want, bool depthw
   return shape_check(&call->out[0].shape);
 }
 
+/* The work items of the form with tiles; 0: the plain form is the better one. */
+static int64_t tile_items(const struct plan *p, enum conv_want want) {
+  const struct window *w = &p->window;
+  const int64_t results = w->n * w->oh * w->ow, images = w->n * w->h * w->w;
+  const int64_t taps = w->kh * w->kw, most = INT32_MAX / 2;
+  const int64_t rows = want == CONV_RESULT ? results : want == CONV_IMAGES ? images : taps * w->c;
+  const int64_t cols = want == CONV_IMAGES ? w->c : p->o;
+  const int64_t depth = want == CONV_RESULT   ? taps * w->c
+                        : want == CONV_IMAGES ? taps * p->o
+                                              : results;
+  if (p->depthwise || p->group != p->o || rows < FEW || cols < FEW || depth < FEW) return 0;
+  if (rows > most || cols > most || depth > most) return 0;
+  return (rows + TILE - 1) / TILE * ((cols + TILE - 1) / TILE) * GROUP;
+}
+
 static situ_status record(struct call *call, enum conv_want want, bool depthwise,
-                          const struct kernel *kernel) {
+                          const struct kernel *kernels) {
   struct plan p;
   TRY(plan_call(call, want, depthwise, &p));
   const struct window *w = &p.window;
@@ -184,22 +209,23 @@ static situ_status record(struct call *call, enum conv_want want, bool depthwise
   const double flops =
       2.0 * (double)(w->n * w->oh * w->ow) * (double)(p.o * p.seen) * (double)(w->kh * w->kw);
   const int first = want == CONV_IMAGES ? 2 : 0, second = want == CONV_FILTER ? 2 : 1;
-  return LAUNCH(call, kernel, type, n, depthwise ? DEPTH_GRAIN : 0, flops, ARG_IN(call, first),
-                ARG_IN(call, second), ARG_OUT(call, 0), ARG_AT(space), ARG_INTS(dim),
-                ARG_INTS(place), ARG_INTS(step), ARG_INT(n));
+  const int64_t tiled = n ? tile_items(&p, want) : 0;
+  return LAUNCH(call, &kernels[tiled ? 1 : 0], type, tiled ? tiled : n, depthwise ? DEPTH_GRAIN : 0,
+                flops, ARG_IN(call, first), ARG_IN(call, second), ARG_OUT(call, 0), ARG_AT(space),
+                ARG_INTS(dim), ARG_INTS(place), ARG_INTS(step), ARG_INT(n));
 }
 
-#define CONV_CALL(word, WANT, depthwise, kernel)                                                  \
+#define CONV_CALL(word, WANT, depthwise, kernels)                                                 \
   static situ_status word##_shape(struct call *call) { return set_shape(call, WANT, depthwise); } \
   static situ_status word##_record(struct call *call) {                                           \
-    return record(call, WANT, depthwise, &kernel);                                                \
+    return record(call, WANT, depthwise, kernels);                                                \
   }
-CONV_CALL(plain, CONV_RESULT, false, conv_kernel)
-CONV_CALL(plain_images, CONV_IMAGES, false, conv_images_kernel)
-CONV_CALL(plain_filter, CONV_FILTER, false, conv_filter_kernel)
-CONV_CALL(depth, CONV_RESULT, true, depthwise_kernel)
-CONV_CALL(depth_images, CONV_IMAGES, true, depthwise_images_kernel)
-CONV_CALL(depth_filter, CONV_FILTER, true, depthwise_filter_kernel)
+CONV_CALL(plain, CONV_RESULT, false, conv_kernels)
+CONV_CALL(plain_images, CONV_IMAGES, false, conv_images_kernels)
+CONV_CALL(plain_filter, CONV_FILTER, false, conv_filter_kernels)
+CONV_CALL(depth, CONV_RESULT, true, &depthwise_kernel)
+CONV_CALL(depth_images, CONV_IMAGES, true, &depthwise_images_kernel)
+CONV_CALL(depth_filter, CONV_FILTER, true, &depthwise_filter_kernel)
 
 /* Gradients: each of the three is bilinear in two things, whose gradients are the other two. */
 

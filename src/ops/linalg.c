@@ -6,7 +6,13 @@
 #include "ops/ops.h"
 #include "tensor/shape.h"
 
-enum { TILE = 16, GROUP = TILE * TILE, PRODUCT_GRAIN = 1 << 16 };
+enum {
+  GROUP = 256, /* items that make a tile, on a GPU */
+  TILE = 64,
+  SMALL_TILE = 16, /* its sides */
+  FEW = 32,        /* rows or columns that are worth the small one */
+  PRODUCT_GRAIN = 1 << 16
+};
 
 /* The arguments of the kernel "matmul", as linalg.cl has them. */
 struct product {
@@ -68,6 +74,8 @@ static situ_status multiply_all(situ_type type, host_kernel *part, const union a
 PRODUCT_TYPES(PRODUCT_KERNEL)
 static const struct kernel matmul_kernel = {
     .name = "matmul", .file = "ops/linalg.cl", .host = {PRODUCT_TYPES(PRODUCT_ENTRY)}};
+static const struct kernel matmul_small_kernel = {
+    .name = "matmul_small", .file = "ops/linalg.cl", .host = {PRODUCT_TYPES(PRODUCT_ENTRY)}};
 
 /* What is multiplied: the last two dimensions of two operands, each perhaps transposed, with the
  * batch's dimensions in front broadcast to those of the result. */
@@ -168,7 +176,7 @@ static void steps_of(const situ_shape *operand, int64_t steps[SITU_MAX_RANK]) {
   }
 }
 
-static int64_t tiles(int64_t n) { return (n + TILE - 1) / TILE; }
+static int64_t tiles(int64_t n, int64_t side) { return (n + side - 1) / side; }
 
 static situ_status record_product(struct call *call) {
   const situ_type type = call->out[0].type;
@@ -189,7 +197,10 @@ static situ_status record_product(struct call *call) {
   int32_t space = call->out[0].slot;
   const size_t bytes = gemm_space(type, f.m, f.n, f.k);
   if (bytes) TRY(call_scratch(call, bytes, &space));
-  return LAUNCH(call, &matmul_kernel, type, count * tiles(f.m) * tiles(f.n) * GROUP, 0,
+  const bool small = f.m <= FEW || f.n <= FEW;
+  const int64_t side = small ? SMALL_TILE : TILE;
+  return LAUNCH(call, small ? &matmul_small_kernel : &matmul_kernel, type,
+                count * tiles(f.m, side) * tiles(f.n, side) * GROUP, 0,
                 2.0 * (double)count * (double)f.m * (double)f.n * (double)f.k, ARG_IN(call, 0),
                 ARG_IN(call, 1), ARG_OUT(call, 0), ARG_AT(space), ARG_INT(f.m), ARG_INT(f.n),
                 ARG_INT(f.k), ARG_INT(f.turn_a ? 1 : f.k), ARG_INT(f.turn_a ? f.m : 1),

@@ -1,10 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
  * linalg.cl: products of matrices, one or a batch. On the host linalg.c calls host/gemm.h. */
 #ifndef SITU_HOST
+#include "kernel/tile.h"
 
-/* A work-group of 256 items makes a tile of 16 x 16 elements. dim, a_step and b_step say where the
- * matrices of item i of the batch begin. */
-GROUP_KERNEL(matmul, IN(T, a), IN(T, b), OUT(T, c), OUT(T, space), SIZE(m), SIZE(n), SIZE(k),
+/* Where the matrices of item `rest` of the batch begin. */
+#define STARTS(rest)                       \
+  i64 a_start = 0, b_start = 0;            \
+  for (i64 d = 7, r = rest; d >= 0; d--) { \
+    a_start += r % dim[d] * a_step[d];     \
+    b_start += r % dim[d] * b_step[d];     \
+    r /= dim[d];                           \
+  }
+
+#if defined(PICK_matmul_small) || defined(ALL_KERNELS)
+/* A work-group of 256 items makes a tile of 16 x 16 elements. */
+GROUP_KERNEL(matmul_small, IN(T, a), IN(T, b), OUT(T, c), OUT(T, space), SIZE(m), SIZE(n), SIZE(k),
              SIZE(a_row), SIZE(a_col), SIZE(b_row), SIZE(b_col), SIZE(count), SIZES(dim),
              SIZES(a_step), SIZES(b_step)) {
   __local C left[16][17], right[16][17];
@@ -15,12 +25,8 @@ GROUP_KERNEL(matmul, IN(T, a), IN(T, b), OUT(T, c), OUT(T, space), SIZE(m), SIZE
   const i64 across = (n + 15) / 16, tiles = across * ((m + 15) / 16);
   const i64 batch = get_group_id(0) / tiles, tile = get_group_id(0) % tiles;
   const i64 i = tile / across * 16 + y, j = tile % across * 16 + x;
-  i64 a_start = 0, b_start = 0, rest = batch;
-  for (int d = 7; d >= 0; d--) {
-    a_start += rest % dim[d] * a_step[d];
-    b_start += rest % dim[d] * b_step[d];
-    rest /= dim[d];
-  }
+  STARTS(batch);
+  (void)space;
   C sum = 0;
   for (i64 first = 0; first < k; first += 16) {
     const bool in_a = i < m && first + x < k, in_b = first + y < k && j < n;
@@ -32,5 +38,45 @@ GROUP_KERNEL(matmul, IN(T, a), IN(T, b), OUT(T, c), OUT(T, space), SIZE(m), SIZE
   }
   if (i < m && j < n && batch < count) c[(batch * m + i) * n + j] = (T)sum;
 }
+#endif
+
+#if defined(PICK_matmul) || defined(ALL_KERNELS)
+/* The same with tiles of 64 x 64. The items that read side by side read what lies side by side. */
+GROUP_KERNEL(matmul, IN(T, a), IN(T, b), OUT(T, c), OUT(T, space), SIZE(m), SIZE(n), SIZE(k),
+             SIZE(a_row), SIZE(a_col), SIZE(b_row), SIZE(b_col), SIZE(count), SIZES(dim),
+             SIZES(a_step), SIZES(b_step)) {
+  TILE_MEMORY();
+  UNPACK(dim);
+  UNPACK(a_step);
+  UNPACK(b_step);
+  const i64 across = (n + TILE - 1) / TILE, tiles = across * ((m + TILE - 1) / TILE);
+  const i64 batch = get_group_id(0) / tiles;
+  STARTS(batch);
+  (void)space;
+  TILE_BEGIN(get_group_id(0) % tiles, across);
+  for (i64 first = 0; first < k; first += TILE_DEPTH) {
+    for (int q = 0; q < 4; q++) {
+      const int e = TILE_ITEM(q);
+      const int p = a_row == 1 ? e / TILE : e % TILE_DEPTH;
+      const int i = a_row == 1 ? e % TILE : e / TILE_DEPTH;
+      const bool in = top_ + i < m && first + p < k;
+      left[p][i] = in ? (C)a[a_start + (top_ + i) * a_row + (first + p) * a_col] : (C)0;
+    }
+    for (int q = 0; q < 4; q++) {
+      const int e = TILE_ITEM(q);
+      const int p = b_row == 1 ? e % TILE_DEPTH : e / TILE;
+      const int j = b_row == 1 ? e / TILE_DEPTH : e % TILE;
+      const bool in = left_ + j < n && first + p < k;
+      right[p][j] = in ? (C)b[b_start + (first + p) * b_row + (left_ + j) * b_col] : (C)0;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    TILE_ADD();
+    barrier(CLK_LOCAL_MEM_FENCE);
+  }
+  if (batch >= count) return;
+  TILE_EACH(i, j, value, m, n) c[(batch * m + i) * n + j] = (T)value;
+}
+#endif
+#undef STARTS
 
 #endif
