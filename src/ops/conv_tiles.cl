@@ -12,8 +12,8 @@
 
 #if defined(PICK_conv_tiles) || defined(ALL_KERNELS)
 /* Pixels of results x channels of results; a slice runs over taps and channels of the images. */
-GROUP_KERNEL(conv_tiles, IN(T, x), IN(T, filter), OUT(T, y), OUT(T, space), SIZES(dim), SIZES(place),
-             SIZES(step), SIZE(n)) {
+GROUP_KERNEL(conv_tiles, IN(T, x), IN(T, filter), OUT(T, y), OUT(T, space), SIZES(dim),
+             SIZES(place), SIZES(step), SIZE(n)) {
   TILE_MEMORY();
   UNPACK(dim);
   UNPACK(place);
