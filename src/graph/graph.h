@@ -16,7 +16,8 @@ struct edge {
 
 struct output {
   situ_type type;
-  situ_shape shape; /* as far as known while building */
+  situ_shape shape;          /* as far as known while building */
+  const struct known *known; /* the elements of few integers, as far as known, else NULL */
 };
 
 struct node {

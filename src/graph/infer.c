@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "graph/known.h"
 #include "graph/scope.h"
 #include "tensor/shape.h"
 
@@ -16,8 +17,9 @@
 
 enum { FEW = 8 }; /* operands that fit on the stack */
 
-/* The value of a constant node, else NULL. */
-static const situ_tensor *constant_of(const struct node *node) {
+/* The value of a constant node or of an output all of whose elements are known, else NULL. */
+static const situ_tensor *value_of(const struct node *node, const struct output *output) {
+  if (output->known && !output->known->open) return output->known->tensor;
   if (!(node->schema->op->flags & OP_CONSTANT)) return NULL;
   const int attr = schema_attr(node->schema, "value");
   return attr < 0 ? NULL : node->attrs[attr].tensor;
@@ -31,7 +33,8 @@ static void fill_inputs(const struct situ_graph *graph, const struct node *node,
     in[i].type = output->type;
     in[i].slot = -1;
     in[i].shape = output->shape;
-    in[i].value = constant_of(from);
+    in[i].value = value_of(from, output);
+    in[i].known = output->known;
   }
 }
 
@@ -71,7 +74,9 @@ static const struct output *find_same(const struct situ_graph *graph, const stru
   for (int32_t i = 0; i < node->n_inputs && i < FEW; i++) {
     const struct edge from = node->inputs[i];
     const struct output *output = &graph->nodes[from.node]->outputs[from.output];
-    if (output->type == out->type && shape_equal(&output->shape, &out->shape)) return output;
+    if (output->type == out->type && output->known == out->known &&
+        shape_equal(&output->shape, &out->shape))
+      return output;
   }
   return NULL;
 }
@@ -83,7 +88,7 @@ static situ_status keep_outputs(struct situ_graph *graph, struct node *node,
   struct output *outputs = arena_alloc(&graph->arena, sizeof *outputs * (size_t)node->n_outputs);
   if (!outputs) return NO_MEMORY();
   for (int32_t i = 0; i < node->n_outputs; i++)
-    outputs[i] = (struct output){out[i].type, out[i].shape};
+    outputs[i] = (struct output){out[i].type, out[i].shape, out[i].known};
   node->outputs = outputs;
   return NULL;
 }
@@ -100,6 +105,7 @@ static situ_status infer(struct situ_graph *graph, struct node *node, struct ope
                       .building = !graph->at_once};
   fill_inputs(graph, node, call.in);
   TRY(call_shape(&call));
+  if (call.building) TRY(known_find(graph, &call));
   return keep_outputs(graph, node, call.out);
 }
 

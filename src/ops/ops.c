@@ -77,13 +77,14 @@ situ_status op_host_number(const struct call *call, int input, double *value, bo
 situ_status op_host_shape(const struct call *call, int input, bool open, situ_shape *out) {
   const situ_shape *shape = &call->in[input].shape;
   int64_t dims[SITU_MAX_RANK];
+  unsigned unknown;
   int count;
   *out = SITU_ANY_SHAPE;
   TRY(op_need_rank(call, input, 1, "shape"));
   if (shape->rank == 1 && shape->dim[0] > SITU_MAX_RANK)
     return INVALID("A shape of %lld dimensions; at most %d are possible", (long long)shape->dim[0],
                    (int)SITU_MAX_RANK);
-  TRY(call_integers(call, input, dims, &count));
+  TRY(call_sizes(call, input, dims, &count, &unknown));
   if (count == SITU_ANY) {
     if (shape->rank == 1 && shape->dim[0] != SITU_ANY) out->rank = (int)shape->dim[0];
     for (int d = 0; d < out->rank; d++) out->dim[d] = SITU_ANY;
@@ -91,7 +92,9 @@ situ_status op_host_shape(const struct call *call, int input, bool open, situ_sh
   }
   out->rank = count;
   for (int d = 0; d < count; d++) {
-    if (dims[d] < (open ? -1 : 0))
+    if (unknown >> d & 1)
+      dims[d] = SITU_ANY;
+    else if (dims[d] < (open ? -1 : 0))
       return INVALID("Dimension %d must be >= 0, but is %lld", d, (long long)dims[d]);
     out->dim[d] = dims[d];
   }

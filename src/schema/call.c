@@ -34,25 +34,40 @@ situ_type call_type(const struct call *call, const char *name) {
   return value ? value->type : SITU_NO_TYPE;
 }
 
-int64_t call_element(const struct call *call, int input, int64_t index) {
-  const void *data = situ_tensor_data(call->in[input].value);
-  return call->in[input].type == SITU_INT32 ? ((const int32_t *)data)[index]
-                                            : ((const int64_t *)data)[index];
+static int64_t integer_at(const situ_tensor *tensor, int64_t index) {
+  const void *data = situ_tensor_data(tensor);
+  return situ_tensor_type(tensor) == SITU_INT32 ? ((const int32_t *)data)[index]
+                                                : ((const int64_t *)data)[index];
 }
 
-situ_status call_integers(const struct call *call, int input, int64_t items[SITU_MAX_RANK],
-                          int *count) {
+int64_t call_element(const struct call *call, int input, int64_t index) {
+  return integer_at(call->in[input].value, index);
+}
+
+situ_status call_sizes(const struct call *call, int input, int64_t items[SITU_MAX_RANK], int *count,
+                       unsigned *open) {
   const struct operand *in = &call->in[input];
   *count = SITU_ANY;
+  *open = 0;
   if (in->type != SITU_INT32 && in->type != SITU_INT64)
     return INVALID("Input %d must be int32 or int64, not %s", input, situ_type_name(in->type));
-  if (!in->value) return NULL;
+  if (!in->value && !in->known) return NULL;
   const int64_t n = situ_shape_count(in->shape);
   if (n < 0 || n > SITU_MAX_RANK)
     return INVALID("Input %d has %lld elements; at most %d are possible", input, (long long)n,
                    (int)SITU_MAX_RANK);
-  for (int64_t i = 0; i < n; i++) items[i] = call_element(call, input, i);
+  if (!in->value) *open = in->known->open;
+  const situ_tensor *tensor = in->value ? in->value : in->known->tensor;
+  for (int64_t i = 0; i < n; i++) items[i] = integer_at(tensor, i);
   *count = (int)n;
+  return NULL;
+}
+
+situ_status call_integers(const struct call *call, int input, int64_t items[SITU_MAX_RANK],
+                          int *count) {
+  unsigned open = 0;
+  TRY(call_sizes(call, input, items, count, &open));
+  if (open) *count = SITU_ANY;
   return NULL;
 }
 

@@ -7,6 +7,12 @@
 #include "device/backend.h"
 #include "schema/attr.h"
 
+/* What is known of a few integers while a graph is built. */
+struct known {
+  const situ_tensor *tensor;
+  unsigned open; /* bit i: element i is not known */
+};
+
 /* An input or output of a call. */
 struct operand {
   situ_type type;
@@ -14,6 +20,7 @@ struct operand {
   situ_shape shape;
   const situ_tensor
       *value; /* in host memory, where it is known beforehand (constants), else NULL */
+  const struct known *known; /* while building: of few integers, else NULL */
 };
 
 /* Memory that a call needs besides its operands. */
@@ -60,6 +67,10 @@ const struct attr_value *call_attr(const struct call *call, const char *name);
  * *count is SITU_ANY where the value is not known yet (while building). */
 situ_status call_integers(const struct call *call, int input, int64_t items[SITU_MAX_RANK],
                           int *count) SITU_MUST_USE;
+
+/* The same of sizes that may be known in part: bit i of *open says that item i is not known yet. */
+situ_status call_sizes(const struct call *call, int input, int64_t items[SITU_MAX_RANK], int *count,
+                       unsigned *open) SITU_MUST_USE;
 
 /* Element `index` of an integer input whose value is known. */
 int64_t call_element(const struct call *call, int input, int64_t index);
