@@ -25,7 +25,9 @@ static enum kind kind_of(PyObject *value) {
     const long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
     return overflow || number > INT32_MAX || number < INT32_MIN ? KIND_LONG : KIND_INT;
   }
-  return PyUnicode_Check(value) || PyBytes_Check(value) ? KIND_TEXT : KIND_OTHER;
+  if (PyUnicode_Check(value) || PyBytes_Check(value)) return KIND_TEXT;
+  /* A Dimension; numbers of NumPy have a type of their own and go through it. */
+  return PyIndex_Check(value) && !PyObject_CheckBuffer(value) ? KIND_INT : KIND_OTHER;
 }
 
 static bool is_number(enum kind kind) { return kind >= KIND_INT && kind <= KIND_FLOAT; }

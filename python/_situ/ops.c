@@ -149,13 +149,15 @@ static PyObject *list_ops(PyObject *self, PyObject *none) {
 static PyObject *constant(PyObject *self, PyObject *args) {
   (void)self;
   PyObject *value, *dtype = Py_None;
-  const char *name = "Const";
+  const char *name = NULL;
   situ_type type;
-  if (!PyArg_ParseTuple(args, "O|Os", &value, &dtype, &name)) return NULL;
+  if (!PyArg_ParseTuple(args, "O|Oz", &value, &dtype, &name)) return NULL;
   if (types_number(dtype, &type)) return NULL;
   struct graph_object *graph = context_graph();
   if (!graph && IS_VALUE(value)) return Py_NewRef(value);
   if (!graph) return tensor_of(value, type);
+  const bool is_list = PyList_Check(value) || PyTuple_Check(value);
+  if (!name) name = is_list && convert_holds_tensor(value) ? "packed" : "Const";
   if (IS_VALUE(value)) return graph_tensor(graph, value, type, name);
   char text[512];
   const bool is_whole = *name && name[strlen(name) - 1] == '/';

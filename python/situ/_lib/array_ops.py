@@ -21,11 +21,11 @@ def convert_to_tensor(value, dtype=None, name=None, preferred_dtype=None, dtype_
         hint = preferred_dtype if preferred_dtype is not None else dtype_hint
         if hint is not None:
             try:
-                return _situ.constant(value, as_dtype(hint), name or "Const")
+                return _situ.constant(value, as_dtype(hint), name or None)
             except (TypeError, ValueError):
                 pass
     return _situ.constant(value, None if dtype is None else as_dtype(dtype).base_dtype,
-                          name or "Const")
+                          name or None)
 
 
 def _shaped(value, dtype, shape):
@@ -89,9 +89,17 @@ def _filled(value):
                 return constant(array, dtype, name=full)
             if isinstance(sizes, (list, tuple)) and not sizes:
                 return constant(zero, dtype, name=full)
-            sizes = [sizes] if isinstance(sizes, int) else sizes
-            return op("Fill", sizes, constant(zero, dtype), name=full)
+            return op("Fill", _sizes(sizes), constant(zero, dtype), name=full)
     return make
+
+
+def _sizes(sizes):
+    """A shape as a tensor; called as TensorFlow calls it."""
+    if hasattr(sizes, "_as_graph_element") or _situ.executing_eagerly():
+        return sizes
+    sizes = _listed(sizes)
+    return convert_to_tensor(sizes, None if _holds(sizes) else "int32",
+                             None if _holds(sizes) else "shape_as_tensor")
 
 
 def _listed(sizes):
@@ -112,13 +120,18 @@ zeros = export("zeros")(_filled(0))
 ones = export("ones")(_filled(1))
 
 
-def _likes(name, make):
-    @export(name)
+def _likes(kind, make):
+    @export(kind)
     def like(tensor=None, dtype=None, name=None, optimize=True, input=None):
-        tensor = convert_to_tensor(tensor if tensor is not None else input)
-        if dtype is None or as_dtype(dtype) is tensor.dtype:
-            return op("ZerosLike" if make is zeros else "OnesLike", tensor, name=name)
-        return make(shape_of(tensor), dtype, name=name)
+        with scope(name, kind) as full:
+            tensor = convert_to_tensor(tensor if tensor is not None else input, name="tensor")
+            if dtype is None or as_dtype(dtype) is tensor.dtype:
+                dtype = tensor.dtype
+                known = make is zeros and not _situ.executing_eagerly() and optimize \
+                    and shapes.as_shape(tensor.shape).is_fully_defined()
+                if not known:
+                    return op("ZerosLike" if make is zeros else "OnesLike", tensor, name=full)
+            return make(shape_of(tensor), dtype, name=full)
     return like
 
 
@@ -292,11 +305,13 @@ def _pack_values(values, dtype, name):
     """A list that holds tensors, as one tensor."""
     kinds = [k for k in map(_kind, values) if k is not None]
     kind = dtype if dtype is not None else kinds[0] if kinds else None
-    parts = [_pack_values(v, kind, None) if isinstance(v, (list, tuple)) and _holds(v)
-             else convert_to_tensor(v, kind) for v in values]
-    if isinstance(parts[0], EagerTensor) or name is None:
-        return op("Pack", parts)
-    return op("Pack", parts, name=name + "/" if _situ.current_graph() else name)
+    graph = _situ.current_graph()
+    if graph is None:
+        return op("Pack", [convert_to_tensor(v, kind) for v in values])
+    whole = name if name.endswith("/") else graph._unique("", name) + "/"
+    with scope(whole):
+        parts = [convert_to_tensor(v, kind, str(i)) for i, v in enumerate(values)]
+    return op("Pack", parts, name=whole)
 
 
 def _kind(value):

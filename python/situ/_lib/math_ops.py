@@ -33,8 +33,9 @@ def truediv(x, y, name="truediv"):
 
 @export(v1="div")
 def div(x, y, name="div"):
-    x, y = _pair(x, y)
-    return op("RealDiv" if x.dtype.is_floating else "FloorDiv", x, y, name=name)
+    with scope(name, "div") as full:
+        x, y = _pair(x, y)
+        return op("RealDiv" if x.dtype.is_floating else "FloorDiv", x, y, name=full)
 
 
 def power(x, y, name="pow"):

@@ -80,7 +80,7 @@ def l2_normalize(x, axis=None, epsilon=1e-12, name=None, dim=None):
     with scope(name, "l2_normalize") as full:
         x = convert_to_tensor(x, name="x")
         squares = OPS["Sum"](op("Square", x), axis if dim is None else dim, True)
-        inverse = op("Rsqrt", op("Maximum", squares, convert_to_tensor(epsilon, x.dtype)))
+        inverse = op("Rsqrt", op("Maximum", squares, epsilon))
         return op("Mul", x, inverse, name=full)
 
 

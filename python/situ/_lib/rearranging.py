@@ -216,6 +216,16 @@ def _letters(equation, count):
     return parts, right
 
 
+def _sizes(tensor, letters):
+    """The size of each letter: a number, or a tensor where only a run will know."""
+    known = shapes.as_shape(tensor.shape)
+    if known.rank is None:
+        raise ValueError(f"einsum needs the rank of its operands, and '{tensor.name}' has none.")
+    sizes = known.as_list()
+    shape = op("Shape", tensor) if None in sizes else None
+    return {c: shape[i] if sizes[i] is None else sizes[i] for i, c in enumerate(letters)}
+
+
 def _pairwise(x, a, y, b, kept):
     """The product of two operands summed over letters that nobody keeps."""
     def drop(tensor, letters, other):
@@ -229,8 +239,7 @@ def _pairwise(x, a, y, b, kept):
     batch = [c for c in both if c in kept]
     inside = [c for c in both if c not in kept]
     left, right = [c for c in a if c not in b], [c for c in b if c not in a]
-    sizes = dict(zip(a, _known(x, "einsum")))
-    sizes.update(zip(b, _known(y, "einsum")))
+    sizes = {**_sizes(y, b), **_sizes(x, a)}
 
     def form(tensor, letters, order, parts):
         tensor = op("Transpose", tensor, [letters.index(c) for c in order])
