@@ -2,7 +2,7 @@
 """extras.py: small names that programs of training use: tf.newaxis, tf.VERSION, to_categorical."""
 import numpy
 
-from situ._lib import optimizers_v2, style
+from situ._lib import optimizers_v2, style, variables
 from situ._lib.api import BOTH, V1, export
 from situ._lib.array_ops import cast, convert_to_tensor, group, op
 from situ._lib.graph import GraphKeys, get_default_graph
@@ -34,14 +34,19 @@ def compute_average_loss(per_example_loss, sample_weight=None, global_batch_size
     losses = convert_to_tensor(per_example_loss)
     if sample_weight is not None:
         losses = losses * cast(convert_to_tensor(sample_weight), losses.dtype)
-    size = op("Size", losses) if global_batch_size is None else global_batch_size
+    size = op("Size", losses) * _replicas() if global_batch_size is None else global_batch_size
     return op("Sum", losses) / cast(size, losses.dtype)
 
 
 @export("nn.scale_regularization_loss")
 def scale_regularization_loss(regularization_loss):
     """The sum of penalties, for one replica."""
-    return op("Sum", convert_to_tensor(regularization_loss))
+    return op("Sum", convert_to_tensor(regularization_loss)) / float(_replicas())
+
+
+def _replicas():
+    found = variables.strategy()
+    return 1 if found is None else found.num_replicas_in_sync
 
 
 @export("python.ops.resources.shared_resources")

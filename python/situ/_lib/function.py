@@ -60,7 +60,8 @@ class FuncGraph(Graph):
         if variable in self.writes:
             return self.writes[variable]
         if variable not in self.reads:
-            self.reads[variable] = self._placeholder(variable._value, "read")
+            with self.device(None), self.device(variable.device):
+                self.reads[variable] = self._placeholder(variable._value, "read")
         return self.reads[variable]
 
     def write_variable(self, variable, value):

@@ -57,7 +57,7 @@ def is_zero(unconnected):
 def source_in(graph, source):
     """The tensor of a graph that a source is; None if the graph has none."""
     if isinstance(source, EagerVariable):
-        return getattr(graph, "reads", {}).get(source)
+        return getattr(graph, "reads", {}).get(source._here())
     if isinstance(source, _situ.EagerTensor):
         return getattr(graph, "captured", {}).get(id(source), (None, None))[1]
     convert = getattr(source, "_as_graph_element", None)

@@ -56,18 +56,26 @@ class _Random(Initializer):
         return type(self).function(shape, self.a, self.b, dtype, seed=self.seed)
 
 
-@export("random_normal_initializer", "initializers.random_normal",
-        "keras.initializers.RandomNormal")
+@export("random_normal_initializer", "initializers.random_normal")
 class RandomNormal(_Random):
     NAMES, DEFAULTS = ("mean", "stddev"), (0.0, 1.0)
     function = staticmethod(random_ops.random_normal)
 
 
-@export("initializers.truncated_normal", "keras.initializers.TruncatedNormal",
-        v1="truncated_normal_initializer")
+@export("initializers.truncated_normal", v1="truncated_normal_initializer")
 class TruncatedNormal(_Random):
     NAMES, DEFAULTS = ("mean", "stddev"), (0.0, 1.0)
     function = staticmethod(random_ops.truncated_normal)
+
+
+def _narrow(base):
+    """The same with Keras's spread."""
+    return export("keras.initializers." + base.__name__)(
+        type(base.__name__, (base,), {"DEFAULTS": (0.0, 0.05), "__doc__": base.__doc__}))
+
+
+_narrow(RandomNormal)
+_narrow(TruncatedNormal)
 
 
 @export("random_uniform_initializer", "initializers.random_uniform",

@@ -6,6 +6,7 @@ from situ._lib.api import export
 from situ._lib.array_ops import convert_to_tensor, group, tuple_
 from situ._lib.graph import GraphKeys, get_default_graph, scope
 from situ._lib.scopes import colocate_with, control_dependencies, init_scope
+from situ._lib.variable_eager import place
 from situ._lib.variables import Variable, trainable_variables, variable
 
 
@@ -99,6 +100,8 @@ class Optimizer:
 
     def apply_gradients(self, grads_and_vars, global_step=None, name=None):
         """An operation that changes every variable by its gradient, and counts the step."""
+        if place.mode == "replica" and at_once():
+            return place.run.apply(self, list(grads_and_vars), global_step=global_step)
         pairs = [self._pair(g, v) for g, v in grads_and_vars]
         if not pairs:
             raise ValueError("No variables provided.")

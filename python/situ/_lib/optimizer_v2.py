@@ -5,7 +5,7 @@ from situ._lib.api import export
 from situ._lib.array_ops import cast, convert_to_tensor, group, op
 from situ._lib.optimizer import at_once, gradients
 from situ._lib.scopes import colocate_with, init_scope
-from situ._lib.variable_eager import EagerVariable
+from situ._lib.variable_eager import EagerVariable, place
 from situ._lib.variables import variable
 
 
@@ -204,6 +204,9 @@ class Optimizer:
     def apply_gradients(self, grads_and_vars, name=None, skip_gradients_aggregation=False,
                         experimental_aggregate_gradients=True, **words):
         """Changes every variable by its gradient, and counts."""
+        if place.mode == "replica" and not skip_gradients_aggregation and \
+                experimental_aggregate_gradients:
+            return place.run.apply(self, list(grads_and_vars))
         pairs = self._clipped(self._useful(grads_and_vars))
         self.build([v for _, v in pairs])
         rate, done = self._rate_now(), []

@@ -15,6 +15,8 @@ def base_name(variable):
 
 
 def _eager_slot(variable, value, name):
+    if hasattr(variable, "mirrored_like"):
+        return variable.mirrored_like(value, f"{base_name(variable)}/{name}")
     return EagerVariable(value, trainable=False, name=f"{base_name(variable)}/{name}",
                          dtype=variable.dtype.base_dtype)
 

@@ -20,7 +20,7 @@ class GradientTape(_situ.Tape):
         """What `watch` leaves: lists, variables, tensors of graphs."""
         for item in flat(tensor):
             if isinstance(item, EagerVariable):
-                self._watch_variable(item, item._value)
+                self._watch_variable(item._here(), item._value)
             elif isinstance(item, EagerTensor):
                 self._watch(item)
             elif not isinstance(item, GraphTensor) and not hasattr(item, "_situ_tensor_"):
@@ -31,8 +31,8 @@ class GradientTape(_situ.Tape):
         """The variables, in the order in which they were first read."""
         graph = _situ.current_graph()
         if graph is not None and hasattr(graph, "reads"):
-            return tuple(v for v in graph.reads if v.trainable)
-        return tuple(self._variables)
+            return tuple(v._owner or v for v in graph.reads if v.trainable)
+        return tuple(v._owner or v for v in self._variables)
 
     def reset(self):
         """Forgets everything that was recorded."""
@@ -68,7 +68,7 @@ class GradientTape(_situ.Tape):
     def _eager(self, targets, sources, given, zero):
         flat_sources, counts = [], []
         for source in sources:
-            behind = self._variables.get(source, [source._value]) \
+            behind = self._variables.get(source._here(), [source._value]) \
                 if isinstance(source, EagerVariable) else [source]
             if not isinstance(behind[0], EagerTensor):
                 raise ValueError(f"{source!r} is not a tensor or a variable.")

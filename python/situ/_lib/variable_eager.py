@@ -29,8 +29,20 @@ for _name in ("add sub mul truediv floordiv mod pow matmul radd rsub rmul rtrued
     setattr(Operators, f"__{_name}__", _binary(f"__{_name}__"))
 
 
+class Place:
+    """Where the copies of mirrored variables are meant: the number of a replica, and whether the
+    replica runs ("replica": writes of all are joined) or is changed ("update"). None: all."""
+
+    def __init__(self):
+        self.index = self.mode = self.run = None
+
+
+place = Place()
+
+
 class EagerVariable(Operators):
     """A variable with a value of its own."""
+    _owner = None  # the mirrored variable of which this is a copy
 
     def __init__(self, initial_value=None, trainable=True, validate_shape=True,
                  caching_device=None, name=None, variable_def=None, dtype=None,
@@ -66,6 +78,10 @@ class EagerVariable(Operators):
 
     read_value = value
 
+    def _here(self):
+        """The variable itself; of a mirrored one, the copy that is meant here."""
+        return self
+
     def _situ_tensor_(self):
         graph = _situ.current_graph()
         if graph is not None and graph.building_function:
@@ -77,6 +93,8 @@ class EagerVariable(Operators):
     def _put(self, value):
         """Sets the value: at once, or when the function that is being traced has run."""
         graph = _situ.current_graph()
+        if place.index and self._owner is None and place.mode == "update":
+            return self  # it is no replica's own: the first one changes it
         if graph is not None and graph.building_function:
             graph.write_variable(self, value)
         else:

@@ -42,16 +42,6 @@ _scaled("LecunNormal", 1.0, "fan_in", "truncated_normal")
 _scaled("LecunUniform", 1.0, "fan_in", "uniform")
 
 
-class RandomNormal(plain.RandomNormal):
-    DEFAULTS = (0.0, 0.05)
-
-
-class TruncatedNormal(plain.TruncatedNormal):
-    DEFAULTS = (0.0, 0.05)
-
-
-for _class in (RandomNormal, TruncatedNormal):
-    shown("initializers." + _class.__name__, "initializers." + snake(_class.__name__))(_class)
 shown("initializers.Initializer")(plain.Initializer)
 
 

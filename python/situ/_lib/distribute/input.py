@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""input.py: batches for replicas: each gets its part of a global batch."""
+import numpy
+
+import _situ
+from situ._lib import nest
+from situ._lib.api import export
+from situ._lib.array_ops import convert_to_tensor
+from situ._lib.distribute.values import PerReplica
+
+
+def bounds(count, replicas):
+    """Where the parts of a batch begin and end: all of the size of the first but the last ones."""
+    each = -(-count // replicas)
+    return [(min(i * each, count), min((i + 1) * each, count)) for i in range(replicas)]
+
+
+def parts(value, devices):
+    """A tensor or an array cut along its first dimension, a part on each device."""
+    array = value if isinstance(value, numpy.ndarray) else \
+        numpy.asarray(value.numpy() if hasattr(value, "numpy") else value)
+    return [_situ.copy_to(convert_to_tensor(array[a:b]), d)
+            for (a, b), d in zip(bounds(len(array), len(devices)), devices)]
+
+
+def spread(batch, strategy):
+    """A batch as PerReplica values; of one replica as it is."""
+    devices = strategy.devices
+    if len(devices) == 1:
+        return nest.map_structure(convert_to_tensor, batch)
+    leaves = [PerReplica(parts(leaf, devices)) for leaf in nest.flatten(batch)]
+    return nest.pack_sequence_as(batch, leaves) if nest.is_nested(batch) else leaves[0]
+
+
+class DistributedIterator:
+    """Gives the next batch of all replicas."""
+
+    def __init__(self, make):
+        self._next = make
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        return self._next()
+
+    def get_next(self):
+        return self._next()
+
+    def initialize(self):
+        return []
+
+    initializer = ()
+
+
+@export("distribute.DistributedDataset")
+class DistributedDataset:
+    """A dataset of global batches, cut for the replicas."""
+
+    def __init__(self, strategy, dataset):
+        self._strategy, self._dataset = strategy, dataset
+
+    def __iter__(self):
+        batches = iter(self._dataset)
+        return DistributedIterator(lambda: spread(next(batches), self._strategy))
+
+    make_initializable_iterator = make_one_shot_iterator = __iter__
+
+    def __len__(self):
+        return len(self._dataset)
+
+    def cardinality(self):
+        return self._dataset.cardinality()
+
+    element_spec = property(lambda s: s._dataset.element_spec)
+
+
+@export("distribute.InputContext")
+class InputContext:
+    """What a function that makes a dataset knows of its place."""
+
+    def __init__(self, num_input_pipelines=1, input_pipeline_id=0, num_replicas_in_sync=1):
+        self.num_input_pipelines, self.input_pipeline_id = num_input_pipelines, input_pipeline_id
+        self.num_replicas_in_sync = num_replicas_in_sync
+
+    def get_per_replica_batch_size(self, global_batch_size):
+        if global_batch_size % self.num_replicas_in_sync:
+            raise ValueError(f"The `global_batch_size` {global_batch_size} is not divisible by "
+                             f"`num_replicas_in_sync` {self.num_replicas_in_sync} ")
+        return global_batch_size // self.num_replicas_in_sync
+
+
+class DatasetsFromFunction:
+    """A dataset of batches for single replicas: each takes the next one."""
+
+    def __init__(self, strategy, make):
+        self._strategy = strategy
+        self._dataset = make(InputContext(num_replicas_in_sync=strategy.num_replicas_in_sync))
+
+    def __iter__(self):
+        batches, devices = iter(self._dataset), self._strategy.devices
+
+        def one(batch, device):
+            return nest.map_structure(lambda t: _situ.copy_to(convert_to_tensor(t), device), batch)
+
+        def take():
+            some = [one(next(batches), devices[0])]
+            for device in devices[1:]:
+                some.append(one(next(batches), device))
+            if len(some) == 1:
+                return some[0]
+            leaves = [PerReplica(x) for x in zip(*[nest.flatten(s) for s in some])]
+            return nest.pack_sequence_as(some[0], leaves) if nest.is_nested(some[0]) else leaves[0]
+        return DistributedIterator(take)
+
+
+class NumpyDataset:
+    """Arrays as a dataset of their rows; batch makes batches of them."""
+
+    def __init__(self, arrays, size=None):
+        self._arrays, self._size = arrays, size
+
+    def batch(self, size, drop_remainder=False):
+        return NumpyDataset(self._arrays, size)
+
+    def __iter__(self):
+        count = len(nest.flatten(self._arrays)[0])
+        step = self._size or 1
+        for start in range(0, count, step):
+            cut = lambda a: a[start:start + step] if self._size else a[start]
+            yield nest.map_structure(cut, self._arrays)

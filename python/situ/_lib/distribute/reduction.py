@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""reduction.py: sums over devices: to one device, or in parts. The order of the terms is fixed:
+results do not depend on timing, and are the same on every device."""
+import enum
+
+from situ._lib.api import export
+from situ._lib.array_ops import convert_to_tensor, op
+from situ._lib.scopes import device
+
+_SMALL = 1 << 14  # elements; below, one device adds
+
+
+@export("distribute.ReduceOp")
+class ReduceOp(enum.Enum):
+    """How values of replicas become one."""
+    SUM = "SUM"
+    MEAN = "MEAN"
+
+    @staticmethod
+    def from_variable_aggregation(aggregation):
+        return ReduceOp.MEAN if getattr(aggregation, "name", "") == "MEAN" else ReduceOp.SUM
+
+
+@export("distribute.CrossDeviceOps")
+class CrossDeviceOps:
+    """How values are added over devices."""
+    KIND = "auto"
+
+    def __init__(self, *args, **words):
+        self.num_packs = words.get("num_packs", args[0] if args else 1)
+
+
+@export("distribute.ReductionToOneDevice",
+        v1="contrib.distribute.ReductionToOneDeviceCrossDeviceOps")
+class ReductionToOneDevice(CrossDeviceOps):
+    """One device adds, the others get copies."""
+    KIND = "one"
+
+    def __init__(self, reduce_to_device=None, accumulation_fn=None):
+        super().__init__()
+        self.reduce_to_device = reduce_to_device
+
+
+@export("distribute.HierarchicalCopyAllReduce")
+class HierarchicalCopyAllReduce(CrossDeviceOps):
+    """Each device adds its part of a tensor, and gives it to the others."""
+    KIND = "parts"
+
+
+@export("distribute.NcclAllReduce", v1="contrib.distribute.AllReduceCrossDeviceOps")
+class NcclAllReduce(CrossDeviceOps):
+    """The same; NCCL itself is not used."""
+    KIND = "parts"
+
+
+def _added(values, where):
+    with device(where):
+        return op("AddN", values) if len(values) > 1 else op("Identity", values[0])
+
+
+def _to_one(values, devices):
+    total = _added(values, devices[0])
+    return [total] * len(devices)  # a consumer elsewhere gets one copy
+
+
+def _everywhere(values, devices):
+    return [_added(values, where) for where in devices]
+
+
+def _in_parts(values, devices, count):
+    """Device i adds part i of all, and every device puts the parts together."""
+    n = len(devices)
+    sizes = [count // n + (i < count % n) for i in range(n)]
+    pieces = []
+    for index, value in enumerate(values):
+        with device(devices[index]):
+            flat = op("Reshape", value, [count])
+            pieces.append(op("SplitV", flat, sizes, 0, num_split=n))
+    sums = [_added([p[i] for p in pieces], devices[i]) for i in range(n)]
+    shape = values[0].shape.as_list()
+    found = []
+    for where in devices:
+        with device(where):
+            found.append(op("Reshape", op("ConcatV2", sums, 0), shape))
+    return found
+
+
+def all_reduce(values, devices, how=None):
+    """The sum of values, one of each replica, on each of the devices."""
+    values = [convert_to_tensor(v) for v in values]
+    kind = getattr(how, "KIND", "auto")
+    if len(devices) == 1 or len(values) == 1 and len(devices) == 1:
+        return [_added(values, devices[0])]
+    count = 1
+    for size in values[0].shape.as_list():
+        count = None if size is None or count is None else count * size
+    if kind == "auto" and len(devices) == 2:
+        return _everywhere(values, devices)
+    if kind == "one" or count is None or count < max(_SMALL, len(devices)):
+        return _to_one(values, devices)
+    return _in_parts(values, devices, count)

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""run.py: one run of all replicas: their writes to variables and steps of optimizers, joined."""
+from situ._lib.distribute import reduction
+from situ._lib.distribute.values import at
+from situ._lib.scopes import device
+from situ._lib.updates import dense
+
+
+class Run:
+    """Replicas are run one after the other; what must be joined waits until the last one has
+    given its part."""
+
+    def __init__(self, strategy, count):
+        self.strategy, self.count = strategy, count
+        self._writes, self._steps, self._at = {}, {}, {}
+
+    def write(self, variable, kind, value):
+        from situ._lib.variable_eager import place
+        entry = self._writes.setdefault(id(variable), (variable, {}))[1]
+        entry.setdefault(place.index, []).append((kind, value))
+
+    def apply(self, optimizer, pairs, **words):
+        """A step of an optimizer, which the last replica makes for all."""
+        from situ._lib.variable_eager import place
+        key = id(optimizer), self._at.get((id(optimizer), place.index), 0)
+        self._at[id(optimizer), place.index] = key[1] + 1
+        waiting = self._steps.setdefault(key, {})
+        waiting[place.index] = pairs
+        if len(waiting) == self.count:
+            del self._steps[key]
+            self._step(optimizer, [waiting[i] for i in sorted(waiting)], words)
+        return getattr(optimizer, "iterations", None)
+
+    def _step(self, optimizer, all_pairs, words):
+        devices = self.strategy.devices
+        variables = [v for _, v in all_pairs[0]]
+        with at(None, None):
+            totals = self._reduced(all_pairs, devices)
+        for index, where in enumerate(devices):
+            with at(index, "update"), device(where):
+                optimizer.apply_gradients(
+                    [(t[index] if t is not None else None, v)
+                     for t, v in zip(totals, variables)], **words)
+
+    def _reduced(self, all_pairs, devices):
+        """For each variable its gradient, summed over the replicas, on every device."""
+        found = []
+        for several in zip(*all_pairs):
+            values = [dense(g, v) for g, v in several if g is not None]
+            found.append(reduction.all_reduce(values, devices, self.strategy.cross_device_ops)
+                         if values else None)
+        return found
+
+    def finish(self):
+        """What is left when all replicas have run."""
+        if self._steps:
+            raise RuntimeError("Some replicas made a different number of replica_context()."
+                               "merge_call() calls.")
+        for variable, entry in self._writes.values():
+            longest = max(len(some) for some in entry.values())
+            for step in range(longest):
+                some = [entry[i][step] for i in sorted(entry) if step < len(entry[i])]
+                variable.join(some[0][0], [v for _, v in some])
+        self._writes = {}

@@ -1,0 +1,275 @@
+# SPDX-License-Identifier: Apache-2.0
+"""strategy.py: tf.distribute.Strategy: replicas of a computation on devices."""
+import contextlib
+
+import _situ
+from situ._lib import config, variables
+from situ._lib.api import export
+from situ._lib.array_ops import cast, convert_to_tensor, op
+from situ._lib.devicespec import DeviceSpec
+from situ._lib.distribute import reduction
+from situ._lib.distribute.run import Run
+from situ._lib.distribute.values import (Copies, MirroredVariable, PerReplica, SyncOnReadVariable,
+                                         at, copy_name, on, word)
+from situ._lib.scopes import device
+from situ._lib.variable_eager import EagerVariable, place
+
+_LOCAL = DeviceSpec("localhost", 0, 0)
+
+
+def full_name(name):
+    """A device's whole name."""
+    spec = name if isinstance(name, DeviceSpec) else DeviceSpec.from_string(name)
+    made = _LOCAL.make_merged_spec(spec)
+    if made.device_index is None:
+        made = made.replace(device_index=0)
+    return made.to_string()
+
+
+def all_devices():
+    """All GPUs, or the CPU."""
+    found = [d.name for d in config.list_logical_devices("GPU")]
+    return found or [full_name("/device:CPU:0")]
+
+
+def chosen(index, structure):
+    """What a replica gets of arguments."""
+    if isinstance(structure, PerReplica):
+        return structure[index]
+    if isinstance(structure, dict):
+        return {k: chosen(index, v) for k, v in structure.items()}
+    if isinstance(structure, tuple) and hasattr(structure, "_fields"):
+        return type(structure)(*[chosen(index, v) for v in structure])
+    if isinstance(structure, (list, tuple)):
+        return type(structure)(chosen(index, v) for v in structure)
+    return structure
+
+
+def grouped(results):
+    """What replicas gave, leaf by leaf."""
+    first = results[0]
+    if len(results) == 1 or first is None and all(r is None for r in results):
+        return first
+    if isinstance(first, dict):
+        return {k: grouped([r[k] for r in results]) for k in first}
+    if isinstance(first, tuple) and hasattr(first, "_fields"):
+        return type(first)(*[grouped(list(some)) for some in zip(*results)])
+    if isinstance(first, (list, tuple)) and not isinstance(first, PerReplica):
+        return type(first)(grouped(list(some)) for some in zip(*results))
+    if all(r is first for r in results) and isinstance(first, Copies):
+        return first
+    return PerReplica(results)
+
+
+class Extended:
+    """What strategies give to libraries: strategy.extended."""
+
+    def __init__(self, strategy):
+        self._strategy = strategy
+        self.worker_devices = self.parameter_devices = tuple(strategy.devices)
+
+    experimental_require_static_shapes = False
+    experimental_between_graph = False
+    should_checkpoint = should_save_summary = True
+    num_replicas_in_sync = _num_replicas_in_sync = property(
+        lambda s: s._strategy.num_replicas_in_sync)
+
+    def call_for_each_replica(self, fn, args=(), kwargs=None):
+        return self._strategy.run(fn, args, kwargs)
+
+    def reduce_to(self, reduce_op, value, destinations=None, options=None):
+        return self._strategy.reduce(reduce_op, value, axis=None)
+
+    def batch_reduce_to(self, reduce_op, value_destination_pairs, options=None):
+        return [self.reduce_to(reduce_op, v) for v, _ in value_destination_pairs]
+
+    def update(self, var, fn, args=(), kwargs=None, group=True):
+        """Calls fn on each copy of a variable."""
+        made = []
+        for index, where in enumerate(self._strategy.devices):
+            with at(index, "update"), device(where):
+                made.append(fn(var, *chosen(index, args), **chosen(index, kwargs or {})))
+        return grouped(made)
+
+    def variable_created_in_scope(self, v):
+        return isinstance(v, Copies)
+
+    def value_container(self, value):
+        return getattr(value, "_owner", None) or value
+
+
+@export("distribute.Strategy")
+class Strategy:
+    """Runs a function once per device, and keeps the variables of all the same."""
+
+    def __init__(self, devices, cross_device_ops=None):
+        self.devices = [full_name(d) for d in devices]
+        self.cross_device_ops = cross_device_ops
+        self.extended = Extended(self)
+
+    num_replicas_in_sync = property(lambda s: len(s.devices))
+
+    @contextlib.contextmanager
+    def scope(self):
+        """Variables of this scope are mirrored; models belong to the strategy."""
+        with variables.strategy_scope(self):
+            yield self
+
+    # Variables
+
+    def make_variable(self, graph, args, words):
+        """A variable of this strategy; None: a plain one of the graph."""
+        if graph is not None and not graph.building_function:
+            return None
+        if graph is not None:
+            graph.created += 1
+        names = ("initial_value", "trainable", "validate_shape", "caching_device", "name")
+        words = {**dict(zip(names, args)), **words}
+        first, rest = self._first(words), self.devices[1:]
+        name = words.get("name") or "Variable"
+        parts = [first]
+        for i, where in enumerate(rest):
+            copy = _situ.copy_to(first._value, where) if first._value.device != where else \
+                first._value
+            parts.append(EagerVariable(copy, trainable=first.trainable,
+                                       name=copy_name(name, i + 1)))
+            parts[-1]._device = where
+        trainable = first.trainable
+        on_read = word(words.get("synchronization")) == "on_read"
+        kind = SyncOnReadVariable if on_read else MirroredVariable
+        return kind(parts, trainable and not on_read, words.get("constraint"), name + ":0",
+                    words.get("aggregation"))
+
+    def _first(self, words):
+        """The copy of the first device, with the value that it begins with."""
+        before, index = _situ.swap_graph(None), place.index
+        mode, run = place.mode, place.run
+        place.index = place.mode = place.run = None
+        try:
+            with device(self.devices[0]):
+                made = EagerVariable(**words)
+                if made._value.device != self.devices[0]:
+                    made._value = _situ.copy_to(made._value, self.devices[0])
+                    made._device = self.devices[0]
+                return made
+        finally:
+            place.index, place.mode, place.run = index, mode, run
+            _situ.swap_graph(before)
+
+    def mirror_members(self, thing):
+        """Variables that an object holds already become mirrored."""
+        def mirror(value):
+            if isinstance(value, EagerVariable) and not isinstance(value, Copies):
+                made = done.get(id(value))
+                if made is None:
+                    made = done[id(value)] = self.make_variable(None, (), {
+                        "initial_value": value._value, "trainable": value.trainable,
+                        "name": value.name.split(":")[0], "constraint": value.constraint})
+                return made
+            return [mirror(v) for v in value] if isinstance(value, list) else \
+                tuple(mirror(v) for v in value) if type(value) is tuple else value
+        done = self.__dict__.setdefault("_mirrored", {})
+        for name, value in list(vars(thing).items()):
+            if isinstance(value, (EagerVariable, list)):
+                vars(thing)[name] = mirror(value)
+
+    # Runs
+
+    def run_parts(self, fn, parts):
+        """Calls fn for the first replicas, each with its arguments; a list of results."""
+        run, found = Run(self, len(parts)), []
+        with variables.strategy_scope(self):
+            for index, args in enumerate(parts):
+                with at(index, "replica", run), device(self.devices[index]):
+                    found.append(fn(*args))
+            run.finish()
+        return found
+
+    def run(self, fn, args=(), kwargs=None, options=None):
+        """Calls fn once per replica; arguments that are PerReplica are given part by part."""
+        kwargs = kwargs or {}
+        words = lambda i: (chosen(i, tuple(args)), chosen(i, kwargs))
+        call = lambda some, named: fn(*some, **named)
+        return grouped(self.run_parts(call, [words(i) for i in range(len(self.devices))]))
+
+    experimental_run_v2 = run
+
+    def experimental_run(self, fn, input_iterator=None):
+        return self.run(fn, (next(input_iterator),) if input_iterator is not None else ())
+
+    def call_for_each_replica(self, fn, *args, **kwargs):
+        return self.run(fn, args, kwargs)
+
+    call_for_each_tower = call_for_each_replica
+
+    # Values
+
+    def reduce(self, reduce_op, value, axis=None):
+        """The sum or the mean of the values of all replicas."""
+        kind = getattr(reduce_op, "value", reduce_op).upper()
+        values = list(value) if isinstance(value, PerReplica) else \
+            [convert_to_tensor(p) for p in value.values] if isinstance(value, Copies) else None
+        if values is None:
+            if kind == "SUM" and self.num_replicas_in_sync > 1 and axis is None and \
+                    isinstance(value, _situ.Tensor):
+                values = [value] * self.num_replicas_in_sync
+            else:
+                values = [value]
+        values = [convert_to_tensor(v) for v in values]
+        if axis is not None:
+            axes = list(axis) if isinstance(axis, (list, tuple)) else [axis]
+            counts = [_count(v, axes) for v in values]
+            values = [op("Sum", v, axes) for v in values]
+            total = reduction._added(values, self.devices[0])
+            return total / cast(sum(counts), total.dtype) if kind == "MEAN" else total
+        total = reduction._added(values, self.devices[0])
+        return total / cast(len(values), total.dtype) if kind == "MEAN" else total
+
+    def gather(self, value, axis):
+        return op("ConcatV2", list(self.experimental_local_results(value)), axis)
+
+    def experimental_local_results(self, value):
+        """The values of the replicas of this process, as a tuple."""
+        if isinstance(value, PerReplica):
+            return tuple(value)
+        return value.values if isinstance(value, Copies) else (value,)
+
+    unwrap = experimental_local_results
+
+    def experimental_distribute_dataset(self, dataset, options=None):
+        from situ._lib.distribute.input import DistributedDataset
+        return DistributedDataset(self, dataset)
+
+    def experimental_distribute_datasets_from_function(self, dataset_fn, options=None):
+        from situ._lib.distribute.input import DatasetsFromFunction
+        return DatasetsFromFunction(self, dataset_fn)
+
+    distribute_datasets_from_function = experimental_distribute_datasets_from_function
+
+    def distribute_dataset(self, dataset_fn):
+        return self.experimental_distribute_dataset(dataset_fn() if callable(dataset_fn) else
+                                                    dataset_fn)
+
+    def experimental_make_numpy_dataset(self, numpy_input, session=None):
+        from situ._lib.distribute.input import NumpyDataset
+        return NumpyDataset(numpy_input)
+
+    def experimental_distribute_values_from_function(self, value_fn):
+        from situ._lib.distribute.context import ValueContext
+        return PerReplica(on(d, convert_to_tensor(value_fn(ValueContext(i, len(self.devices)))))
+                          for i, d in enumerate(self.devices))
+
+    @property
+    def cluster_resolver(self):
+        return None
+
+    def __deepcopy__(self, memo):
+        return self
+
+
+def _count(value, axes):
+    """How many elements go into each sum."""
+    count = 1
+    for axis in axes:
+        count *= value.shape.as_list()[axis]
+    return count

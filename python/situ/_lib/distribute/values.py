@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: Apache-2.0
+"""values.py: values of replicas: PerReplica, mirrored variables, variables that are summed when
+they are read."""
+import contextlib
+import enum
+
+import _situ
+from situ._lib.api import export
+from situ._lib.array_ops import convert_to_tensor, op
+from situ._lib.scopes import device
+from situ._lib.variable_eager import EagerVariable, place
+
+
+@export("VariableAggregation")
+class VariableAggregation(enum.Enum):
+    """How what replicas assign to a variable becomes one value."""
+    NONE = 0
+    SUM = 1
+    MEAN = 2
+    ONLY_FIRST_REPLICA = 3
+
+
+@export("VariableSynchronization")
+class VariableSynchronization(enum.Enum):
+    """When the copies of a variable are joined."""
+    AUTO = 0
+    NONE = 1
+    ON_WRITE = 2
+    ON_READ = 3
+
+
+def word(value):
+    """none, sum, mean, only_first_replica, on_read, ... of an enum or a text."""
+    return "none" if value is None else str(getattr(value, "name", value)).lower()
+
+
+class PerReplica(tuple):
+    """One value for each replica."""
+    values = property(lambda s: tuple(s))
+
+    @classmethod
+    def _make(cls, parts):
+        return cls(parts)
+
+    def __repr__(self):
+        lines = ",\n".join(f"  {i}: {v!r}" for i, v in enumerate(self))
+        return "PerReplica:{\n" + lines + "\n}"
+
+    __str__ = __repr__
+
+    @property
+    def dtype(self):
+        return self[0].dtype
+
+    @property
+    def shape(self):
+        return self[0].shape
+
+
+@contextlib.contextmanager
+def at(index, mode, run=None):
+    """A replica is meant: it runs, or its copies are changed."""
+    before = place.index, place.mode, place.run
+    place.index, place.mode, place.run = index, mode, run
+    try:
+        yield
+    finally:
+        place.index, place.mode, place.run = before
+
+
+def on(where, tensor):
+    """A tensor on a device: a copy in a graph, where it is fetched from."""
+    graph = _situ.current_graph()
+    if graph is None:
+        return tensor if tensor.device == where else _situ.copy_to(tensor, where)
+    with device(None), device(where):
+        return op("Identity", tensor)
+
+
+def joined(values, how, where):
+    """The values of replicas as one on a device, always in the same order."""
+    if how == "only_first_replica" or len(values) == 1:
+        return values[0]
+    with device(where):
+        total = op("AddN", [convert_to_tensor(v) for v in values])
+        return total / float(len(values)) if how == "mean" and total.dtype.is_floating else total
+
+
+class Copies(EagerVariable):
+    """A variable with a copy on each device of a strategy."""
+
+    def __init__(self, parts, trainable, constraint, name, aggregation):
+        self._parts, self.trainable, self.constraint = parts, trainable, constraint
+        self.name, self.aggregation = name, word(aggregation)
+        for part in parts:
+            part._owner = self
+
+    values = property(lambda s: tuple(s._parts))
+    _value = property(lambda s: s._here()._value)
+    device = property(lambda s: s._here()._device)
+    _device = device
+
+    def _here(self):
+        return self._parts[place.index or 0] if len(self._parts) > 1 else self._parts[0]
+
+    def _situ_tensor_(self):
+        return self._here()._situ_tensor_()
+
+    def _put_all(self, value):
+        """Gives every copy a value."""
+        for part in self._parts:
+            part._put(on(part._device, value))
+        return self
+
+    @property
+    def primary(self):
+        return self._parts[0]
+
+    def __repr__(self):
+        inner = ",\n".join(f"  {i}: {p!r}" for i, p in enumerate(self._parts))
+        return f"{type(self).__name__}:{{\n{inner}\n}}"
+
+
+_NEEDS_AGGREGATION = (
+    "You must specify an aggregation method to update a MirroredVariable in Replica Context. You "
+    "can do so by passing an explicit value for argument `aggregation` to tf.Variable(..).e.g. "
+    "`tf.Variable(..., aggregation=tf.VariableAggregation.SUM)``tf.VariableAggregation` lists the "
+    "possible aggregation methods.This is required because MirroredVariable should always be kept "
+    "in sync. When updating them or assigning to them in a replica context, we automatically try "
+    "to aggregate the values before updating the variable.")
+
+
+class MirroredVariable(Copies):
+    """All copies always hold the same: what replicas write is joined."""
+
+    def _defer(self, kind, value):
+        if self.aggregation == "none":
+            raise ValueError(_NEEDS_AGGREGATION)
+        place.run.write(self, kind, value)
+        return self
+
+    def _put(self, value):
+        if place.mode == "replica":
+            return self._defer("set", value)
+        if place.mode == "update":
+            if not place.index or len(self._parts) > 1:  # a single copy is changed once
+                self._here()._put(value)
+            return self
+        return self._put_all(value)
+
+    def _change(self, kind, row, delta):
+        delta = convert_to_tensor(delta, self.dtype)
+        if place.mode == "replica":
+            return self._defer(kind, delta)
+        return self._put(self._unrecorded(row, self._situ_tensor_(), delta))
+
+    def assign_add(self, delta, use_locking=False, name=None, read_value=True):
+        return self._change("add", "Add", delta)
+
+    def assign_sub(self, delta, use_locking=False, name=None, read_value=True):
+        return self._change("sub", "Sub", delta)
+
+    def join(self, kind, values):
+        """Writes what the replicas wrote."""
+        with at(None, None):
+            value = joined(values, self.aggregation, self._parts[0]._device)
+        for index, part in enumerate(self._parts):
+            with at(index, "update"), device(part._device):
+                new = value if kind == "set" else self._unrecorded(
+                    "Add" if kind == "add" else "Sub", part._situ_tensor_(), value)
+                part._put(on(part._device, new))
+
+    def mirrored_like(self, value, name):
+        """A variable of the same kind, for an optimizer."""
+        parts = []
+        for i, part in enumerate(self._parts):
+            with device(part._device):
+                first = value() if callable(value) else value
+                parts.append(EagerVariable(on(part._device, convert_to_tensor(
+                    first, self.dtype.base_dtype)), trainable=False, name=copy_name(name, i)))
+        return MirroredVariable(parts, False, None, name + ":0", "none")
+
+
+class SyncOnReadVariable(Copies):
+    """Every replica has a value of its own; outside they are read as one: metrics."""
+
+    def _is_local(self):
+        return place.mode in ("replica", "update")
+
+    def _situ_tensor_(self):
+        if self._is_local():
+            return super()._situ_tensor_()
+        how = self.aggregation if self.aggregation != "none" else "sum"
+        return joined([p._situ_tensor_() for p in self._parts], how, self._parts[0]._device)
+
+    def numpy(self):
+        return self._situ_tensor_().numpy()
+
+    def _put(self, value):
+        if self._is_local():
+            self._here()._put(value)
+            return self
+        zero = self._unrecorded("ZerosLike", value)
+        for i, part in enumerate(self._parts):
+            part._put(on(part._device, value if not i or self.aggregation != "sum" else zero))
+        return self
+
+
+def copy_name(name, index):
+    return name if not index else f"{name}/replica_{index}"
