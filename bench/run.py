@@ -4,10 +4,10 @@
 Usage: python3 bench/run.py [--only PATTERN] [--quick] [--strict] [--build FOLDER]
 
 Every program in build/bench prints one JSON object per row; so does bench/python.py, with the
-Python of .venv, and so do the comparisons with other systems, bench/peer_*.py and bench/python.py
---peer, with the Python of .venv-bench where `make bench-peers` has made it. A ratio is value /
-yardstick, measured in one process in turns. It holds with a margin of 10 %. A row that misses its
-target says so, and the exit code is 0 all the same unless --strict is given.
+Python of .venv, and so do the comparisons with other systems, bench/peer_*.py, bench/python.py
+--peer and bench/training.py, with the Python of .venv-bench where `make bench-peers` has made it. A
+ratio is value / yardstick, measured in one process in turns. It holds with a margin of 10 %. A row
+that misses its target says so, and the exit code is 0 all the same unless --strict is given.
 """
 import argparse
 import json
@@ -20,7 +20,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 PEER_PYTHON = ROOT / ".venv-bench/bin/python"
 OWN_PYTHON = ROOT / ".venv/bin/python"
-PEERS = ("torch", "jax", "tensorflow")  # of bench/python.py
+PEERS = ("torch", "jax", "tensorflow")  # of bench/python.py and bench/training.py
 ORDER = ("graphs", "placer", "memory", "kernels", "startup")
 FIELDS = ("name", "what", "value", "unit", "against", "yardstick", "ratio", "target", "at_least",
           "holds", "busy", "note", "skipped", "failed")
@@ -41,6 +41,9 @@ def programs(build):
         yield "python", [str(OWN_PYTHON), script]
         for peer in PEERS:
             yield f"python_{peer}", [str(PEER_PYTHON), script, "--peer", peer]
+        script = str(ROOT / "bench/training.py")
+        for peer in PEERS:
+            yield f"training_{peer}", [str(PEER_PYTHON), script, "--peer", peer]
 
 
 def environment(build):
