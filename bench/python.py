@@ -190,7 +190,9 @@ def beside_tensorflow(rows):
                      0.02)
 
 
-PEERS = {"torch": beside_torch, "jax": beside_jax, "tensorflow": beside_tensorflow}
+PEERS = {"torch": (beside_torch, "add plus matmul relu sum reshape gradient"),
+         "jax": (beside_jax, "function"),
+         "tensorflow": (beside_tensorflow, "add plus matmul sum function")}
 
 
 def main():
@@ -205,13 +207,16 @@ def main():
         runs(rows)
         imports(rows)
         return
+    run, names = PEERS[options.peer]
+    if not any(rows.wants(f"python.{options.peer}.{name}") for name in names.split()):
+        return
     try:
         __import__(options.peer)
     except ImportError:
         print(json.dumps({"name": f"python.{options.peer}", "what": "",
                           "skipped": f"no {options.peer} here: run make bench-peers"}))
         return
-    PEERS[options.peer](rows)
+    run(rows)
 
 
 if __name__ == "__main__":

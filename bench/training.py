@@ -142,7 +142,8 @@ def beside_jax(wants, quick):
                     [networks.make_jax], target, quick)
 
 
-PEERS = {"tensorflow": beside_tensorflow, "torch": beside_torch, "jax": beside_jax}
+PEERS = {"tensorflow": (beside_tensorflow, ("cifar", "mlp", "memory")),
+         "torch": (beside_torch, ("cifar", "mlp")), "jax": (beside_jax, ("cifar", "mlp"))}
 
 
 def main():
@@ -155,14 +156,16 @@ def main():
     def wants(name):
         only = options.only
         return not only or only in name or fnmatch.fnmatch(name, only)
+    run, rows = PEERS[options.peer]
+    if not any(wants(f"training.{options.peer}.{row}") for row in rows):
+        return
     try:
         __import__(options.peer)
     except ImportError:
-        if wants(f"training.{options.peer}"):
-            print(json.dumps({"name": f"training.{options.peer}", "what": "",
-                              "skipped": f"no {options.peer} here: run make bench-peers"}))
+        print(json.dumps({"name": f"training.{options.peer}", "what": "",
+                          "skipped": f"no {options.peer} here: run make bench-peers"}))
         return
-    PEERS[options.peer](wants, options.quick)
+    run(wants, options.quick)
 
 
 if __name__ == "__main__":
