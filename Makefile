@@ -5,6 +5,7 @@ PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
 TORCH_CPU ?= https://download.pytorch.org/whl/cpu # smaller; else the one of PyPI
 WERROR ?= $(if $(CI),ON,OFF)
+POCL = POCL_DEVICES='basic basic' SITU_OPENCL_DEVICES=all POCL_CACHE_DIR=build/pocl
 MAKEFLAGS += --no-print-directory
 
 # $(call build,FOLDER,OPTIONS,TARGETS): configures and builds; CMake's make must not see ours.
@@ -24,6 +25,12 @@ test: setup-test
 	@$(call build,build,)
 	@$(call build,build-asan,'-DSITU_SANITIZE=address;undefined')
 	@python3 tools/test.py build build-asan
+
+## test-opencl: every op on OpenCL, with PoCL for two GPUs (several minutes, the first time)
+test-opencl: setup-test
+	@$(call build,build,)
+	@env $(POCL) build/situ selftest --device /gpu:1 --op '*' --seconds 3600
+	@env $(POCL) build/situ selftest --device /gpu:0
 
 ## asan: the C tests under ASan and UBSan only
 asan: setup-test
@@ -88,4 +95,4 @@ setup:
 setup-%:
 	@tools/setup.sh build $*
 
-.PHONY: all demo test asan tsan check format fuzz bench bench-peers docs wheel install clean help setup
+.PHONY: all demo test test-opencl asan tsan check format fuzz bench bench-peers docs wheel install clean help setup

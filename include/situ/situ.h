@@ -34,6 +34,7 @@
 #include "situ/eager.h"
 #include "situ/tape.h"
 #include "situ/catalog.h"
+#include "situ/selftest.h"
 #include "situ/ops.h"
 
 #endif

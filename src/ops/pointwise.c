@@ -17,8 +17,8 @@ KERNEL_TABLE(sum4, NUMBER);
 KERNEL_TABLE(clip, NUMBER);
 KERNEL_TABLE(leaky_relu, REAL);
 KERNEL_TABLE(leaky_relu_grad, REAL);
-KERNEL_TABLE(select, BITS);
-KERNEL_TABLE(select_wide, BITS);
+KERNEL_TABLE(choose, BITS);
+KERNEL_TABLE(choose_wide, BITS);
 
 static struct side side_of(const struct operand *operand) {
   return (struct side){operand->slot, &operand->shape};
@@ -49,10 +49,10 @@ static situ_status record_selection(struct call *call, const situ_shape *conditi
   broadcast_plan(&call->out[0].shape,
                  (const situ_shape *[]){condition, &call->in[1].shape, &call->in[2].shape}, 3, &b);
   if (b.flat)
-    return LAUNCH(call, &select_kernel, type, b.count, GRAIN, (double)b.count, ARG_IN(call, 0),
+    return LAUNCH(call, &choose_kernel, type, b.count, GRAIN, (double)b.count, ARG_IN(call, 0),
                   ARG_IN(call, 1), ARG_IN(call, 2), ARG_OUT(call, 0), ARG_INT(b.stride[0][7]),
                   ARG_INT(b.stride[1][7]), ARG_INT(b.stride[2][7]), ARG_INT(b.count));
-  return LAUNCH(call, &select_wide_kernel, type, b.count, GRAIN, (double)b.count, ARG_IN(call, 0),
+  return LAUNCH(call, &choose_wide_kernel, type, b.count, GRAIN, (double)b.count, ARG_IN(call, 0),
                 ARG_IN(call, 1), ARG_IN(call, 2), ARG_OUT(call, 0), ARG_INTS(b.dim),
                 ARG_INTS(b.stride[0]), ARG_INTS(b.stride[1]), ARG_INTS(b.stride[2]),
                 ARG_INT(b.count));

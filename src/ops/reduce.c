@@ -15,10 +15,10 @@
 KERNEL_TABLE(sum, NUMBER);
 KERNEL_TABLE(squares, REAL);
 KERNEL_TABLE(prod, NUMBER);
-KERNEL_TABLE(max, NUMBER);
-KERNEL_TABLE(min, NUMBER);
-KERNEL_TABLE(all, BOOL);
-KERNEL_TABLE(any, BOOL);
+KERNEL_TABLE(largest, NUMBER);
+KERNEL_TABLE(smallest, NUMBER);
+KERNEL_TABLE(every, BOOL);
+KERNEL_TABLE(some, BOOL);
 KERNEL_TABLE(narrow, NUMBER);
 KERNEL_TABLE(argmax_i32, NUMBER);
 KERNEL_TABLE(argmax_i64, NUMBER);
@@ -193,10 +193,10 @@ static situ_status record(struct call *call, const struct kernel *kernel, bool m
 static situ_status record_sum(struct call *call) { return record(call, &sum_kernel, false); }
 static situ_status record_mean(struct call *call) { return record(call, &sum_kernel, true); }
 static situ_status record_prod(struct call *call) { return record(call, &prod_kernel, false); }
-static situ_status record_max(struct call *call) { return record(call, &max_kernel, false); }
-static situ_status record_min(struct call *call) { return record(call, &min_kernel, false); }
-static situ_status record_all(struct call *call) { return record(call, &all_kernel, false); }
-static situ_status record_any(struct call *call) { return record(call, &any_kernel, false); }
+static situ_status record_max(struct call *call) { return record(call, &largest_kernel, false); }
+static situ_status record_min(struct call *call) { return record(call, &smallest_kernel, false); }
+static situ_status record_all(struct call *call) { return record(call, &every_kernel, false); }
+static situ_status record_any(struct call *call) { return record(call, &some_kernel, false); }
 
 static situ_status record_l2_loss(struct call *call) {
   struct progress p = {.call = call,

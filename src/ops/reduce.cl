@@ -66,7 +66,7 @@
 #endif
 
 /* NaN wins, as in NumPy. */
-#define REDUCER max
+#define REDUCER largest
 #define A T
 #define IDENTITY LOWEST
 #define TWO(a, b) ((a) != (a) ? (a) : (a) > (b) ? (a) : (b))
@@ -76,7 +76,7 @@
 #define VERSIONS
 #include "ops/reduction.cl"
 
-#define REDUCER min
+#define REDUCER smallest
 #define A T
 #define IDENTITY HIGHEST
 #define TWO(a, b) ((a) != (a) ? (a) : (a) < (b) ? (a) : (b))
@@ -119,7 +119,7 @@ PLACE(argmin_i64, i64, <)
 #endif
 
 #if T_IS_BOOL
-#define REDUCER all
+#define REDUCER every
 #define A T
 #define IDENTITY ((A)1)
 #define TWO(a, b) ((A)((a) & (b)))
@@ -129,7 +129,7 @@ PLACE(argmin_i64, i64, <)
 #define VERSIONS
 #include "ops/reduction.cl"
 
-#define REDUCER any
+#define REDUCER some
 #define A T
 #define IDENTITY ((A)0)
 #define TWO(a, b) ((A)((a) | (b)))

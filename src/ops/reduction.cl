@@ -26,7 +26,13 @@ REDUCE_KERNEL(REDUCER) {
   const i64 rows = length - first < piece ? length - first : piece;
   const i64 start = (unit / pieces * length + first) * inner + i % inner;
   A result = IDENTITY;
-  for (i64 r = 0; r < rows; r++) result = TWO(result, LOAD((A)x[start + r * inner]));
+  /* In parts, whose results are joined: that loses less to rounding. */
+  for (i64 r = 0; r < rows;) {
+    A part = IDENTITY;
+    for (const i64 end = rows - r < 64 ? rows : r + 64; r < end; r++)
+      part = TWO(part, LOAD((A)x[start + r * inner]));
+    result = TWO(result, part);
+  }
   y[i] = divisor < 0 ? result : REDUCE_SHARE(result, divisor);
 }
 #undef REDUCE_KERNEL

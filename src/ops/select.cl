@@ -3,7 +3,7 @@
 #include "kernel/walk.h"
 
 #ifdef SITU_HOST
-RANGE(select, IN(uchar, c), IN(T, x), IN(T, y), OUT(T, z), SIZE(sc), SIZE(sx), SIZE(sy)) {
+RANGE(choose, IN(uchar, c), IN(T, x), IN(T, y), OUT(T, z), SIZE(sc), SIZE(sx), SIZE(sy)) {
   if (sc && sx && sy) {
     INDEPENDENT for (i64 i = begin; i < end; i++) {
       const T a = x[i], b = y[i];
@@ -14,17 +14,17 @@ RANGE(select, IN(uchar, c), IN(T, x), IN(T, y), OUT(T, z), SIZE(sc), SIZE(sx), S
   }
 }
 
-static situ_status JOIN(select_wide, T_NAME)(const union arg *args, int64_t begin, int64_t end) {
-  return walk_rows(args, begin, end, JOIN(select, T_NAME), 3,
+static situ_status JOIN(choose_wide, T_NAME)(const union arg *args, int64_t begin, int64_t end) {
+  return walk_rows(args, begin, end, JOIN(choose, T_NAME), 3,
                    (const size_t[]){1, sizeof(T), sizeof(T), sizeof(T)});
 }
 #else
-KERNEL(select, IN(uchar, c), IN(T, x), IN(T, y), OUT(T, z), SIZE(sc), SIZE(sx), SIZE(sy), SIZE(n)) {
+KERNEL(choose, IN(uchar, c), IN(T, x), IN(T, y), OUT(T, z), SIZE(sc), SIZE(sx), SIZE(sy), SIZE(n)) {
   EACH(i, n);
   z[i] = c[i * sc] ? x[i * sx] : y[i * sy];
 }
 
-KERNEL(select_wide, IN(uchar, c), IN(T, x), IN(T, y), OUT(T, z), SIZES(dim), SIZES(sc), SIZES(sx),
+KERNEL(choose_wide, IN(uchar, c), IN(T, x), IN(T, y), OUT(T, z), SIZES(dim), SIZES(sc), SIZES(sx),
        SIZES(sy), SIZE(n)) {
   EACH(i, n);
   UNPACK(dim);

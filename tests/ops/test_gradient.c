@@ -8,7 +8,7 @@
 
 #include "ops/gradient.h"
 #include "situ/gradient.h"
-#include "support/sample.h"
+#include "schema/sample.h"
 
 enum { OUTPUTS = 16, ELEMENTS = 12 };
 

@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-#include "support/sample.h"
+#include "schema/sample.h"
 #include "tensor/shape.h"
 
 enum { OUTPUTS = 16, DEVICES = 8 };

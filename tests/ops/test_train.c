@@ -4,7 +4,7 @@
 #include "api/helpers.h"
 
 #include "ops/ops.h"
-#include "support/sample.h"
+#include "schema/sample.h"
 
 enum { MOST_STATES = 4 };
 

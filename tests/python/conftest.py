@@ -15,6 +15,7 @@ def environment(**more):
     """The caller's, without what would change the devices."""
     env = {k: v for k, v in os.environ.items()
            if not k.startswith("SITU_") and k != "CUDA_VISIBLE_DEVICES"}
+    env["SITU_OPENCL_DEVICES"] = "none"  # the same on machines with GPUs
     env.update(more)
     return env
 

@@ -9,8 +9,8 @@
  * All reals are multiples of 1/64, so that every type holds them exactly. A sample serves every
  * type of the row's first type attribute, unless it sets that one itself.
  */
-#ifndef SITU_TESTS_SAMPLE_H
-#define SITU_TESTS_SAMPLE_H
+#ifndef SITU_SCHEMA_SAMPLE_H
+#define SITU_SCHEMA_SAMPLE_H
 
 #include "base/arena.h"
 #include "schema/schema.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * sample.c: the samples of a row as tensors. */
-#include "support/sample.h"
+#include "schema/sample.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * selftest.c: `situ selftest`: does a device do what it should, and how fast is it. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "command.h"
+#include "json.h"
+#include "speed.h"
+#include "table.h"
+
+enum { MOST_PROBLEMS = 20 };
+
+/* What was seen so far. */
+struct report {
+  bool json;
+  char part[32]; /* the last one, and how many of its checks passed, in all */
+  int passed, checks;
+  int problems;
+};
+
+static void end_part(struct report *report) {
+  if (report->json || !report->checks || !strcmp(report->part, "speed")) return;
+  printf("  %-8s %d of %d passed\n", report->part, report->passed, report->checks);
+}
+
+static void show_json(const situ_selftest_check *check) {
+  json_open(NULL, '{');
+  json_text("part", check->part);
+  json_text("name", check->name);
+  json_bool("passed", !check->problem);
+  if (check->problem) json_text("problem", check->problem);
+  if (check->figure) json_text("figure", check->figure);
+  json_close();
+}
+
+static void seen(void *context, const situ_selftest_check *check) {
+  struct report *report = context;
+  if (strcmp(report->part, check->part)) {
+    end_part(report);
+    snprintf(report->part, sizeof report->part, "%s", check->part);
+    report->passed = report->checks = 0;
+  }
+  report->checks++;
+  report->passed += !check->problem;
+  if (report->json) {
+    show_json(check);
+  } else if (check->problem) {
+    if (report->problems++ < MOST_PROBLEMS)
+      printf("  FAILED   %s: %s: %s\n", check->part, check->name, check->problem);
+  } else if (check->figure) {
+    printf("  %-8s %s: %s\n", check->part, check->name, check->figure);
+  }
+}
+
+static void print_head(const situ_device *device, bool json) {
+  char bytes[32];
+  if (json) {
+    json_open(NULL, '{');
+    json_text("version", situ_version());
+    json_text("device", device->name);
+    json_text("model", device->model);
+    json_text("bus_id", device->bus_id);
+    json_text("backend", device->backend);
+    json_size("memory", device->memory);
+    json_bool("half", device->has_half);
+    json_bool("double", device->has_double);
+    json_open("checks", '[');
+    return;
+  }
+  printf("situ %s selftest of %s\n", situ_version(), table_device(device->name));
+  printf("  %s, %s%s%s; half: %s, double: %s; back end %s\n", device->model,
+         table_size(device->memory, bytes), *device->bus_id ? ", at " : "", device->bus_id,
+         device->has_half ? "yes" : "no", device->has_double ? "yes" : "no", device->backend);
+}
+
+static void print_verdict(const situ_selftest_result *result, bool json) {
+  const bool passed = !result->failed;
+  const char *verdict = !passed                         ? "FAILED"
+                        : result->ops_run < result->ops ? "PASSED as far as the time went"
+                                                        : "PASSED";
+  if (json) {
+    json_close();
+    json_number("passed", result->checks - result->failed);
+    json_number("failed", result->failed);
+    json_number("ops", result->ops);
+    json_number("ops_run", result->ops_run);
+    json_number("milliseconds", (int64_t)(result->seconds * 1e3));
+    json_text("verdict", verdict);
+    json_close();
+    return;
+  }
+  printf("%s: %d of %d checks, %d of %d ops, %.0f s\n", verdict, result->checks - result->failed,
+         result->checks, result->ops_run, result->ops, result->seconds);
+}
+
+/* The device to look at: the one that was asked for, or the first GPU, or the CPU. */
+static situ_status choose(const char *wanted, situ_device *out) {
+  int number = 0;
+  situ_status s = situ_devices_find(wanted ? wanted : "/gpu:0", &number);
+  if (s && !wanted) {
+    situ_status_release(s);
+    s = situ_devices_find("/cpu:0", &number);
+  }
+  return s ? s : situ_devices_get(number, out);
+}
+
+static int run(const struct args *args) {
+  situ_device device = {0};
+  situ_selftest_result result = {0};
+  struct report report = {.json = args_has(args, "json")};
+  const char *seconds = args_value(args, "seconds");
+  char *end = NULL;
+  situ_selftest_options options = {.op = args_value(args, "op"), .seen = seen, .context = &report};
+  if (seconds) options.seconds = strtod(seconds, &end);
+  if (seconds && (end == seconds || *end || options.seconds <= 0))
+    return command_misuse(args, "--seconds takes a number above 0, not '%s'.", seconds);
+  situ_status s = choose(args_value(args, "device"), &device);
+  if (s) return command_fail(args, s);
+  options.device = device.name;
+  print_head(&device, report.json);
+  s = situ_selftest(&options, &result);
+  if (!s && !options.op && !result.failed) s = speed_measure(device.name, seen, &report);
+  if (s) return command_fail(args, s);
+  end_part(&report);
+  print_verdict(&result, report.json);
+  return result.failed ? FAILED : DONE;
+}
+
+static const struct option options[] = {
+    {"device", "NAME", "the device: /gpu:1; the first GPU if not given"},
+    {"op", "NAME", "this op only; '*': ops only, all of them"},
+    {"seconds", "N", "begin no further op after that long; 90 if not given"},
+    {"json", NULL, "one object with all checks"},
+    {0}};
+
+const struct command selftest_command = {
+    .name = "selftest",
+    .words = "",
+    .help = "whether a device does what it should, and how fast it is",
+    .more =
+        "Looks at queues, memory and copies, runs the samples of every op on the device and on\n"
+        "the CPU and compares, and measures. The last line is the verdict; the exit code is 1\n"
+        "where something failed. A report of a GPU that nobody has tried yet is welcome: send all\n"
+        "of the output.\n\n"
+        "  situ selftest\n"
+        "  situ selftest --device /gpu:1 --op MatMul\n",
+    .options = options,
+    .run = run};

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * speed.c: see speed.h. What one of something costs is the difference between many and few. */
+#include "speed.h"
+
+#include <stdio.h>
+#include <time.h>
+
+enum { TRIES = 5 };
+
+static double now(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+}
+
+typedef situ_value operation(situ_graph *graph, situ_value a, situ_value b);
+
+/* What is done `times` times with a square matrix. */
+struct workload {
+  operation *what;
+  int32_t side;
+  int times;
+};
+
+static situ_value pair(situ_graph *graph, int32_t number) {
+  const int32_t numbers[] = {number, number};
+  return situ_constant(graph, NULL, SITU_INT32, SITU_SHAPE(2), numbers);
+}
+
+/* Of the result one element comes back. */
+static situ_value build(situ_graph *graph, const struct workload *load, situ_value *init) {
+  const situ_attr attrs[] = {situ_attr_type("dtype", SITU_FLOAT),
+                             situ_attr_shape("shape", SITU_SHAPE(load->side, load->side))};
+  const situ_value v = situ_emit(graph, "VariableV2", NULL, NULL, 0, attrs, 2);
+  const situ_value side = pair(graph, load->side);
+  *init = situ_assign(graph, v, situ_random_uniform(graph, side, SITU_FLOAT));
+  situ_value x = v;
+  for (int i = 0; i < load->times; i++) x = load->what(graph, x, v);
+  return situ_slice(graph, x, pair(graph, 0), pair(graph, 1));
+}
+
+static situ_status run(situ_session *session, situ_value fetch, double *seconds) {
+  situ_tensor *result = NULL;
+  const double start = now();
+  const situ_status s = situ_session_run(session, NULL, 0, &fetch, 1, &result);
+  *seconds = now() - start;
+  situ_tensor_release(result);
+  return s;
+}
+
+/* The best of a few runs, after two that are not counted. */
+static situ_status measure(const char *device, const struct workload *load, double *best) {
+  situ_graph *graph = situ_graph_create();
+  situ_session *session = NULL;
+  situ_value init;
+  double seconds;
+  situ_device_push(graph, device);
+  const situ_value fetch = build(graph, load, &init);
+  situ_device_pop(graph);
+  situ_status s = situ_graph_status(graph);
+  if (!s) s = situ_session_create(graph, NULL, &session);
+  if (!s) s = run(session, init, &seconds);
+  if (!s) s = run(session, fetch, best);
+  *best = 1e30;
+  for (int i = 0; !s && i < TRIES; i++) {
+    s = run(session, fetch, &seconds);
+    if (seconds < *best) *best = seconds;
+  }
+  situ_session_release(session);
+  situ_graph_release(graph);
+  return s;
+}
+
+/* What is measured: `work` of `unit` in each of the times that `many` does more than `few`. */
+static const struct figure {
+  const char *name, *unit;
+  double work;
+  struct workload few, many;
+} figures[] = {
+    {"memory, by adding",
+     "GB/s",
+     3 * 4e-9 * 1024 * 1024,
+     {situ_add, 1024, 1},
+     {situ_add, 1024, 11}},
+    {"products of matrices of 512 x 512",
+     "GFLOP/s",
+     2e-9 * 512 * 512 * 512,
+     {situ_matmul, 512, 1},
+     {situ_matmul, 512, 3}},
+    {"products of matrices of 1024 x 1024",
+     "GFLOP/s",
+     2e-9 * 1024 * 1024 * 1024,
+     {situ_matmul, 1024, 1},
+     {situ_matmul, 1024, 2}},
+};
+
+static void tell(void (*seen)(void *context, const situ_selftest_check *check), void *context,
+                 const char *name, double value, const char *unit) {
+  char text[64];
+  snprintf(text, sizeof text, "%.3g %s", value, unit);
+  seen(context, &(situ_selftest_check){.part = "speed", .name = name, .figure = text});
+}
+
+situ_status speed_measure(const char *device,
+                          void (*seen)(void *context, const situ_selftest_check *check),
+                          void *context) {
+  double few = 0, many = 0;
+  situ_status s = measure(device, &(struct workload){situ_add, 4, 1}, &few);
+  if (!s) s = measure(device, &(struct workload){situ_add, 4, 101}, &many);
+  if (s) return s;
+  tell(seen, context, "a run of one kernel", few * 1e6, "us");
+  if (many > few) tell(seen, context, "one kernel more", (many - few) * 1e4, "us");
+  for (size_t i = 0; !s && i < sizeof figures / sizeof *figures; i++) {
+    const struct figure *f = &figures[i];
+    s = measure(device, &f->few, &few);
+    if (!s) s = measure(device, &f->many, &many);
+    if (!s && many > few)
+      tell(seen, context, f->name, f->work * (f->many.times - f->few.times) / (many - few),
+           f->unit);
+  }
+  return s;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * selftest.h: does a device do what it should: the way to find out on a machine that nobody has
+ * tried before. `situ selftest` prints it.
+ */
+#ifndef SITU_SELFTEST_H
+#define SITU_SELFTEST_H
+
+#include "situ/device.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* One thing that was looked at; texts are borrowed for the call. */
+typedef struct situ_selftest_check {
+  const char *part;    /* "queues", "memory", "copies", "ops", "speed" */
+  const char *name;    /* "MatMul", "from the host" */
+  const char *problem; /* NULL: it is as it should be */
+  const char *figure;  /* "12.3 GB/s", or NULL */
+} situ_selftest_check;
+
+/* What to look at. */
+typedef struct situ_selftest_options {
+  const char *device; /* "/gpu:0" */
+  double seconds;     /* after that long no further op is begun; 0: 90 seconds */
+  const char *op;     /* only this op, or "*": only ops, all of them; NULL: all parts */
+  void (*seen)(void *context, const situ_selftest_check *check); /* may be NULL */
+  void *context;
+} situ_selftest_options;
+
+/* What came out. */
+typedef struct situ_selftest_result {
+  int checks, failed;
+  int ops, ops_run; /* with kernels for the device; tried in the time */
+  double seconds;
+} situ_selftest_result;
+
+/* Looks at a device: queues, memory, copies, every op's samples against the CPU, speed. A check
+ * that fails is no error; an error says that the device cannot be looked at. */
+SITU_API situ_status situ_selftest(const situ_selftest_options *options,
+                                   situ_selftest_result *out) SITU_MUST_USE;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * selftest.c: see situ/selftest.h. */
+#include "api/selftest.h"
+
+#include <string.h>
+#include <time.h>
+
+enum { DEFAULT_SECONDS = 90 };
+
+double selftest_now(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+void selftest_note(const struct selftest *test, const char *part, const char *name,
+                   situ_status status, const char *figure) {
+  const situ_selftest_check check = {.part = part,
+                                     .name = name,
+                                     .problem = status ? situ_status_message(status) : NULL,
+                                     .figure = figure};
+  test->result->checks++;
+  test->result->failed += status != NULL;
+  if (test->options->seen) test->options->seen(test->options->context, &check);
+  situ_status_release(status);
+}
+
+/* The device that is meant, and another one beside it. */
+static situ_status choose(struct selftest *test) {
+  int number = 0;
+  TRY(situ_devices_find(test->options->device, &number));
+  test->device = test->list->devices[number];
+  for (int i = 0; i < test->list->count && !test->other; i++)
+    if (i != number && test->list->devices[i]->backend == test->device->backend)
+      test->other = test->list->devices[i];
+  TRY(device_open(test->device));
+  return test->other ? device_open(test->other) : NULL;
+}
+
+static void run(struct selftest *test) {
+  const bool is_host = test->device->backend->is_host;
+  if (!test->options->op && !is_host) {
+    selftest_queues(test);
+    selftest_memory(test);
+    selftest_copies(test);
+  }
+  selftest_ops(test);
+  if (!test->options->op && !is_host) selftest_speed(test);
+}
+
+situ_status situ_selftest(const situ_selftest_options *options, situ_selftest_result *out) {
+  if (!options || !options->device || !out)
+    return INVALID("situ_selftest: options, their device, or `out` is NULL.");
+  situ_selftest_options mine = *options;
+  if (mine.seconds <= 0) mine.seconds = DEFAULT_SECONDS;
+  *out = (situ_selftest_result){0};
+  struct selftest test = {.options = &mine, .result = out, .start = selftest_now()};
+  TRY(list_acquire(NULL, false, &test.list));
+  const situ_status status = choose(&test);
+  if (!status) run(&test);
+  list_release();
+  out->seconds = selftest_now() - test.start;
+  return status;
+}

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * selftest_ops.c: every op's samples on a device, against the CPU. Ops come mixed, so that a test
+ * that ends early has seen something of every family. */
+#include <math.h>
+#include <string.h>
+
+#include "api/selftest.h"
+#include "schema/sample.h"
+#include "situ/graph.h"
+#include "situ/session.h"
+#include "tensor/shape.h"
+
+enum { OUTPUTS = 16, STRIDE = 53 }; /* a prime */
+
+/* How far apart two numbers of a type may be, for a value of about 1. */
+static double tolerance(situ_type type) {
+  return type == SITU_FLOAT ? 4e-6 : type == SITU_DOUBLE ? 1e-12 : type == SITU_HALF ? 2e-3 : 0;
+}
+
+bool selftest_agree(situ_type type, double have, double want) {
+  if (have == want || (isnan(have) && isnan(want))) return true;
+  return fabs(have - want) <= tolerance(type) * fmax(1, fabs(want));
+}
+
+/* Says where two results differ. */
+static situ_status compare(int output, const situ_tensor *have, const situ_tensor *want) {
+  const situ_shape a = situ_tensor_shape(have), b = situ_tensor_shape(want);
+  char text[SHAPE_TEXT], other[SHAPE_TEXT];
+  if (!shape_equal(&a, &b))
+    return INTERNAL("output %d has shape %s, the CPU's %s", output, shape_print(&a, text),
+                    shape_print(&b, other));
+  const situ_type type = situ_tensor_type(want);
+  for (int64_t i = 0; i < situ_shape_count(b); i++) {
+    const double got = sample_number(have, i), right = sample_number(want, i);
+    if (!selftest_agree(type, got, right))
+      return INTERNAL("element %lld of output %d is %.9g, on the CPU %.9g", (long long)i, output,
+                      got, right);
+  }
+  return NULL;
+}
+
+/* One sample in one type. */
+struct trial {
+  situ_graph *graph;
+  situ_session *session;
+  const struct sample *sample;
+  situ_value inputs[SAMPLE_MOST];
+  situ_feed feeds[SAMPLE_MOST];
+  int n_feeds;
+};
+
+static void add_inputs(struct trial *trial) {
+  const struct sample *sample = trial->sample;
+  for (int i = 0; i < sample->n_inputs; i++) {
+    situ_tensor *tensor = sample->inputs[i];
+    if (sample->is_host[i]) {
+      trial->inputs[i] = situ_constant_tensor(trial->graph, NULL, tensor);
+      continue;
+    }
+    trial->inputs[i] =
+        situ_placeholder(trial->graph, NULL, situ_tensor_type(tensor), situ_tensor_shape(tensor));
+    trial->feeds[trial->n_feeds++] = (situ_feed){trial->inputs[i], tensor};
+  }
+}
+
+static situ_status run_on(struct trial *trial, const char *device, situ_tensor **results,
+                          int *count) {
+  const struct sample *sample = trial->sample;
+  situ_value outputs[OUTPUTS];
+  situ_device_push(trial->graph, device);
+  const situ_value first = situ_emit(trial->graph, sample->schema->op->name, NULL, trial->inputs,
+                                     sample->n_inputs, sample->attrs, sample->n_attrs);
+  situ_device_pop(trial->graph);
+  TRY(situ_graph_status(trial->graph));
+  *count = 0;
+  while (*count < OUTPUTS && situ_value_valid(situ_value_output(first, *count))) {
+    outputs[*count] = situ_value_output(first, *count);
+    ++*count;
+  }
+  const situ_status status =
+      situ_session_run(trial->session, trial->feeds, trial->n_feeds, outputs, *count, results);
+  if (status) *count = 0;
+  return status;
+}
+
+static void release(situ_tensor **tensors, int count) {
+  for (int i = 0; i < count; i++) situ_tensor_release(tensors[i]);
+}
+
+static situ_status try_sample(struct trial *trial, const struct device *device) {
+  situ_tensor *want[OUTPUTS], *have[OUTPUTS];
+  int n_want = 0, n_have = 0;
+  add_inputs(trial);
+  situ_status status = run_on(trial, "/cpu:0", want, &n_want);
+  if (!status) status = run_on(trial, device->full, have, &n_have);
+  for (int i = 0; !status && i < n_have; i++) status = compare(i, have[i], want[i]);
+  release(want, n_want);
+  release(have, n_have);
+  return status;
+}
+
+/* Whether the device has a kernel for the sample. */
+static bool is_supported(const struct sample *sample, const struct device *device) {
+  struct attr_value values[SAMPLE_MOST] = {0};
+  for (int i = 0; i < sample->n_attrs; i++) {
+    if (sample->attrs[i].kind != SITU_ATTR_TYPE) continue;
+    const situ_type type = (situ_type)sample->attrs[i].integer;
+    if (type == SITU_HALF && !device->info.has_half) return false;
+    if (type == SITU_DOUBLE && !device->info.has_double) return false;
+    values[schema_attr(sample->schema, sample->attrs[i].name)].type = type;
+  }
+  return schema_supports(sample->schema, values, device->backend->kind);
+}
+
+/* The type to try a sample with: compiling takes long, and the text of all types is the same. */
+static situ_type type_for(const struct schema *schema, int number) {
+  const uint32_t types = sample_types(schema, number);
+  if (types >> SITU_FLOAT & 1) return SITU_FLOAT;
+  int type = 0;
+  while (type < TYPE_SLOTS && !(types >> type & 1)) type++;
+  return type == TYPE_SLOTS ? SITU_NO_TYPE : (situ_type)type;
+}
+
+static situ_status run_sample(const struct selftest *test, situ_graph *graph, situ_session *session,
+                              const struct schema *schema, int number, bool *was_run) {
+  struct arena arena = {0};
+  struct sample sample;
+  struct trial trial = {.graph = graph, .session = session, .sample = &sample};
+  situ_status status = sample_make(schema, number, type_for(schema, number), &arena, &sample);
+  if (!status && is_supported(&sample, test->device)) {
+    status = try_sample(&trial, test->device);
+    *was_run = true;
+  }
+  if (status)
+    status = situ_status_create(situ_status_code(status), "sample %d: %s", number,
+                                situ_status_message(status));
+  sample_free(&sample);
+  arena_free(&arena);
+  return status;
+}
+
+/* All samples of a row, up to the first that fails; `was_run`: the device has kernels for some. */
+static situ_status run_row(const struct selftest *test, const struct schema *schema,
+                           bool *was_run) {
+  situ_graph *graph = situ_graph_create();
+  situ_session *session = NULL;
+  situ_status status = graph ? situ_session_create(graph, NULL, &session) : NO_MEMORY();
+  for (int i = 0; !status && i < sample_count(schema); i++)
+    status = run_sample(test, graph, session, schema, i, was_run);
+  situ_session_release(session);
+  situ_graph_release(graph);
+  return status;
+}
+
+static bool is_wanted(const struct selftest *test, const struct schema *schema) {
+  const char *op = test->options->op;
+  const unsigned special = OP_CONSTANT | OP_FED | OP_VARIABLE;
+  if (op && strcmp(op, "*") && strcmp(op, schema->op->name)) return false;
+  return sample_count(schema) && !schema->op->compute && !(schema->op->flags & special);
+}
+
+void selftest_ops(struct selftest *test) {
+  const int count = schema_count(), step = count % STRIDE ? STRIDE : 1;
+  for (int i = 0; i < count; i++) {
+    const struct schema *schema = schema_get((int)((int64_t)i * step % count));
+    if (!is_wanted(test, schema)) continue;
+    bool was_run = false;
+    test->result->ops++;
+    if (selftest_now() - test->start > test->options->seconds) continue;
+    const situ_status status = run_row(test, schema, &was_run);
+    if (!was_run && !status) {
+      test->result->ops--; /* it has no kernels there */
+      continue;
+    }
+    test->result->ops_run++;
+    selftest_note(test, "ops", schema->op->name, status, NULL);
+  }
+}
