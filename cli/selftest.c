@@ -129,7 +129,7 @@ static int run(const struct args *args) {
 static const struct option options[] = {
     {"device", "NAME", "the device: /gpu:1; the first GPU if not given"},
     {"op", "NAME", "this op only; '*': ops only, all of them"},
-    {"seconds", "N", "begin no further op after that long; 90 if not given"},
+    {"seconds", "N", "begin no further op after that long; 60 if not given"},
     {"json", NULL, "one object with all checks"},
     {0}};
 
