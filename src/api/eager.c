@@ -163,8 +163,8 @@ static situ_status run(situ_eager *eager, struct recipe *recipe, situ_tensor *co
 static bool is_out_of_reach(const situ_call *call, int i) {
   const situ_tensor *input = call->inputs[i];
   if (!input->buffer->device || !input->bytes) return false;
-  const struct schema *schema = schema_get(call->op);
-  return i < schema->n_inputs && schema->inputs[i].is_host;
+  const struct port *port = schema_port(schema_get(call->op), i, call->n_inputs);
+  return port && port->is_host;
 }
 
 static bool needs_host(const situ_call *call) {

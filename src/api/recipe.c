@@ -70,11 +70,6 @@ static situ_status put_attr(struct recipe_key *key, const situ_attr *attr) {
   return put(key, attr->integers, sizeof(int64_t) * (size_t)attr->integer);
 }
 
-/* Whether a flat input is needed to plan; lists have no such inputs in front of others. */
-static bool is_host_input(const struct schema *schema, int input) {
-  return input < schema->n_inputs && schema->inputs[input].is_host;
-}
-
 static uint64_t hash_bytes(const unsigned char *bytes, size_t length) {
   uint64_t hash = 0x9e3779b97f4a7c15u ^ length, word = 0;
   size_t i = 0;
@@ -97,7 +92,8 @@ static situ_status collect(const situ_call *call, struct recipe_key *key) {
     const int32_t device = input->buffer->device ? input->buffer->device->number : 0;
     TRY(put(key, &device, sizeof device));
     TRY(put_tensor(key, input));
-    if (is_host_input(schema, i)) TRY(put_value(key, input));
+    const struct port *port = schema_port(schema, i, call->n_inputs);
+    if (port && port->is_host) TRY(put_value(key, input));
   }
   for (int i = 0; i < call->n_attrs; i++) TRY(put_attr(key, &call->attrs[i]));
   return NULL;

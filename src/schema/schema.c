@@ -92,6 +92,19 @@ const char *schema_nearest(const char *op) {
   return nearest;
 }
 
+static bool is_list(const struct port *port) { return port->number_attr >= 0 || port->is_types; }
+
+const struct port *schema_port(const struct schema *schema, int input, int n) {
+  int lists = 0, at = 0;
+  for (int p = 0; p < schema->n_inputs; p++) lists += is_list(&schema->inputs[p]);
+  const int each = lists ? (n - schema->n_inputs + lists) / lists : 1;
+  for (int p = 0; p < schema->n_inputs; p++) {
+    at += is_list(&schema->inputs[p]) ? each : 1;
+    if (input < at) return &schema->inputs[p];
+  }
+  return NULL;
+}
+
 int schema_attr(const struct schema *schema, const char *name) {
   for (int i = 0; i < schema->n_attrs; i++)
     if (!strcmp(schema->attrs[i].name, name)) return i;

@@ -63,6 +63,9 @@ situ_status schema_check(void) SITU_MUST_USE;
 /* The name of the op nearest to a wrong one, for errors; NULL if none is near. */
 const char *schema_nearest(const char *op);
 
+/* The port of one of n inputs of a call, counted flat; lists share what the others leave. */
+const struct port *schema_port(const struct schema *schema, int input, int n);
+
 /* The number of an attribute, or -1. */
 int schema_attr(const struct schema *schema, const char *name);
 

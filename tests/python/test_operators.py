@@ -104,3 +104,8 @@ def test_indexing_like_numpy():
         plain = tuple(int(k) if isinstance(k, tf.Tensor) else k for k in key) \
             if isinstance(key, tuple) else key
         assert tensor[key].numpy().tolist() == array[plain].tolist()
+
+
+def test_lists_are_joined_along_the_axis_that_is_said():
+    a = tf.constant([[1.0, 2.0]])
+    assert [tf.concat([a, a], axis).shape.as_list() for axis in (0, 1)] == [[2, 2], [1, 4]]

@@ -113,6 +113,18 @@ static void devices_depend_on_the_type(void **state) {
   assert_false(schema_supports(identity, &attr, "TPU"));
 }
 
+static void inputs_have_ports(void **state) {
+  (void)state;
+  const struct schema *concat = schema_find("ConcatV2"), *add = schema_find("Add");
+  for (int i = 0; i < 3; i++) assert_string_equal(schema_port(concat, i, 4)->name, "values");
+  assert_true(schema_port(concat, 3, 4)->is_host);
+  assert_null(schema_port(concat, 4, 4));
+  const struct schema *stitch = schema_find("DynamicStitch");
+  assert_ptr_equal(schema_port(stitch, 1, 4), &stitch->inputs[0]);
+  assert_ptr_equal(schema_port(stitch, 2, 4), &stitch->inputs[1]);
+  assert_ptr_equal(schema_port(add, 1, 2), &add->inputs[1]);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_row_can_be_parsed),
@@ -121,6 +133,7 @@ int main(void) {
       cmocka_unit_test(lists_are_counted),
       cmocka_unit_test(wrong_calls_are_refused),
       cmocka_unit_test(devices_depend_on_the_type),
+      cmocka_unit_test(inputs_have_ports),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -69,7 +69,7 @@ def is_arrays(x):
     """Whether all that x holds can be cut into batches."""
     if isinstance(x, Sequence) or hasattr(x, "element_spec") or hasattr(x, "__next__"):
         return False
-    return all(isinstance(v, (numpy.ndarray, EagerTensor, float, int)) or
+    return all(v is None or isinstance(v, (numpy.ndarray, EagerTensor, float, int)) or
                hasattr(v, "_situ_tensor_") or hasattr(v, "__array__") for v in nest.flatten(x))
 
 

@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: Apache-2.0
+"""test_mirrored.py: tf.distribute: replicas on simulated GPUs give what one device gives."""
+import os
+
+os.environ.setdefault("SITU_SIM_GPUS", "4")
+
+import numpy as np  # noqa: E402
+import pytest  # noqa: E402
+
+import situ as tf  # noqa: E402
+
+X = np.arange(1, 8, dtype="f").reshape(7, 1)
+
+
+def strategy(count):
+    return tf.distribute.MirroredStrategy([f"/gpu:{i}" for i in range(count)])
+
+
+def train(count, epochs=1, batch=7, optimizer=None, **words):
+    with strategy(count).scope():
+        model = tf.keras.Sequential([tf.keras.layers.Dense(1, kernel_initializer="ones",
+                                                           input_shape=(1,), **words)])
+        model.compile(optimizer or tf.keras.optimizers.SGD(0.01), "mse", metrics=["mae"])
+    history = model.fit(X, 0 * X, batch_size=batch, epochs=epochs, verbose=0, shuffle=False)
+    return model, history.history
+
+
+def test_devices():
+    made = tf.distribute.MirroredStrategy()
+    assert made.num_replicas_in_sync == 4
+    assert made.extended.worker_devices[3] == "/job:localhost/replica:0/task:0/device:GPU:3"
+    with pytest.raises(AssertionError, match="No duplicates allowed in `devices` argument"):
+        tf.distribute.MirroredStrategy(["/gpu:0", "/gpu:0"])
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4])
+def test_uneven_shares_weigh_the_same(count):
+    model, history = train(count)
+    kernel, bias = model.get_weights()
+    np.testing.assert_allclose([kernel[0, 0], bias[0]], [0.6, -0.08], rtol=1e-5)
+    assert history["loss"][0] == pytest.approx(20) and history["mae"][0] == pytest.approx(4)
+
+
+@pytest.mark.parametrize("count", [2, 3, 4])
+@pytest.mark.parametrize("make", [lambda: tf.keras.optimizers.Adam(0.1),
+                                  lambda: tf.keras.optimizers.SGD(0.01, 0.9, clipnorm=1.0),
+                                  lambda: tf.train.MomentumOptimizer(0.01, 0.9)])
+def test_as_on_one_device(count, make):
+    words = {"kernel_regularizer": tf.keras.regularizers.L2(0.1)}
+    one, many = train(1, 3, 3, make(), **words), train(count, 3, 3, make(), **words)
+    for a, b in zip(one[0].get_weights(), many[0].get_weights()):
+        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(one[1]["loss"], many[1]["loss"], rtol=1e-4)
+
+
+def test_copies_are_the_same_and_on_their_devices():
+    model, _ = train(4, epochs=2, batch=3)
+    for weight in model.weights:
+        assert [v.device[-5:] for v in weight.values] == ["GPU:0", "GPU:1", "GPU:2", "GPU:3"]
+        for copy in weight.values[1:]:
+            np.testing.assert_array_equal(copy.numpy(), weight.values[0].numpy())
+    assert [v.name for v in model.weights[0].values][:2] == \
+        [model.weights[0].name, model.weights[0].name[:-2] + "/replica_1:0"]
+
+
+def test_results_do_not_depend_on_timing():
+    found = [train(3, epochs=3, batch=5)[0].get_weights()[0].tobytes() for _ in range(3)]
+    assert len(set(found)) == 1
+
+
+def test_predict_and_evaluate():
+    model, _ = train(3)
+    np.testing.assert_allclose(model.predict(X, batch_size=5), 0.6 * X - 0.08, rtol=1e-4)
+    assert model.evaluate(X, 0 * X, batch_size=4, verbose=0)[0] == pytest.approx(
+        ((0.6 * X - 0.08) ** 2).mean(), rel=1e-4)
+
+
+def test_averages_of_batch_normalization():
+    with strategy(2).scope():
+        model = tf.keras.Sequential([tf.keras.layers.BatchNormalization(momentum=0.0,
+                                                                        input_shape=(1,))])
+        model.compile("sgd", "mse")
+    model.fit(X[:6], X[:6], batch_size=6, verbose=0, shuffle=False)
+    assert model.layers[0].moving_mean.numpy()[0] == pytest.approx(3.5)
+
+
+def test_run_and_reduce():
+    made = strategy(2)
+
+    def replica():
+        return tf.cast(tf.distribute.get_replica_context().replica_id_in_sync_group,
+                       tf.float32) + 1.0
+    for run in (made.run, made.experimental_run_v2, tf.function(lambda f: made.run(f))):
+        values = run(replica)
+        assert [float(v) for v in made.experimental_local_results(values)] == [1, 2]
+        assert float(made.reduce(tf.distribute.ReduceOp.SUM, values, axis=None)) == 3
+        assert float(made.reduce("MEAN", values, axis=None)) == 1.5
+    assert type(values).__name__ == "PerReplica" and "GPU:1" in values.values[1].device
+
+
+def test_loop_of_a_program():
+    made = strategy(2)
+    batches = [(X[:4], 0 * X[:4]), (X[4:], 0 * X[4:])]
+    with made.scope():
+        model = tf.keras.Sequential([tf.keras.layers.Dense(1, kernel_initializer="ones",
+                                                           input_shape=(1,))])
+        optimizer = tf.keras.optimizers.SGD(0.01)
+        loss = tf.keras.losses.MeanSquaredError(reduction=tf.keras.losses.Reduction.NONE)
+        seen = tf.keras.metrics.Mean()
+
+    def step(inputs):
+        x, y = inputs
+        with tf.GradientTape() as tape:
+            each = loss(y, model(x, training=True))
+            total = tf.nn.compute_average_loss(each, global_batch_size=4)
+        grads = tape.gradient(total, model.trainable_variables)
+        optimizer.apply_gradients(zip(grads, model.trainable_variables))
+        seen.update_state(total)
+        return total
+
+    @tf.function
+    def whole(inputs):
+        return made.reduce(tf.distribute.ReduceOp.SUM, made.run(step, args=(inputs,)), axis=None)
+    found = [float(whole(b)) for b in made.experimental_distribute_dataset(batches)]
+    assert found[0] == pytest.approx((X[:4] ** 2).mean())
+    assert int(optimizer.iterations.numpy()) == 2
+    assert float(seen.result()) == pytest.approx(sum(found) / 4)
+    plain = tf.Variable([[1.0]]), tf.Variable([0.0])
+    for x, _ in batches:
+        error = x @ plain[0].numpy() + plain[1].numpy()
+        plain[0].assign_sub(0.01 * 2 * x.T @ error / 4)
+        plain[1].assign_sub(0.01 * 2 * error.sum(0) / 4)
+    for a, b in zip(model.get_weights(), plain):
+        np.testing.assert_allclose(a, b.numpy(), rtol=1e-4)
+
+
+def test_variables_of_a_scope():
+    made = strategy(2)
+    with made.scope():
+        plain = tf.Variable(1.0)
+        total = tf.Variable(0.0, aggregation=tf.VariableAggregation.SUM)
+        own = tf.Variable(0.0, synchronization=tf.VariableSynchronization.ON_READ,
+                          aggregation=tf.VariableAggregation.SUM)
+    plain.assign(3.0)
+    assert [float(v) for v in plain.values] == [3, 3]
+
+    def replica():
+        total.assign_add(2.0)
+        own.assign_add(1.0)
+    made.run(replica)
+    assert float(total.numpy()) == 4 and float(own.numpy()) == 2
+    with pytest.raises(ValueError, match="You must specify an aggregation method"):
+        made.run(lambda: plain.assign_add(1.0))
+
+
+def test_contexts():
+    made = strategy(2)
+    assert tf.distribute.get_strategy().num_replicas_in_sync == 1
+    assert not tf.distribute.has_strategy()
+    with made.scope():
+        assert tf.distribute.get_strategy() is made
+        assert tf.distribute.in_cross_replica_context()
+        assert tf.distribute.get_replica_context() is None
+    made.run(lambda: made.run and tf.distribute.get_replica_context().devices)
+
+
+@pytest.mark.parametrize("how", [tf.distribute.ReductionToOneDevice(),
+                                 tf.distribute.HierarchicalCopyAllReduce(),
+                                 tf.distribute.NcclAllReduce()])
+def test_reductions(how):
+    from situ._lib.distribute.reduction import all_reduce
+    devices = strategy(3).devices
+    values = [np.random.RandomState(i).rand(300, 101).astype("f") for i in range(3)]
+    found = all_reduce(values, devices, how)
+    for tensor in found:
+        np.testing.assert_array_equal(tensor.numpy(), (values[0] + values[1]) + values[2])
+
+
+def test_one_device_and_central_storage():
+    for made in (tf.distribute.OneDeviceStrategy("/gpu:1"),
+                 tf.distribute.experimental.CentralStorageStrategy(["/gpu:0", "/gpu:1"])):
+        with made.scope():
+            model = tf.keras.Sequential([tf.keras.layers.Dense(1, kernel_initializer="ones",
+                                                               input_shape=(1,))])
+            model.compile(tf.keras.optimizers.SGD(0.01), "mse")
+        model.fit(X, 0 * X, batch_size=7, verbose=0)
+        np.testing.assert_allclose(model.get_weights()[0][0, 0], 0.6, rtol=1e-5)
+        assert len(model.weights[0].values) == 1
+
+
+def test_graph_style_of_contrib(situ):
+    result = situ("run", "--gpus", "2", "a.py", files={"a.py": """
+        import numpy as np
+        import tensorflow as tf
+        strategy = tf.contrib.distribute.MirroredStrategy(num_gpus=2)
+        model = tf.keras.Sequential([tf.keras.layers.Dense(1, kernel_initializer="ones",
+                                                           input_shape=(1,))])
+        model.compile(loss="mse", optimizer=tf.train.GradientDescentOptimizer(0.01),
+                      distribute=strategy)
+        x = np.arange(1, 8, dtype="f").reshape(7, 1)
+        model.fit(x, 0 * x, batch_size=7, verbose=0)
+        print("%.4f" % model.get_weights()[0][0, 0], len(model.weights[0].values))
+        """})
+    assert result.out == "0.6000 2\n", result.err
