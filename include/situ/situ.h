@@ -8,6 +8,7 @@
  *   device.h   devices and their memory
  *   trace.h    what ran where and when
  *   session.h  running a graph; where things go and what they will need
+ *   data.h     pipelines of input
  *   eager.h    running ops at once
  *   tape.h     gradients of eager calls
  *   catalog.h  what ops there are
@@ -31,6 +32,7 @@
 #include "situ/device.h"
 #include "situ/trace.h"
 #include "situ/session.h"
+#include "situ/data.h"
 #include "situ/eager.h"
 #include "situ/tape.h"
 #include "situ/catalog.h"

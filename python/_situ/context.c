@@ -95,6 +95,8 @@ static PyObject *get_default_graph(PyObject *self, PyObject *none) {
   return Py_NewRef(process_graph ? process_graph : Py_None);
 }
 
+bool context_is_eager(void) { return is_eager; }
+
 static PyObject *set_eager(PyObject *self, PyObject *on) {
   (void)self;
   is_eager = PyObject_IsTrue(on);

@@ -92,6 +92,12 @@ static int make_values(struct call *call, struct graph_object *graph, const char
         if (!value) return -1;
         Py_SETREF(call->flat[at], value);
       }
+      if (((struct value_object *)call->flat[at])->graph != graph &&
+          PyObject_HasAttrString((PyObject *)graph, "_outer")) {
+        PyObject *inner = PyObject_CallMethod((PyObject *)graph, "_capture", "O", call->flat[at]);
+        if (!inner) return -1;
+        Py_SETREF(call->flat[at], inner);
+      }
       if (check_graph(call, at, graph)) return -1;
       const situ_type have = ((struct value_object *)call->flat[at])->type,
                       want = call_type(call, p);

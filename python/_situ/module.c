@@ -68,10 +68,12 @@ static int add_types(PyObject *module) {
   const struct {
     const char *name;
     PyTypeObject *type;
-  } types[] = {{"Tensor", &base_type}, {"EagerTensor", &tensor_type},  {"GraphTensor", &value_type},
-               {"Graph", &graph_type}, {"Operation", &operation_type}, {"Session", &session_type},
-               {"Op", &function_type}, {"Trace", &trace_type},         {"Function", &traced_type},
-               {"Front", &front_type}, {"Recording", &recording_type}, {"Tape", &tape_type}};
+  } types[] = {
+      {"Tensor", &base_type},         {"EagerTensor", &tensor_type},  {"GraphTensor", &value_type},
+      {"Graph", &graph_type},         {"Operation", &operation_type}, {"Session", &session_type},
+      {"Op", &function_type},         {"Trace", &trace_type},         {"Function", &traced_type},
+      {"Front", &front_type},         {"Recording", &recording_type}, {"Tape", &tape_type},
+      {"Transform", &transform_type}, {"Dataset", &dataset_type},     {"Iterator", &iterator_type}};
   for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
     if (PyType_Ready(types[i].type)) return -1;
     Py_INCREF(types[i].type);

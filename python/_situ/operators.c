@@ -186,11 +186,23 @@ PyNumberMethods operators_number = {.nb_add = add,
                                     .nb_index = as_index,
                                     .nb_matrix_multiply = matrix_multiply};
 
+/* Whether == compares elements: in eager style, and in its functions. */
+static bool compares_elements(PyObject *a) {
+  struct graph_object *graph = IS_VALUE(a) ? ((struct value_object *)a)->graph : context_graph();
+  if (!graph) return IS_TENSOR(a);
+  if (!context_is_eager()) return false;
+  PyObject *building = PyObject_GetAttrString((PyObject *)graph, "building_function");
+  if (!building) PyErr_Clear();
+  const bool is_function = building == Py_True;
+  Py_XDECREF(building);
+  return is_function;
+}
+
 PyObject *operators_compare(PyObject *a, PyObject *b, int how) {
   static const int which[] = {
       [Py_LT] = OP_less, [Py_LE] = OP_less_equal, [Py_GT] = OP_greater, [Py_GE] = OP_greater_equal};
   if (how == Py_EQ || how == Py_NE) {
-    if (!context_graph() && IS_TENSOR(a)) return composite(how == Py_EQ ? "eq" : "ne", a, b);
+    if (compares_elements(a)) return composite(how == Py_EQ ? "eq" : "ne", a, b);
     if (how == Py_EQ ? a == b : a != b) Py_RETURN_TRUE;
     Py_RETURN_FALSE;
   }

@@ -6,10 +6,13 @@
 
 static PyObject **functions;
 
+/* The graph of the tensors; or the one that is being built, where that takes in those of others. */
 static struct graph_object *graph_of(const struct call *call) {
-  for (int i = 0; i < call->n_flat; i++)
-    if (IS_VALUE(call->flat[i])) return ((struct value_object *)call->flat[i])->graph;
-  return context_graph();
+  struct graph_object *here = context_graph(), *graph = NULL;
+  for (int i = 0; i < call->n_flat && !graph; i++)
+    if (IS_VALUE(call->flat[i])) graph = ((struct value_object *)call->flat[i])->graph;
+  if (!graph || graph == here || !here) return graph ? graph : here;
+  return PyObject_HasAttrString((PyObject *)here, "_outer") ? here : graph;
 }
 
 static PyObject *run(PyObject *self, PyObject *const *args, size_t n, PyObject *names) {

@@ -6,8 +6,7 @@
 
 static PyObject *function; /* (token, list of arrays) -> list of arrays */
 
-/* The status of the exception that is set. */
-static situ_status take_exception(void) {
+situ_status script_exception(void) {
   static const struct {
     PyObject **type;
     situ_code code;
@@ -60,7 +59,7 @@ static situ_status call(const char *token, situ_tensor *const *inputs, int n_inp
   }
   if (list) results = PyObject_CallFunction(function, "sO", token, list);
   situ_status status = NULL;
-  if (!results || give(results, outputs, n_outputs)) status = take_exception();
+  if (!results || give(results, outputs, n_outputs)) status = script_exception();
   Py_XDECREF(results);
   Py_XDECREF(list);
   PyGILState_Release(state);

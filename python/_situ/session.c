@@ -51,8 +51,11 @@ static int traverse(PyObject *object, visitproc visit, void *arg) {
 
 static int clear(PyObject *object) {
   struct session_object *self = (struct session_object *)object;
-  situ_session_release(self->session);
+  situ_session *session = self->session;
   self->session = NULL;
+  Py_BEGIN_ALLOW_THREADS; /* threads of its iterators may need the interpreter to end */
+  situ_session_release(session);
+  Py_END_ALLOW_THREADS;
   Py_CLEAR(self->graph);
   Py_CLEAR(self->dict);
   return 0;

@@ -82,7 +82,8 @@ struct value_object {
 };
 
 extern PyTypeObject base_type, tensor_type, graph_type, operation_type, value_type, session_type,
-    function_type, trace_type, traced_type, recording_type, front_type, tape_type;
+    function_type, trace_type, traced_type, recording_type, front_type, tape_type, transform_type,
+    dataset_type, iterator_type;
 
 #define IS_TENSOR(o) (Py_TYPE(o) == &tensor_type)
 #define IS_VALUE(o) (Py_TYPE(o) == &value_type)
@@ -97,6 +98,9 @@ PyObject *errors_raise_building(situ_status status);
 
 /* context.c: where ops of this thread go: the graph, or NULL for eager. Borrowed. */
 struct graph_object *context_graph(void);
+
+/* Whether ops run at once where no graph was entered. */
+bool context_is_eager(void);
 
 /* The device of this thread's eager scope; "" for none. */
 const char *context_device(void);
@@ -249,6 +253,13 @@ int watch_run(situ_session *session, struct graph_object *graph,
 situ_status watch_native(situ_session *session, const struct watch_options *options,
                          const situ_feed *feeds, int n_feeds, const situ_value *fetches,
                          int n_fetches, situ_tensor **results);
+
+/* Calls a function without the interpreter's lock; Ctrl-C ends what waits in it. A failure with an
+ * exception set is that of a handler of signals. */
+situ_status watch_call(situ_status (*function)(void *context), void *context);
+
+/* script.c: the status of the Python exception that is set, which is cleared. */
+situ_status script_exception(void);
 
 /* Remembers the main thread, for which signals are. */
 void watch_prepare(void);

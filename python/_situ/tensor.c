@@ -44,7 +44,13 @@ PyObject *tensor_wrap_here(situ_tensor *tensor) {
 static void dealloc(PyObject *object) {
   struct tensor_object *self = (struct tensor_object *)object;
   if (self->weak) PyObject_ClearWeakRefs(object);
-  situ_tensor_release(self->tensor);
+  if (self->tensor && situ_tensor_type(self->tensor) == SITU_RESOURCE) {
+    Py_BEGIN_ALLOW_THREADS; /* the object may have threads that need the interpreter to end */
+    situ_tensor_release(self->tensor);
+    Py_END_ALLOW_THREADS;
+  } else {
+    situ_tensor_release(self->tensor);
+  }
   Py_XDECREF(self->shape);
   if (n_free < N_FREE)
     free_list[n_free++] = self;

@@ -23,6 +23,16 @@ void watch_prepare(void) {
   situ_interrupt_set(interrupted);
 }
 
+situ_status watch_call(situ_status (*function)(void *context), void *context) {
+  PyThreadState *state = NULL, **before = running;
+  running = &state;
+  state = PyEval_SaveThread();
+  const situ_status status = function(context);
+  running = before;
+  PyEval_RestoreThread(state);
+  return status;
+}
+
 situ_status watch_native(situ_session *session, const struct watch_options *options,
                          const situ_feed *feeds, int n_feeds, const situ_value *fetches,
                          int n_fetches, situ_tensor **results) {

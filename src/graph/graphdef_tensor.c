@@ -226,6 +226,7 @@ bool graphdef_write_tensor(struct arena *arena, const situ_tensor *tensor,
   bool done = graphdef_add_integer(arena, out, "dtype", type);
   struct proto_message *dims = done ? graphdef_add_message(arena, out, "tensor_shape") : NULL;
   done = dims && graphdef_write_shape(arena, &shape, dims);
+  if (type == SITU_RESOURCE) return done; /* an object stays in its process */
   if (type != SITU_STRING && (count > FEW_VALUES || has_nan(type, data, count)))
     return done &&
            graphdef_add_bytes(arena, out, "tensor_content", data, situ_tensor_bytes(tensor));

@@ -41,7 +41,8 @@
   X(top) \
   X(queue) \
   X(reader) \
-  X(script)
+  X(script) \
+  X(iterator)
 /* clang-format on */
 
 #define OP_FAMILY_EXTERN(name) extern const struct op_family name##_family;

@@ -1,95 +1,62 @@
 /* SPDX-License-Identifier: Apache-2.0
  * reader.c: readers: objects of a session that give the records of the files whose names they take
  * from a queue. */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
-#include "ops/file.h"
 #include "ops/ops.h"
 #include "ops/queue.h"
+#include "ops/record.h"
 #include "schema/schema.h"
 #include "tensor/tensor.h"
-
-enum format { WHOLE_FILE, TEXT_LINE, FIXED_LENGTH, TF_RECORD };
 
 struct reader {
   struct resource head;
   pthread_mutex_t lock;
-  enum format format;
-  int64_t skip, record_bytes, header_bytes, footer_bytes, hop_bytes;
-  FILE *stream; /* of the file at hand; NULL: between files */
-  char *path;
-  int64_t line, offset, size; /* within it */
+  struct record_file file; /* closed: between files */
   int64_t n_records, n_files;
 };
 
-static void close_file(struct reader *reader) {
-  if (reader->stream) fclose(reader->stream);
-  free(reader->path);
-  reader->stream = NULL;
-  reader->path = NULL;
-}
-
 static void destroy(struct resource *resource) {
   struct reader *reader = (struct reader *)resource;
-  close_file(reader);
+  record_close(&reader->file);
   pthread_mutex_destroy(&reader->lock);
   free(reader);
 }
 
 static const struct resource_kind reader_kind = {"reader", destroy};
 
-static enum format format_of(const char *op) {
+static enum record_format format_of(const char *op) {
   static const char *const names[] = {"Whole", "Text", "Fixed", "TFRec"};
   int i = 0;
   while (i < 3 && strncmp(op, names[i], strlen(names[i])) != 0) i++;
-  return (enum format)i;
+  return (enum record_format)i;
 }
 
 static situ_status create(void *context, struct resource **out) {
   const struct call *call = context;
   const int64_t record = call_integer(call, "record_bytes");
-  const enum format format = format_of(call->schema->op->name);
-  if (format == FIXED_LENGTH && record <= 0)
+  const enum record_format format = format_of(call->schema->op->name);
+  if (format == RECORD_FIXED && record <= 0)
     return INVALID("record_bytes must be > 0 got %lld", (long long)record);
   struct reader *reader = calloc(1, sizeof *reader);
   if (!reader) return NO_MEMORY();
   pthread_mutex_init(&reader->lock, NULL);
-  reader->format = format;
-  reader->skip = call_integer(call, "skip_header_lines");
-  reader->record_bytes = record;
-  reader->header_bytes = call_integer(call, "header_bytes");
-  reader->footer_bytes = call_integer(call, "footer_bytes");
-  reader->hop_bytes = call_integer(call, "hop_bytes");
-  if (!reader->hop_bytes) reader->hop_bytes = record;
+  struct record_file *file = &reader->file;
+  file->format = format;
+  file->skip = call_integer(call, "skip_header_lines");
+  file->record_bytes = record;
+  file->header_bytes = call_integer(call, "header_bytes");
+  file->footer_bytes = call_integer(call, "footer_bytes");
+  file->hop_bytes = call_integer(call, "hop_bytes");
+  if (!file->hop_bytes) file->hop_bytes = record;
   *out = &reader->head;
   return NULL;
 }
 
 static situ_status compute_reader(struct compute *compute) {
   return compute_resource(compute, &reader_kind, create, compute->call);
-}
-
-/* Files */
-
-static situ_status open_file(struct reader *reader, const char *path) {
-  reader->path = strdup(path);
-  reader->stream = fopen(path, "rb");
-  if (!reader->path || !reader->stream) {
-    const int error = errno;
-    close_file(reader);
-    return file_failure(path, error);
-  }
-  fseeko(reader->stream, 0, SEEK_END);
-  reader->size = ftello(reader->stream);
-  reader->offset = reader->header_bytes;
-  reader->line = 0;
-  fseeko(reader->stream, reader->offset, SEEK_SET);
-  for (int64_t i = 0; reader->format == TEXT_LINE && i < reader->skip; i++, reader->line++)
-    for (int c = getc(reader->stream); c != EOF && c != '\n';) c = getc(reader->stream);
-  return NULL;
 }
 
 /* Takes the name of the next file from the queue. */
@@ -102,94 +69,19 @@ static situ_status next_file(const struct compute *compute, struct reader *reade
   if (queue->n_parts != 1 || queue->types[0] != SITU_STRING)
     return INVALID("A reader takes names from a queue of strings.");
   TRY(queue_take(compute, (struct tuple_queue *)resource, 1, false, &element, &taken));
-  const situ_status status = open_file(reader, situ_tensor_text(element->parts[0], 0).data);
+  const situ_status status =
+      record_open(&reader->file, situ_tensor_text(element->parts[0], 0).data);
   queue_free(queue, element);
-  return status;
-}
-
-/* Records. Each function appends the next one; *end where the file has no more. */
-
-static situ_status read_whole(struct reader *reader, struct text *key, struct text *value,
-                              bool *end) {
-  *end = reader->line++ > 0;
-  if (*end) return NULL;
-  text_add(key, reader->path);
-  return file_read(reader->path, value);
-}
-
-static situ_status read_line(struct reader *reader, struct text *key, struct text *value,
-                             bool *end) {
-  char *line = NULL;
-  size_t room = 0;
-  ssize_t length = getline(&line, &room, reader->stream);
-  *end = length < 0;
-  if (length > 0 && line[length - 1] == '\n') length--;
-  if (length > 0 && line[length - 1] == '\r') length--;
-  if (!*end) {
-    text_addf(key, "%s:%lld", reader->path, (long long)++reader->line);
-    text_add_n(value, line, (size_t)length);
-  }
-  free(line);
-  return NULL;
-}
-
-static situ_status read_bytes(struct reader *reader, size_t bytes, struct text *out) {
-  char *data = malloc(bytes + 1);
-  if (!data) return NO_MEMORY();
-  const size_t got = fread(data, 1, bytes, reader->stream);
-  text_add_n(out, data, got);
-  free(data);
-  if (got == bytes) return NULL;
-  return situ_status_create(SITU_DATA_LOSS, "truncated record at %lld in %s",
-                            (long long)reader->offset, reader->path);
-}
-
-static situ_status read_fixed(struct reader *reader, struct text *key, struct text *value,
-                              bool *end) {
-  *end = reader->offset + reader->record_bytes > reader->size - reader->footer_bytes;
-  if (*end) return NULL;
-  fseeko(reader->stream, reader->offset, SEEK_SET);
-  text_addf(key, "%s:%lld", reader->path, (long long)reader->line++);
-  TRY(read_bytes(reader, (size_t)reader->record_bytes, value));
-  reader->offset += reader->hop_bytes;
-  return NULL;
-}
-
-static situ_status read_tf_record(struct reader *reader, struct text *key, struct text *value,
-                                  bool *end) {
-  *end = reader->offset >= reader->size;
-  if (*end) return NULL;
-  struct text head = {0}, crc = {0};
-  uint64_t length = 0;
-  situ_status status = read_bytes(reader, 12, &head);
-  if (!status) memcpy(&length, text_get(&head), sizeof length);
-  if (!status && !file_crc_matches(text_get(&head), 8, text_get(&head) + 8))
-    status = situ_status_create(SITU_DATA_LOSS, "corrupted record at %lld in %s",
-                                (long long)reader->offset, reader->path);
-  if (!status && length > (uint64_t)reader->size)
-    status = situ_status_create(SITU_DATA_LOSS, "truncated record at %lld in %s",
-                                (long long)reader->offset, reader->path);
-  text_addf(key, "%s:%lld", reader->path, (long long)reader->offset);
-  if (!status) status = read_bytes(reader, (size_t)length, value);
-  if (!status) status = read_bytes(reader, 4, &crc);
-  if (!status && !file_crc_matches(text_get(value), (size_t)length, text_get(&crc)))
-    status = situ_status_create(SITU_DATA_LOSS, "corrupted record at %lld in %s",
-                                (long long)reader->offset, reader->path);
-  reader->offset += (int64_t)length + 16;
-  text_free(&head);
-  text_free(&crc);
   return status;
 }
 
 static situ_status read_record(const struct compute *compute, struct reader *reader,
                                struct text *key, struct text *value) {
-  static situ_status (*const formats[])(struct reader *, struct text *, struct text *, bool *) = {
-      read_whole, read_line, read_fixed, read_tf_record};
   for (bool end = true; end;) {
-    if (!reader->stream) TRY(next_file(compute, reader));
-    TRY(formats[reader->format](reader, key, value, &end));
+    if (!reader->file.stream) TRY(next_file(compute, reader));
+    TRY(record_next(&reader->file, key, value, &end));
     if (!end) continue;
-    close_file(reader);
+    record_close(&reader->file);
     reader->n_files++;
   }
   reader->n_records++;
@@ -271,7 +163,7 @@ static situ_status compute_reset(struct compute *compute) {
   TRY(compute_handle(compute, 0, &reader_kind, &resource));
   struct reader *reader = (struct reader *)resource;
   pthread_mutex_lock(&reader->lock);
-  close_file(reader);
+  record_close(&reader->file);
   reader->n_records = reader->n_files = 0;
   pthread_mutex_unlock(&reader->lock);
   return NULL;

@@ -99,6 +99,18 @@ situ_status resource_find(struct resources *resources, const struct resource_kin
   return status;
 }
 
+situ_status resource_named(struct resources *resources, const struct resource_kind *kind,
+                           const char *name, struct resource **out) {
+  *out = NULL;
+  pthread_mutex_lock(&resources->lock);
+  for (const struct resource_entry *entry = resources->entries; entry && !*out; entry = entry->next)
+    if (entry->resource->kind == kind && !strcmp(entry->resource->name, name))
+      *out = resource_retain(entry->resource);
+  pthread_mutex_unlock(&resources->lock);
+  if (*out) return NULL;
+  return situ_status_create(SITU_NOT_FOUND, "There is no %s '%s'.", kind->name, name);
+}
+
 static void drop_handle(void *context) {
   struct resource **cell = context;
   resource_release(*cell);

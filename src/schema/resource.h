@@ -47,6 +47,11 @@ situ_status resource_find(struct resources *resources, const struct resource_kin
                           situ_status (*create)(void *context, struct resource **out),
                           void *context, struct resource **out) SITU_MUST_USE;
 
+/* The object of that kind that calls itself so (its member `name`), with a reference; NotFound
+ * where there is none. */
+situ_status resource_named(struct resources *resources, const struct resource_kind *kind,
+                           const char *name, struct resource **out) SITU_MUST_USE;
+
 /* Takes or gives back a reference; NULL may be released. */
 struct resource *resource_retain(struct resource *resource);
 void resource_release(struct resource *resource);

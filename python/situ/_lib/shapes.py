@@ -147,6 +147,13 @@ class TensorShape:
             return other if self._dims is None else self
         return TensorShape([b if a is None else a for a, b in zip(self._dims, other._dims)])
 
+    def most_specific_compatible_shape(self, other):
+        """The shape of both: what differs is unknown."""
+        other = TensorShape(other)
+        if self.rank is None or self.rank != other.rank:
+            return TensorShape(None)
+        return TensorShape([a if a == b else None for a, b in zip(self._dims, other._dims)])
+
     def concatenate(self, other):
         other = TensorShape(other)
         if self._dims is None or other._dims is None:

@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * data.c: Transform, Dataset and Iterator: pipelines of input. */
+#include <situ/data.h>
+#include <string.h>
+
+#include "situ_python.h"
+
+struct transform_object {
+  PyObject_HEAD situ_transform *transform;
+  PyObject *graph;
+};
+
+struct dataset_object {
+  PyObject_HEAD situ_dataset *dataset;
+  PyObject *weak;
+};
+
+struct iterator_object {
+  PyObject_HEAD situ_iterator *iterator;
+  PyObject *structure; /* of an element: numbers of parts */
+  PyObject *weak;
+  int n_parts;
+};
+
+/* Threads of a data set may want the interpreter before they end. */
+#define WITHOUT_LOCK(call) \
+  Py_BEGIN_ALLOW_THREADS;  \
+  call;                    \
+  Py_END_ALLOW_THREADS
+
+/* Transform(graph, inputs, outputs) */
+
+static situ_value *values_of(PyObject *tuple) {
+  const Py_ssize_t n = PyTuple_GET_SIZE(tuple);
+  situ_value *values = PyMem_Calloc((size_t)n + 1, sizeof *values);
+  for (Py_ssize_t i = 0; values && i < n; i++) {
+    PyObject *item = PyTuple_GET_ITEM(tuple, i);
+    if (!IS_VALUE(item)) {
+      PyErr_Format(PyExc_TypeError, "%R is no tensor of a graph", item);
+      PyMem_Free(values);
+      return NULL;
+    }
+    values[i] = value_native((struct value_object *)item);
+  }
+  return values ? values : (situ_value *)PyErr_NoMemory();
+}
+
+static PyObject *transform_new(PyTypeObject *type, PyObject *args, PyObject *words) {
+  (void)words;
+  PyObject *graph, *inputs, *outputs;
+  if (!PyArg_ParseTuple(args, "O!O!O!", &graph_type, &graph, &PyTuple_Type, &inputs, &PyTuple_Type,
+                        &outputs))
+    return NULL;
+  struct transform_object *self = (struct transform_object *)type->tp_alloc(type, 0);
+  situ_value *in = self ? values_of(inputs) : NULL;
+  situ_value *out = in ? values_of(outputs) : NULL;
+  if (out) {
+    const situ_status status = situ_transform_create(
+        ((struct graph_object *)graph)->graph, in, (int)PyTuple_GET_SIZE(inputs), out,
+        (int)PyTuple_GET_SIZE(outputs), &self->transform);
+    if (status) errors_raise(status, (struct graph_object *)graph);
+    self->graph = Py_NewRef(graph);
+  }
+  PyMem_Free(in);
+  PyMem_Free(out);
+  if (PyErr_Occurred()) Py_CLEAR(self);
+  return (PyObject *)self;
+}
+
+static void transform_dealloc(PyObject *object) {
+  struct transform_object *self = (struct transform_object *)object;
+  situ_transform_release(self->transform);
+  Py_XDECREF(self->graph);
+  Py_TYPE(object)->tp_free(object);
+}
+
+PyTypeObject transform_type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "_situ.Transform",
+    .tp_basicsize = sizeof(struct transform_object),
+    .tp_flags = Py_TPFLAGS_DEFAULT,
+    .tp_doc = "A graph as a function of the elements of a data set.",
+    .tp_new = transform_new,
+    .tp_dealloc = transform_dealloc,
+};
+
+/* Generators: Python functions that give an iterator over tuples of tensors */
+
+static situ_status generator_open(void *context, void **state) {
+  const PyGILState_STATE lock = PyGILState_Ensure();
+  *state = PyObject_CallNoArgs(context);
+  const situ_status status = *state ? NULL : script_exception();
+  PyGILState_Release(lock);
+  return status;
+}
+
+static situ_status generator_next(void *state, situ_tensor **parts, int n_parts, bool *end) {
+  const PyGILState_STATE lock = PyGILState_Ensure();
+  PyObject *row = PyIter_Next(state);
+  *end = !row && !PyErr_Occurred();
+  if (row && (!PyTuple_Check(row) || PyTuple_GET_SIZE(row) != n_parts))
+    PyErr_Format(PyExc_TypeError, "a generator has to give tuples of %d tensors", n_parts);
+  for (int i = 0; row && i < n_parts && !PyErr_Occurred(); i++) {
+    PyObject *item = PyTuple_GET_ITEM(row, i);
+    if (IS_TENSOR(item))
+      parts[i] = situ_tensor_retain(TENSOR_OF(item));
+    else
+      PyErr_SetString(PyExc_TypeError, "a generator has to give tensors");
+  }
+  const situ_status status = PyErr_Occurred() ? script_exception() : NULL;
+  Py_XDECREF(row);
+  PyGILState_Release(lock);
+  return status;
+}
+
+static void give_back(void *object) {
+  const PyGILState_STATE lock = PyGILState_Ensure();
+  Py_XDECREF((PyObject *)object);
+  PyGILState_Release(lock);
+}
+
+/* Dataset(kind, inputs, params, **options) */
+
+struct parts {
+  situ_dataset **inputs;
+  situ_param *params;
+  situ_shape *shapes;
+};
+
+static int read_inputs(PyObject *inputs, PyObject *params, struct parts *parts) {
+  const Py_ssize_t n = PyTuple_GET_SIZE(inputs), m = PyTuple_GET_SIZE(params);
+  parts->inputs = PyMem_Calloc((size_t)n + 1, sizeof(situ_dataset *));
+  parts->params = PyMem_Calloc((size_t)m + 1, sizeof *parts->params);
+  if (!parts->inputs || !parts->params) return PyErr_NoMemory(), -1;
+  for (Py_ssize_t i = 0; i < n; i++) {
+    PyObject *item = PyTuple_GET_ITEM(inputs, i);
+    if (Py_TYPE(item) != &dataset_type)
+      return PyErr_Format(PyExc_TypeError, "%R is no data set", item), -1;
+    parts->inputs[i] = ((struct dataset_object *)item)->dataset;
+  }
+  for (Py_ssize_t i = 0; i < m; i++) {
+    PyObject *item = PyTuple_GET_ITEM(params, i);
+    if (IS_TENSOR(item))
+      parts->params[i].tensor = TENSOR_OF(item);
+    else
+      parts->params[i].argument = (int)PyLong_AsLong(item);
+  }
+  return PyErr_Occurred() ? -1 : 0;
+}
+
+static int read_shapes(PyObject *shapes, struct parts *parts) {
+  if (!shapes || shapes == Py_None) return 0;
+  PyObject *list = PySequence_Fast(shapes, "a list of shapes is wanted");
+  if (!list) return -1;
+  const Py_ssize_t n = PySequence_Fast_GET_SIZE(list);
+  parts->shapes = PyMem_Calloc((size_t)n + 1, sizeof *parts->shapes);
+  if (!parts->shapes) PyErr_NoMemory();
+  for (Py_ssize_t i = 0; i < n && !PyErr_Occurred(); i++)
+    types_shape(PySequence_Fast_GET_ITEM(list, i), &parts->shapes[i]);
+  Py_DECREF(list);
+  return PyErr_Occurred() ? -1 : 0;
+}
+
+static int read_options(PyObject *words, situ_recipe *recipe, situ_generator *generator,
+                        PyObject **shapes) {
+  static char *names[] = {"transform", "inner", "parallel", "cycle", "block",     "flags",
+                          "n_parts",   "type",  "shapes",   "text",  "generator", NULL};
+  PyObject *transform = NULL, *inner = NULL, *type = NULL, *function = NULL;
+  PyObject *empty = PyTuple_New(0);
+  if (!empty) return -1;
+  const int done = PyArg_ParseTupleAndKeywords(
+      empty, words, "|OOiiiIiOOzO", names, &transform, &inner, &recipe->parallel, &recipe->cycle,
+      &recipe->block, &recipe->flags, &recipe->n_parts, &type, shapes, &recipe->text, &function);
+  Py_DECREF(empty);
+  if (!done) return -1;
+  if (transform && Py_TYPE(transform) == &transform_type)
+    recipe->transform = ((struct transform_object *)transform)->transform;
+  if (inner && Py_TYPE(inner) == &dataset_type)
+    recipe->inner = ((struct dataset_object *)inner)->dataset;
+  if (function && function != Py_None) {
+    *generator = (situ_generator){generator_open, generator_next, give_back, give_back, function};
+    recipe->generator = generator;
+  }
+  return type && types_number(type, &recipe->type) ? -1 : 0;
+}
+
+static PyObject *dataset_new(PyTypeObject *type, PyObject *args, PyObject *words) {
+  const char *kind;
+  PyObject *inputs, *params, *shapes = NULL;
+  situ_recipe recipe = {0};
+  situ_generator generator;
+  struct parts parts = {0};
+  if (!PyArg_ParseTuple(args, "sO!O!", &kind, &PyTuple_Type, &inputs, &PyTuple_Type, &params))
+    return NULL;
+  struct dataset_object *self = (struct dataset_object *)type->tp_alloc(type, 0);
+  if (self && !read_options(words, &recipe, &generator, &shapes) &&
+      !read_inputs(inputs, params, &parts) && !read_shapes(shapes, &parts)) {
+    recipe.inputs = parts.inputs;
+    recipe.n_inputs = (int)PyTuple_GET_SIZE(inputs);
+    recipe.params = parts.params;
+    recipe.n_params = (int)PyTuple_GET_SIZE(params);
+    recipe.shape = parts.shapes;
+    if (recipe.generator) Py_INCREF((PyObject *)generator.context);
+    const situ_status status = situ_dataset_create(kind, &recipe, &self->dataset);
+    if (status && recipe.generator) Py_DECREF((PyObject *)generator.context);
+    if (status) errors_raise_building(status);
+  }
+  PyMem_Free(parts.inputs);
+  PyMem_Free(parts.params);
+  PyMem_Free(parts.shapes);
+  if (PyErr_Occurred()) Py_CLEAR(self);
+  return (PyObject *)self;
+}
+
+static void dataset_dealloc(PyObject *object) {
+  struct dataset_object *self = (struct dataset_object *)object;
+  if (self->weak) PyObject_ClearWeakRefs(object);
+  WITHOUT_LOCK(situ_dataset_release(self->dataset));
+  Py_TYPE(object)->tp_free(object);
+}
+
+static PyObject *dataset_cardinality(PyObject *self, PyObject *none) {
+  (void)none;
+  return PyLong_FromLongLong(situ_dataset_cardinality(((struct dataset_object *)self)->dataset));
+}
+
+static PyObject *dataset_handle(PyObject *self, PyObject *none) {
+  (void)none;
+  situ_tensor *handle = NULL;
+  const situ_status status = situ_dataset_handle(((struct dataset_object *)self)->dataset, &handle);
+  return status ? errors_raise(status, NULL) : tensor_wrap(handle);
+}
+
+static PyMethodDef dataset_methods[] = {
+    {"cardinality", dataset_cardinality, METH_NOARGS, "How many elements there are."},
+    {"handle", dataset_handle, METH_NOARGS, "A tensor that names the data set."},
+    {NULL, NULL, 0, NULL}};
+
+PyTypeObject dataset_type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "_situ.Dataset",
+    .tp_basicsize = sizeof(struct dataset_object),
+    .tp_flags = Py_TPFLAGS_DEFAULT,
+    .tp_doc = "A description of elements.",
+    .tp_new = dataset_new,
+    .tp_dealloc = dataset_dealloc,
+    .tp_methods = dataset_methods,
+    .tp_weaklistoffset = offsetof(struct dataset_object, weak),
+};
+
+/* Iterator */
+
+struct asked {
+  situ_iterator *iterator;
+  situ_tensor **parts;
+  bool end;
+};
+
+static situ_status ask(void *context) {
+  struct asked *asked = context;
+  return situ_iterator_next(asked->iterator, asked->parts, &asked->end);
+}
+
+/* Iterator(dataset, structure): elements have that structure: numbers of parts, or what makes
+ * something of a part: functions with a number `index`. */
+static PyObject *iterator_new(PyTypeObject *type, PyObject *args, PyObject *words) {
+  (void)words;
+  PyObject *dataset, *structure;
+  if (!PyArg_ParseTuple(args, "O!O", &dataset_type, &dataset, &structure)) return NULL;
+  struct iterator_object *self = (struct iterator_object *)type->tp_alloc(type, 0);
+  if (!self) return NULL;
+  situ_dataset *native = ((struct dataset_object *)dataset)->dataset;
+  situ_status status = NULL;
+  self->structure = Py_NewRef(structure);
+  self->n_parts = situ_dataset_parts(native);
+  WITHOUT_LOCK(status = situ_iterator_create(native, NULL, 0, &self->iterator));
+  if (!status) return (PyObject *)self;
+  Py_DECREF(self);
+  return errors_raise(status, NULL);
+}
+
+static PyObject *take_part(PyObject *item, void *context) {
+  situ_tensor **parts = context;
+  PyObject *number = PyLong_Check(item) ? Py_NewRef(item) : PyObject_GetAttrString(item, "index");
+  const long index = number ? PyLong_AsLong(number) : -1;
+  Py_XDECREF(number);
+  PyObject *tensor = index < 0 ? NULL : tensor_wrap(situ_tensor_retain(parts[index]));
+  if (!tensor || PyLong_Check(item)) return tensor;
+  PyObject *result = PyObject_CallOneArg(item, tensor);
+  Py_DECREF(tensor);
+  return result;
+}
+
+static PyObject *iterator_next(PyObject *object) {
+  enum { FEW = 16 };
+  struct iterator_object *self = (struct iterator_object *)object;
+  situ_tensor *few[FEW] = {NULL}, **parts = few;
+  if (!self->iterator) return NULL;
+  if (context_graph()) return PyObject_CallMethod(object, "_emit_next", NULL);
+  if (self->n_parts > FEW) parts = PyMem_Calloc((size_t)self->n_parts, sizeof *parts);
+  if (!parts) return PyErr_NoMemory();
+  struct asked asked = {situ_iterator_retain(self->iterator), parts, false};
+  situ_status status = watch_call(ask, &asked);
+  WITHOUT_LOCK(situ_iterator_release(asked.iterator));
+  PyObject *result = NULL;
+  if (status && PyErr_Occurred()) { /* Ctrl-C */
+    situ_status_release(status);
+  } else if (status) {
+    const situ_status told = situ_status_create(
+        situ_status_code(status), "%s [Op:IteratorGetNext] name: ", situ_status_message(status));
+    situ_status_release(status);
+    errors_raise(told, NULL);
+  } else if (!asked.end) {
+    result = structure_map(self->structure, take_part, parts);
+  }
+  for (int i = 0; i < self->n_parts; i++) situ_tensor_release(parts[i]);
+  if (parts != few) PyMem_Free(parts);
+  return result;
+}
+
+static PyObject *iterator_handle(PyObject *object, PyObject *none) {
+  (void)none;
+  struct iterator_object *self = (struct iterator_object *)object;
+  situ_tensor *handle = NULL;
+  if (!self->iterator) return PyErr_Format(PyExc_ValueError, "the iterator is closed");
+  const situ_status status = situ_iterator_handle(self->iterator, &handle);
+  return status ? errors_raise(status, NULL) : tensor_wrap(handle);
+}
+
+/* close(): ends its threads; there are no more elements. */
+static PyObject *iterator_close(PyObject *object, PyObject *none) {
+  (void)none;
+  struct iterator_object *self = (struct iterator_object *)object;
+  situ_iterator *iterator = self->iterator;
+  self->iterator = NULL;
+  WITHOUT_LOCK(situ_iterator_release(iterator));
+  Py_RETURN_NONE;
+}
+
+static void iterator_dealloc(PyObject *object) {
+  struct iterator_object *self = (struct iterator_object *)object;
+  if (self->weak) PyObject_ClearWeakRefs(object);
+  if (self->iterator) {
+    WITHOUT_LOCK(situ_iterator_release(self->iterator));
+  }
+  Py_XDECREF(self->structure);
+  Py_TYPE(object)->tp_free(object);
+}
+
+static PyMethodDef iterator_methods[] = {
+    {"close", iterator_close, METH_NOARGS, "Ends the threads of the iterator."},
+    {"handle", iterator_handle, METH_NOARGS, "A tensor that names the iterator."},
+    {NULL, NULL, 0, NULL}};
+
+PyTypeObject iterator_type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "_situ.Iterator",
+    .tp_basicsize = sizeof(struct iterator_object),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+    .tp_doc = "Gives the elements of a data set.",
+    .tp_new = iterator_new,
+    .tp_dealloc = iterator_dealloc,
+    .tp_iter = PyObject_SelfIter,
+    .tp_iternext = iterator_next,
+    .tp_methods = iterator_methods,
+    .tp_weaklistoffset = offsetof(struct iterator_object, weak),
+};

@@ -1,0 +1,386 @@
+# SPDX-License-Identifier: Apache-2.0
+"""data.py: tf.data.Dataset: descriptions of elements; the engine walks along them."""
+import _situ
+from situ._lib import data_trace as trace
+from situ._lib.api import export
+from situ._lib.array_ops import convert_to_tensor, op
+from situ._lib.data_trace import DatasetSpec, Traced, flatten, map_leaves, pack, tensor
+from situ._lib.dtypes import as_dtype
+from situ._lib.function import TensorSpec
+from situ._lib.random_ops import get_seed
+from situ._lib.shapes import as_shape
+from situ._lib.tensors import EagerTensor, GraphTensor
+
+AUTOTUNE, INFINITE, UNKNOWN = -1, -1, -2
+DROP_REMAINDER, UNORDERED, RESHUFFLE = 1, 2, 4
+
+
+def _number(value, dtype="int64"):
+    value = tensor(value, None if hasattr(value, "dtype") else dtype)
+    return value
+
+
+def _known(value):
+    """The number that a param is, or None."""
+    return int(value.numpy()) if isinstance(value, EagerTensor) else None
+
+
+def _batched(spec, rows):
+    shape = spec.shape
+    dims = None if shape.rank is None else [rows] + shape.as_list()
+    return TensorSpec(dims, spec.dtype)
+
+
+def _row_of(spec):
+    dims = None if spec.shape.rank is None else spec.shape.as_list()[1:]
+    return TensorSpec(dims, spec.dtype)
+
+
+class Dataset:
+    """A pipeline of elements: `Dataset.range(10).map(f).batch(2)`."""
+
+    def __init__(self, kind, inputs, params, spec, traced=None, inner=None, **options):
+        self._kind, self._inputs, self._params = kind, tuple(inputs), tuple(params)
+        self._spec, self._traced, self._inner, self._options = spec, traced, inner, options
+        self._made = None
+        values = self._params + tuple(traced.captured if traced else ())
+        self._symbolic = any(i._symbolic for i in self._inputs) or \
+            any(isinstance(p, GraphTensor) for p in values)
+
+    element_spec = property(lambda s: s._spec)
+
+    def _build(self, arguments):
+        """What the engine walks along; tensors of a graph become arguments, in this list."""
+        if self._made is not None:
+            return self._made
+        inputs = tuple(i._build(arguments) for i in self._inputs)
+        options = dict(self._options)
+        if self._inner is not None:
+            inside = []
+            options["inner"] = self._inner._build(inside)
+            outputs = inside
+        elif self._traced is not None:
+            outputs = flatten(self._traced.result)
+        params = self._params
+        if self._traced is not None and outputs:
+            options["transform"] = self._traced.native(outputs)
+            params += tuple(self._traced.captured)
+        given = []
+        for value in params:
+            if isinstance(value, GraphTensor):
+                arguments.append(value)
+                given.append(len(arguments) - 1)
+            else:
+                given.append(value)
+        made = _situ.Dataset(self._kind, inputs, tuple(given), **options)
+        if not self._symbolic:
+            self._made = made
+        return made
+
+    def _then(self, kind, *params, spec=None, **options):
+        return Dataset(kind, (self,), params, self._spec if spec is None else spec, **options)
+
+    # Where elements come from
+
+    @staticmethod
+    def from_tensors(tensors, name=None):
+        parts = map_leaves(tensor, tensors)
+        return Dataset("Tensor", (), flatten(parts), map_leaves(trace.spec_of, parts))
+
+    @staticmethod
+    def from_tensor_slices(tensors, name=None):
+        parts = map_leaves(tensor, tensors)
+        flat = flatten(parts)
+        for part in flat:
+            if part.shape.rank == 0:
+                raise ValueError("Unbatching a tensor is only supported for rank >= 1")
+        rows = {p.shape.as_list()[0] for p in flat if p.shape.rank} - {None}
+        if len(rows) > 1:
+            first, *_, last = [p.shape.as_list()[0] for p in flat]
+            raise ValueError(f"Dimensions {first} and {last} are not compatible")
+        return Dataset("TensorSlice", (), flat,
+                       map_leaves(lambda p: _row_of(trace.spec_of(p)), parts))
+
+    @staticmethod
+    def range(*args, output_type="int64", name=None):
+        start, stop, step = {1: (0, *args, 1), 2: (*args, 1), 3: args}[len(args)]
+        dtype = as_dtype(output_type)
+        return Dataset("Numbers", (), [_number(v) for v in (start, stop, step)],
+                       TensorSpec([], dtype), type=dtype)
+
+    @staticmethod
+    def from_generator(generator, output_types=None, output_shapes=None, args=None,
+                       output_signature=None, name=None):
+        from situ._lib import data_sources
+        return data_sources.from_generator(generator, output_types, output_shapes, args,
+                                           output_signature)
+
+    @staticmethod
+    def list_files(file_pattern, shuffle=None, seed=None, name=None):
+        from situ._lib import data_sources
+        return data_sources.list_files(file_pattern, shuffle, seed)
+
+    @staticmethod
+    def zip(*args, datasets=None, name=None):
+        datasets = datasets if datasets is not None else args[0] if len(args) == 1 else args
+        if isinstance(datasets, list):
+            raise TypeError("Invalid input to `zip`. Inputs are expected to be (nested) structures "
+                            "of `tf.data.Dataset` objects. Python `list` is not supported and you "
+                            "should use `tuple` instead.")
+        return Dataset("Zip", flatten(datasets), (),
+                       pack(datasets, [d.element_spec for d in flatten(datasets)]))
+
+    @staticmethod
+    def random(seed=None, name=None):
+        from situ._lib import data_sources
+        return data_sources.random(seed)
+
+    def concatenate(self, dataset, name=None):
+        mine, other = flatten(self._spec), flatten(dataset.element_spec)
+        for a, b in zip(mine, other):
+            if a.dtype != b.dtype:
+                raise TypeError(f"Incompatible types of input datasets: {self._spec} vs. "
+                                f"{dataset.element_spec}.")
+        joined = [TensorSpec(a.shape.most_specific_compatible_shape(b.shape), a.dtype)
+                  if isinstance(a, TensorSpec) else a for a, b in zip(mine, other)]
+        return Dataset("Concatenate", (self, dataset), (), pack(self._spec, joined))
+
+    # Which elements, in which order
+
+    def repeat(self, count=None, name=None):
+        return self._then("Repeat", _number(-1 if count is None else count))
+
+    def take(self, count, name=None):
+        return self._then("Take", _number(count))
+
+    def skip(self, count, name=None):
+        return self._then("Skip", _number(count))
+
+    def shard(self, num_shards, index, name=None):
+        shards, which = _number(num_shards), _number(index)
+        if _known(shards) is not None and _known(shards) < 1:
+            raise ValueError("num_shards must be >= 1; got " + str(_known(shards)))
+        if None not in (_known(shards), _known(which)) and not 0 <= _known(which) < _known(shards):
+            raise ValueError(f"index must be <= num_shards and >= 0; got {_known(which)}")
+        return self._then("Shard", shards, which)
+
+    def shuffle(self, buffer_size, seed=None, reshuffle_each_iteration=None, name=None):
+        one, two = get_seed(seed)
+        flags = 0 if reshuffle_each_iteration is False else RESHUFFLE
+        return self._then("Shuffle", _number(buffer_size), _number(one or 0), _number(two or 0),
+                          flags=flags)
+
+    def cache(self, filename="", name=None):
+        return self._then("Cache")
+
+    def prefetch(self, buffer_size=AUTOTUNE, name=None):
+        return self._then("Prefetch", _number(AUTOTUNE if buffer_size is None else buffer_size))
+
+    def filter(self, predicate, name=None):
+        return self._chosen("Filter", predicate)
+
+    def take_while(self, predicate, name=None):
+        return self._chosen("TakeWhile", predicate)
+
+    def _chosen(self, kind, predicate):
+        traced = Traced(predicate, self._spec)
+        result = traced.result
+        if not isinstance(result, GraphTensor) or result.dtype.name != "bool":
+            raise ValueError("`predicate` return type must be convertible to a scalar boolean "
+                             f"tensor. Got {result}.")
+        return self._then(kind, traced=traced)
+
+    def enumerate(self, start=0, name=None):
+        return Dataset.zip((Dataset.range(start, 2 ** 63 - 1), self))
+
+    # Elements together and apart
+
+    def batch(self, batch_size, drop_remainder=False, num_parallel_calls=None, deterministic=None,
+              name=None):
+        size = _number(batch_size)
+        rows = _known(size) if drop_remainder is True else None
+        spec = map_leaves(lambda s: _batched(s, rows), self._spec)
+        return self._then("Batch", size, spec=spec, flags=DROP_REMAINDER if drop_remainder else 0)
+
+    def padded_batch(self, batch_size, padded_shapes=None, padding_values=None,
+                     drop_remainder=False, name=None):
+        size, specs = _number(batch_size), flatten(self._spec)
+        rows = _known(size) if drop_remainder is True else None
+        shapes = self._padded_shapes(padded_shapes, specs)
+        values = self._padding_values(padding_values, specs)
+        spec = pack(self._spec, [_batched(TensorSpec(shape, s.dtype), rows)
+                                 for shape, s in zip(shapes, specs)])
+        return self._then("PaddedBatch", size, *values, spec=spec, shapes=shapes,
+                          flags=DROP_REMAINDER if drop_remainder else 0)
+
+    def _padded_shapes(self, given, specs):
+        if given is None:
+            for spec in specs:
+                if spec.shape.rank is None:
+                    raise ValueError("You must provide `padded_shapes` argument because component "
+                                     "0 has unknown rank.")
+            return [s.shape for s in specs]
+
+        def walk(structure, shapes):
+            if trace.is_structure(structure):
+                keys = sorted(structure) if isinstance(structure, dict) else \
+                    range(len(structure))
+                return [s for k in keys for s in walk(structure[k], shapes[k])]
+            if isinstance(shapes, (GraphTensor, EagerTensor)):
+                shapes = shapes.numpy().tolist()
+            dims = getattr(shapes, "as_list", lambda: shapes)()
+            return [as_shape(None if dims is None else
+                             [None if d in (-1, None) else int(d) for d in dims])]
+        return walk(self._spec, given)
+
+    def _padding_values(self, given, specs):
+        if given is None or not trace.is_structure(given):
+            given = [given] * len(specs)
+        else:
+            given = flatten(given)
+        return [tensor(("" if s.dtype.name == "string" else 0) if v is None else v,
+                       None if isinstance(v, (EagerTensor, GraphTensor)) else s.dtype)
+                for v, s in zip(given, specs)]
+
+    def unbatch(self, name=None):
+        return self._then("Unbatch", spec=map_leaves(_row_of, self._spec))
+
+    def window(self, size, shift=None, stride=1, drop_remainder=False, name=None):
+        spec = map_leaves(DatasetSpec, self._spec)
+        return self._then("Window", _number(size), _number(size if shift is None else shift),
+                          _number(stride), spec=spec,
+                          flags=DROP_REMAINDER if drop_remainder else 0)
+
+    # Functions of elements
+
+    def map(self, map_func, num_parallel_calls=None, deterministic=None, name=None):
+        traced = Traced(map_func, self._spec)
+        spec = map_leaves(trace.spec_of, traced.result)
+        return self._then("Map", spec=spec, traced=traced, parallel=_parallel(num_parallel_calls),
+                          flags=UNORDERED if deterministic is False else 0)
+
+    def flat_map(self, map_func, name=None):
+        return self._nested("FlatMap", map_func)
+
+    def interleave(self, map_func, cycle_length=None, block_length=None, num_parallel_calls=None,
+                   deterministic=None, name=None):
+        return self._nested("Interleave", map_func, cycle=_parallel(cycle_length) or AUTOTUNE,
+                            block=int(block_length or 1), parallel=_parallel(num_parallel_calls))
+
+    def _nested(self, kind, map_func, **options):
+        traced = Traced(map_func, self._spec)
+        inner = traced.result
+        if not isinstance(inner, Dataset):
+            raise TypeError("The `map_func` argument must return a `Dataset` object. Got "
+                            f"{type(inner)!r}.")
+        return self._then(kind, spec=inner.element_spec, traced=traced, inner=inner, **options)
+
+    def apply(self, transformation_func):
+        result = transformation_func(self)
+        if not isinstance(result, Dataset):
+            raise TypeError(f"`transformation_func` must return a `tf.data.Dataset` object. Got "
+                            f"{type(result)}.")
+        return result
+
+    def reduce(self, initial_state, reduce_func, name=None):
+        from situ._lib.function import Function
+        state = map_leaves(convert_to_tensor, initial_state)
+        step = Function(reduce_func)
+        for element in self:
+            state = step(state, element)
+        return state
+
+    def scan(self, initial_state, scan_func, name=None):
+        from situ._lib import data_sources
+        return data_sources.scan(self, initial_state, scan_func)
+
+    def with_options(self, options, name=None):
+        made = self._then("Take", _number(-1))
+        made._user_options = options
+        return made
+
+    def options(self):
+        from situ._lib.data_experimental import Options
+        return getattr(self, "_user_options", None) or Options()
+
+    # Iterating
+
+    def _structure(self):
+        return pack(self._spec, [s.at(i) if isinstance(s, DatasetSpec) else i
+                                 for i, s in enumerate(flatten(self._spec))])
+
+    def __iter__(self):
+        if not _situ.executing_eagerly():
+            raise RuntimeError("`tf.data.Dataset` only supports Python-style iteration in eager "
+                               "mode or within tf.function.")
+        from situ._lib.data_iterators import OwnedIterator
+        return OwnedIterator.over(self)
+
+    def as_numpy_iterator(self):
+        if not _situ.executing_eagerly():
+            raise RuntimeError("`tf.data.Dataset.as_numpy_iterator()` is only supported in eager "
+                               "mode.")
+        return (map_leaves(lambda t: t if isinstance(t, Dataset) else t.numpy(), element)
+                for element in self)
+
+    def get_single_element(self, name=None):
+        elements = list(self.take(2))
+        if len(elements) != 1:
+            from situ._lib import errors
+            raise errors.CLASSES[3](None, None, "Dataset was empty." if not elements else
+                                    "Dataset had more than one element.")
+        return elements[0]
+
+    def cardinality(self, name=None):
+        made = self._build([])
+        return convert_to_tensor(made.cardinality(), "int64")
+
+    def __len__(self):
+        length = self._build([]).cardinality()
+        if length == INFINITE:
+            raise TypeError("The dataset is infinite.")
+        if length == UNKNOWN:
+            raise TypeError("The dataset length is unknown.")
+        return length
+
+    def __bool__(self):
+        return True
+
+    def __repr__(self):
+        kind = {"Numbers": "Range"}.get(self._kind, self._kind)
+        kind = "Parallel" + kind if self._options.get("parallel") else kind
+        return f"<_{kind}Dataset element_spec={self._spec!r}>"
+
+    # As version 1 has it
+
+    output_types = property(lambda s: map_leaves(lambda x: x.dtype, s._spec))
+    output_shapes = property(lambda s: map_leaves(lambda x: x.shape, s._spec))
+    output_classes = property(lambda s: map_leaves(lambda x: GraphTensor.__base__, s._spec))
+
+    def make_one_shot_iterator(self):
+        from situ._lib import data_iterators
+        return data_iterators.make_one_shot_iterator(self)
+
+    def make_initializable_iterator(self, shared_name=None):
+        from situ._lib import data_iterators
+        return data_iterators.make_initializable_iterator(self, shared_name)
+
+
+def _parallel(value):
+    if value is None:
+        return 0
+    return int(value.numpy()) if hasattr(value, "numpy") else int(value)
+
+
+def from_handle(handle, spec):
+    return Dataset("Handle", (), [handle], spec, n_parts=len(flatten(spec)))
+
+
+def handle_in_graph(dataset):
+    """A data set as a node, and the tensors of the graph that it needs."""
+    arguments = []
+    made = dataset._build(arguments)
+    return op("DatasetConstant", value=made.handle()), arguments
+
+
+export("data.Dataset")(Dataset)

@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: Apache-2.0
+"""data_experimental.py: tf.data.experimental, tf.contrib.data, options of data sets."""
+import enum
+
+import _situ
+from situ._lib import devicespec
+from situ._lib.api import BOTH, export
+from situ._lib.array_ops import convert_to_tensor
+from situ._lib.data import AUTOTUNE, INFINITE, UNKNOWN, Dataset, DatasetSpec
+from situ._lib.data_iterators import Optional
+from situ._lib.data_trace import flatten
+
+for _prefix in ("data.", "data.experimental.", "contrib.data."):
+    BOTH[_prefix + "AUTOTUNE"] = AUTOTUNE
+    BOTH[_prefix + "INFINITE_CARDINALITY"] = INFINITE
+    BOTH[_prefix + "UNKNOWN_CARDINALITY"] = UNKNOWN
+BOTH["contrib.data.Dataset"] = Dataset
+BOTH["data.DatasetSpec"] = DatasetSpec
+BOTH["data.experimental.Optional"] = Optional
+
+
+@export("data.experimental.AutoShardPolicy")
+class AutoShardPolicy(enum.IntEnum):
+    """How a data set is divided among workers."""
+    OFF, AUTO, FILE, DATA, HINT = -1, 0, 1, 2, 3
+
+
+@export("data.experimental.DistributeOptions")
+class _Bag:
+    """Options by name; those that nobody set are None."""
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return None
+
+
+BOTH["data.ThreadingOptions"] = BOTH["data.experimental.ThreadingOptions"] = _Bag
+BOTH["data.experimental.OptimizationOptions"] = _Bag
+
+
+@export("data.Options")
+class Options(_Bag):
+    """Options of a data set. Which threads work, and how elements are divided, is situ's matter."""
+
+    def __init__(self):
+        self.threading = self.experimental_threading = _Bag()
+        self.experimental_distribute = _Bag()
+        self.experimental_distribute.auto_shard_policy = AutoShardPolicy.AUTO
+        self.experimental_optimization = _Bag()
+        self.autotune = _Bag()
+
+
+def _device(name):
+    return devicespec.for_engine(name)
+
+
+def copy_to_device(target_device, source_device="/cpu:0"):
+    """A transformation: elements are copied to a device."""
+    def apply(dataset):
+        if not _situ.executing_eagerly():
+            return dataset
+        return dataset._then("CopyToDevice", text=_device(target_device))
+    return apply
+
+
+def prefetch_to_device(device, buffer_size=None):
+    """A transformation: elements are on a device before they are asked for."""
+    def apply(dataset):
+        size = 1 if buffer_size is None else buffer_size
+        return copy_to_device(device)(dataset).prefetch(size)
+    return apply
+
+
+def map_and_batch(map_func, batch_size, num_parallel_batches=None, drop_remainder=False,
+                  num_parallel_calls=None):
+    """A transformation: map, then batch."""
+    def apply(dataset):
+        calls = num_parallel_calls or (num_parallel_batches and AUTOTUNE)
+        return dataset.map(map_func, calls).batch(batch_size, drop_remainder)
+    return apply
+
+
+def shuffle_and_repeat(buffer_size, count=None, seed=None):
+    """A transformation: shuffle, then repeat."""
+    return lambda dataset: dataset.shuffle(buffer_size, seed).repeat(count)
+
+
+def parallel_interleave(map_func, cycle_length, block_length=1, sloppy=False,
+                        buffer_output_elements=None, prefetch_input_elements=None):
+    """A transformation: elements of several data sets in turn."""
+    return lambda dataset: dataset.interleave(map_func, cycle_length, block_length, AUTOTUNE)
+
+
+def unbatch():
+    return lambda dataset: dataset.unbatch()
+
+
+def batch_and_drop_remainder(batch_size):
+    return lambda dataset: dataset.batch(batch_size, True)
+
+
+def padded_batch_and_drop_remainder(batch_size, padded_shapes, padding_values=None):
+    return lambda dataset: dataset.padded_batch(batch_size, padded_shapes, padding_values, True)
+
+
+def enumerate_dataset(start=0):
+    return lambda dataset: dataset.enumerate(start)
+
+
+def take_while(predicate):
+    return lambda dataset: dataset.take_while(predicate)
+
+
+def scan(initial_state, scan_func):
+    return lambda dataset: dataset.scan(initial_state, scan_func)
+
+
+def cardinality(dataset):
+    """How many elements a data set has: -1 for no end, -2 where that is not known."""
+    return dataset.cardinality()
+
+
+def assert_cardinality(expected_cardinality):
+    return lambda dataset: dataset.take(expected_cardinality)
+
+
+def get_single_element(dataset):
+    return dataset.get_single_element()
+
+
+def counter(start=0, step=1, dtype="int64"):
+    """Numbers, for ever."""
+    return Dataset.range(start, (2 ** 63 - 1) if step > 0 else -2 ** 63, step, output_type=dtype)
+
+
+def choose_from_datasets(datasets, choice_dataset, stop_on_empty_dataset=False):
+    """Elements of the data sets that another one names."""
+    from situ._lib.data_sources import generated
+
+    def rows():
+        iterators = [iter(d) for d in datasets]
+        for choice in choice_dataset:
+            element = next(iterators[int(choice)], None)
+            if element is not None:
+                yield tuple(flatten(element))
+            elif stop_on_empty_dataset:
+                return
+    return generated(rows, datasets[0].element_spec)
+
+
+def sample_from_datasets(datasets, weights=None, seed=None, stop_on_empty_dataset=False):
+    """Elements of data sets at random."""
+    import numpy
+    from situ._lib.data_sources import generated
+
+    def rows():
+        generator, left = numpy.random.default_rng(seed), list(range(len(datasets)))
+        iterators = [iter(d) for d in datasets]
+        chances = numpy.ones(len(datasets)) if weights is None else \
+            numpy.asarray(convert_to_tensor(weights).numpy(), "float64")
+        while left:
+            part = chances[left] / chances[left].sum()
+            chosen = left[generator.choice(len(left), p=part)]
+            element = next(iterators[chosen], None)
+            if element is not None:
+                yield tuple(flatten(element))
+            elif stop_on_empty_dataset:
+                return
+            else:
+                left.remove(chosen)
+    return generated(rows, datasets[0].element_spec)
+
+
+def ignore_errors(log_warning=False):
+    """A transformation: elements whose computation fails are left out."""
+    def apply(dataset):
+        from situ._lib import errors
+        from situ._lib.data_sources import generated
+
+        def rows():
+            iterator = iter(dataset)
+            while True:
+                try:
+                    yield tuple(flatten(next(iterator)))
+                except StopIteration:
+                    return
+                except errors.OpError:
+                    continue
+        return generated(rows, dataset.element_spec)
+    return apply
+
+
+Dataset.choose_from_datasets = staticmethod(choose_from_datasets)
+Dataset.sample_from_datasets = staticmethod(sample_from_datasets)
+Dataset.counter = staticmethod(counter)
+Dataset.ignore_errors = lambda self, log_warning=False, name=None: self.apply(ignore_errors())
+
+for _function in (copy_to_device, prefetch_to_device, map_and_batch, shuffle_and_repeat,
+                  parallel_interleave, unbatch, enumerate_dataset, take_while, scan, cardinality,
+                  assert_cardinality, get_single_element, choose_from_datasets,
+                  sample_from_datasets, ignore_errors, batch_and_drop_remainder,
+                  padded_batch_and_drop_remainder):
+    for _prefix in ("data.experimental.", "contrib.data."):
+        BOTH[_prefix + _function.__name__] = _function
+BOTH["data.experimental.Counter"] = BOTH["contrib.data.Counter"] = counter

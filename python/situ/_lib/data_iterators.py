@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: Apache-2.0
+"""data_iterators.py: iterators over data sets: at once, and as nodes of a graph."""
+import atexit
+import weakref
+
+import _situ
+from situ._lib import data_trace as trace, errors
+from situ._lib.api import export
+from situ._lib.array_ops import op
+from situ._lib.data import DatasetSpec, handle_in_graph
+from situ._lib.data_trace import flatten, map_leaves, pack
+from situ._lib.dtypes import as_dtype
+from situ._lib.function import TensorSpec
+from situ._lib.graph import GraphKeys, get_default_graph
+from situ._lib.shapes import as_shape
+
+_live = weakref.WeakSet()
+
+
+@atexit.register
+def _close_all():
+    """Threads that call Python functions have to end before the interpreter does."""
+    for iterator in list(_live):
+        iterator.close()
+
+
+def _attrs(spec):
+    leaves = flatten(spec)
+    return dict(output_types=[s.dtype for s in leaves], output_shapes=[s.shape for s in leaves])
+
+
+def _next_node(handle, spec, name=None):
+    parts = op("IteratorGetNext", handle, name=name or "IteratorGetNext", **_attrs(spec))
+    return pack(spec, [s(p) if isinstance(s, DatasetSpec) else p
+                       for s, p in zip(flatten(spec), parts)])
+
+
+class OwnedIterator(_situ.Iterator):
+    """Gives the elements of a data set one by one."""
+
+    @classmethod
+    def over(cls, dataset):
+        self = cls(dataset._build([]), dataset._structure())
+        self.element_spec, self._handle = dataset.element_spec, None
+        _live.add(self)
+        return self
+
+    def get_next(self, name=None):
+        try:
+            return next(self)
+        except StopIteration:
+            raise errors.CLASSES[11](None, None, "End of sequence [Op:IteratorGetNext]") from None
+
+    next = get_next
+
+    def get_next_as_optional(self):
+        return Optional(next(self, None), self.element_spec)
+
+    def _emit_next(self):
+        """The next element inside of a tf.function: each call of that takes one."""
+        if self._handle is None:
+            self._handle = self.handle()
+        return _next_node(self._handle, self.element_spec)
+
+    output_types = property(lambda s: map_leaves(lambda x: x.dtype, s.element_spec))
+    output_shapes = property(lambda s: map_leaves(lambda x: x.shape, s.element_spec))
+
+
+class Optional:
+    """An element, or nothing."""
+
+    def __init__(self, value, spec):
+        self._value, self.element_spec = value, spec
+
+    def has_value(self, name=None):
+        from situ._lib.array_ops import convert_to_tensor
+        return convert_to_tensor(self._value is not None)
+
+    def get_value(self, name=None):
+        if self._value is None:
+            raise errors.CLASSES[3](None, None, "The given optional does not have a value.")
+        return self._value
+
+
+@export("data.Iterator", "contrib.data.Iterator")
+class Iterator:
+    """An iterator of a graph: a node that is a handle, and nodes that take elements."""
+
+    def __init__(self, handle, initializer, spec):
+        self._iterator_resource, self._initializer, self.element_spec = handle, initializer, spec
+
+    @staticmethod
+    def from_structure(output_types, output_shapes=None, shared_name=None, output_classes=None):
+        spec = _spec(output_types, output_shapes)
+        return Iterator(op("IteratorV2", shared_name=shared_name or "", **_attrs(spec)), None, spec)
+
+    @staticmethod
+    def from_string_handle(string_handle, output_types, output_shapes=None, output_classes=None):
+        spec = _spec(output_types, output_shapes)
+        return Iterator(op("IteratorFromStringHandleV2", string_handle, **_attrs(spec)), None, spec)
+
+    @property
+    def initializer(self):
+        if self._initializer is None:
+            raise ValueError("The iterator does not have an initializer. This means it was likely "
+                             "created using `tf.data.Dataset.make_one_shot_iterator()`. For an "
+                             "initializable iterator, use "
+                             "`tf.data.Dataset.make_initializable_iterator()` instead.")
+        return self._initializer
+
+    def make_initializer(self, dataset, name=None):
+        """An operation that lets the iterator begin with a data set."""
+        mine, other = flatten(self.element_spec), flatten(dataset.element_spec)
+        if [s.dtype for s in mine] != [s.dtype for s in other]:
+            raise TypeError(f"Expected output types {self.output_types!r} but got dataset with "
+                            f"output types {dataset.output_types!r}.")
+        for want, have in zip(mine, other):
+            if not want.shape.is_compatible_with(have.shape):
+                raise TypeError(f"Expected output shapes compatible with {self.output_shapes!r} "
+                                f"but got dataset with output shapes {dataset.output_shapes!r}.")
+        handle, arguments = handle_in_graph(dataset)
+        return op("MakeIterator", handle, self._iterator_resource, arguments,
+                  Targuments=[a.dtype.base_dtype for a in arguments],
+                  name=name or "make_initializer")
+
+    def get_next(self, name=None):
+        """The next element, in each run."""
+        return _next_node(self._iterator_resource, self.element_spec, name)
+
+    def string_handle(self, name=None):
+        return op("IteratorToStringHandle", self._iterator_resource, name=name)
+
+    output_types = property(lambda s: map_leaves(lambda x: x.dtype, s.element_spec))
+    output_shapes = property(lambda s: map_leaves(lambda x: x.shape, s.element_spec))
+    output_classes = property(lambda s: map_leaves(lambda x: _situ.Tensor, s.element_spec))
+
+
+def _spec(types, shapes):
+    types = map_leaves(as_dtype, types)
+    flat = flatten(types)
+    if shapes is None:
+        return pack(types, [TensorSpec(None, t) for t in flat])
+
+    def walk(structure, part):
+        if trace.is_structure(structure):
+            keys = sorted(structure) if isinstance(structure, dict) else range(len(structure))
+            return [s for k in keys for s in walk(structure[k], part[k])]
+        return [as_shape(part)]
+    return pack(types, [TensorSpec(s, t) for s, t in zip(walk(types, shapes), flat)])
+
+
+@export("compat.v1.data.make_one_shot_iterator", v1="data.make_one_shot_iterator")
+def make_one_shot_iterator(dataset):
+    """An iterator that begins by itself."""
+    if _situ.current_graph() is None and _situ.executing_eagerly():
+        return iter(dataset)
+    handle, arguments = handle_in_graph(dataset)
+    iterator = op("OneShotIterator", handle, arguments, name="OneShotIterator",
+                  Targuments=[a.dtype.base_dtype for a in arguments],
+                  **_attrs(dataset.element_spec))
+    return Iterator(iterator, None, dataset.element_spec)
+
+
+@export("compat.v1.data.make_initializable_iterator", v1="data.make_initializable_iterator")
+def make_initializable_iterator(dataset, shared_name=None):
+    """An iterator that begins when its initializer runs."""
+    if _situ.current_graph() is None and _situ.executing_eagerly():
+        raise RuntimeError("dataset.make_initializable_iterator is not supported when eager "
+                           "execution is enabled. Use `for element in dataset` instead.")
+    spec = dataset.element_spec
+    handle = op("IteratorV2", shared_name=shared_name or "", name="IteratorV2", **_attrs(spec))
+    iterator = Iterator(handle, None, spec)
+    iterator._initializer = iterator.make_initializer(dataset, "MakeIterator")
+    get_default_graph().add_to_collection(GraphKeys.TABLE_INITIALIZERS, iterator._initializer)
+    return iterator
+
+
+@export(v1="data.get_output_types")
+def get_output_types(dataset_or_iterator):
+    return dataset_or_iterator.output_types
+
+
+@export(v1="data.get_output_shapes")
+def get_output_shapes(dataset_or_iterator):
+    return dataset_or_iterator.output_shapes
+
+
+@export(v1="data.get_output_classes")
+def get_output_classes(dataset_or_iterator):
+    return dataset_or_iterator.output_classes
+
+
+@export("contrib.eager.Iterator", "contrib.eager.python.tfe.Iterator")
+def eager_iterator(dataset):
+    """An iterator of eager style."""
+    return iter(dataset)

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+"""data_trace.py: elements of data sets: their structure, and functions of them as graphs."""
+import _situ
+from situ._lib.array_ops import convert_to_tensor, op
+from situ._lib.dtypes import as_dtype
+from situ._lib.function import FuncGraph, TensorSpec
+from situ._lib.shapes import as_shape
+from situ._lib.tensors import EagerTensor, GraphTensor
+
+
+def is_structure(value):
+    """Tuples and dicts are structure; a list is a tensor."""
+    return isinstance(value, (tuple, dict)) and not isinstance(value, TensorSpec)
+
+
+def _parts(structure):
+    return [structure[k] for k in sorted(structure)] if isinstance(structure, dict) else structure
+
+
+def flatten(structure):
+    if not is_structure(structure):
+        return [structure]
+    return [leaf for part in _parts(structure) for leaf in flatten(part)]
+
+
+def pack(structure, leaves):
+    """The leaves in the structure."""
+    return _pack(structure, iter(leaves))
+
+
+def _pack(structure, leaves):
+    if isinstance(structure, dict):
+        parts = {k: _pack(structure[k], leaves) for k in sorted(structure)}
+        made = {k: parts[k] for k in structure}
+        return made if type(structure) is dict else type(structure)(made)
+    if is_structure(structure):
+        parts = [_pack(p, leaves) for p in structure]
+        return type(structure)(*parts) if hasattr(structure, "_fields") else tuple(parts)
+    return next(leaves)
+
+
+def map_leaves(function, structure):
+    return pack(structure, [function(x) for x in flatten(structure)])
+
+
+class DatasetSpec:
+    """The kind of elements that are data sets themselves."""
+    dtype, shape = as_dtype("resource"), as_shape([])
+
+    def __init__(self, element_spec, dataset_shape=()):
+        self.element_spec, self.index = element_spec, None
+
+    def at(self, index):
+        spec = DatasetSpec(self.element_spec)
+        spec.index = index
+        return spec
+
+    def __call__(self, handle):
+        from situ._lib import data
+        return data.from_handle(handle, self.element_spec)
+
+    def __eq__(self, other):
+        return isinstance(other, DatasetSpec) and self.element_spec == other.element_spec
+
+    def __hash__(self):
+        return hash(str(self.element_spec))
+
+    def __repr__(self):
+        return f"DatasetSpec({self.element_spec!r}, TensorShape([]))"
+
+
+def spec_of(value):
+    if isinstance(value, (TensorSpec, DatasetSpec)):
+        return value
+    if hasattr(value, "element_spec"):
+        return DatasetSpec(value.element_spec)
+    return TensorSpec(value.shape, value.dtype.base_dtype)
+
+
+def tensor(value, dtype=None):
+    """A value as a param: a tensor of the graph that is being built, or one in host memory."""
+    behind = getattr(value, "_situ_tensor_", None)
+    if behind is not None:
+        value = behind()
+    if isinstance(value, GraphTensor):
+        graph = _situ.current_graph()
+        if value.graph is not graph and hasattr(graph, "_outer"):
+            return graph._capture(value)
+        return value
+    if isinstance(value, EagerTensor):
+        return value
+    if isinstance(value, (list, tuple)) and any(isinstance(v, (GraphTensor, EagerTensor)) or
+                                                hasattr(v, "_situ_tensor_") for v in value):
+        return tensor(convert_to_tensor(value, dtype))
+    return _situ.host(value, None if dtype is None else as_dtype(dtype))
+
+
+class DataGraph(FuncGraph):
+    """The graph of a function of elements; values from outside become params of the data set."""
+
+    def __init__(self, name):
+        outer = _situ.current_graph()
+        super().__init__(name)
+        self._outer = outer
+
+    def _capture(self, value, name="captured"):
+        inside = getattr(value, "graph", None)
+        if inside is not None and inside is not self._outer and hasattr(self._outer, "_outer"):
+            value = self._outer._capture(value)
+        return super()._capture(value, name)
+
+    def read_variable(self, variable):
+        return self._capture(variable._value)
+
+
+class Traced:
+    """A function of elements of a data set, traced once."""
+
+    def __init__(self, function, spec, name=None, unpack=True):
+        self.graph = graph = DataGraph(name or getattr(function, "__name__", "function"))
+        self.inputs = []
+        device = _situ.swap_device("")
+        try:
+            with graph.as_default(), graph.device("/device:CPU:0"):
+                arguments = map_leaves(self._argument, spec)
+                result = function(*arguments) if unpack and type(arguments) is tuple else \
+                    function(arguments)
+                self.result = self._convert(result)
+        finally:
+            _situ.swap_device(device)
+        self._native = {}
+
+    def _argument(self, spec):
+        self.inputs.append(op("Placeholder", dtype=spec.dtype, shape=spec.shape, name="args"))
+        return spec(self.inputs[-1]) if isinstance(spec, DatasetSpec) else self.inputs[-1]
+
+    def _convert(self, result):
+        if hasattr(result, "element_spec"):
+            return result
+        if isinstance(result, list):
+            result = tuple(result)
+        if is_structure(result):
+            return pack(result, [self._convert(x) for x in flatten(result)])
+        if result is None:
+            raise TypeError("Unsupported return value from function passed to Dataset.map(): None. "
+                            "It must return tensors.")
+        return convert_to_tensor(result)
+
+    @property
+    def captured(self):
+        """Values from outside, in the order of the inputs behind the elements."""
+        return [value for value, _ in self.graph.captured.values()]
+
+    def native(self, outputs):
+        """The function that gives these tensors of the graph."""
+        key = tuple(id(o) for o in outputs)
+        if key not in self._native:
+            inside = tuple(inner for _, inner in self.graph.captured.values())
+            self._native[key] = _situ.Transform(self.graph, tuple(self.inputs) + inside,
+                                                tuple(outputs))
+        return self._native[key]

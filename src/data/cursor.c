@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * cursor.c: cursors walk along a data set; each has cursors of its inputs. */
+#include <stdlib.h>
+
+#include "data/data.h"
+#include "exec/watch.h"
+#include "schema/compute.h"
+#include "tensor/number.h"
+#include "tensor/tensor.h"
+
+_Thread_local const struct services *cursor_services;
+
+void cursor_close(struct cursor *cursor) {
+  if (!cursor) return;
+  const situ_dataset *dataset = cursor->dataset;
+  if (dataset->kind->close) dataset->kind->close(cursor);
+  for (int i = 0; cursor->inputs && i < dataset->recipe.n_inputs; i++)
+    cursor_close(cursor->inputs[i]);
+  free(cursor->inputs);
+  free(cursor->row);
+  free(cursor);
+}
+
+situ_status cursor_begin(struct cursor *cursor, int input) {
+  cursor_close(cursor->inputs[input]);
+  cursor->inputs[input] = NULL;
+  return cursor_open(cursor->dataset->recipe.inputs[input], cursor->binding, cursor->ending,
+                     &cursor->inputs[input]);
+}
+
+situ_status cursor_open(situ_dataset *dataset, struct binding *binding, const _Atomic bool *ending,
+                        struct cursor **out) {
+  const struct data_kind *kind = dataset->kind;
+  const int n = dataset->recipe.n_inputs;
+  struct cursor *cursor = calloc(1, kind->size ? kind->size : sizeof *cursor);
+  if (!cursor) return NO_MEMORY();
+  cursor->dataset = dataset;
+  cursor->binding = binding;
+  cursor->ending = ending;
+  cursor->inputs = calloc((size_t)n + 1, sizeof(struct cursor *));
+  const int parts = n ? dataset->recipe.inputs[0]->n_parts : 0;
+  cursor->row = calloc((size_t)parts + 1, sizeof(situ_tensor *));
+  situ_status status = cursor->inputs && cursor->row ? NULL : NO_MEMORY();
+  for (int i = 0; i < n && !kind->lazy && !status; i++) status = cursor_begin(cursor, i);
+  if (!status && kind->open) status = kind->open(cursor);
+  if (status)
+    cursor_close(cursor);
+  else
+    *out = cursor;
+  return status;
+}
+
+situ_status cursor_next(struct cursor *cursor, situ_tensor **parts, bool *end) {
+  if (atomic_load_explicit(cursor->ending, memory_order_relaxed))
+    return situ_status_create(SITU_CANCELLED, "The iterator was released.");
+  *end = false;
+  return cursor->dataset->kind->next(cursor, parts, end);
+}
+
+situ_status cursor_pull(struct cursor *cursor, situ_tensor **parts, bool *end) {
+  return cursor_next(cursor->inputs[0], parts, end);
+}
+
+situ_status cursor_param(const struct cursor *cursor, int index, situ_tensor **out) {
+  const situ_param *param = &cursor->dataset->recipe.params[index];
+  const struct binding *binding = cursor->binding;
+  *out = param->tensor;
+  if (!*out && binding && param->argument >= 0 && param->argument < binding->n_arguments)
+    *out = binding->arguments[param->argument];
+  if (*out) return NULL;
+  return INVALID("The data set %s needs argument %d, which was not given.",
+                 cursor->dataset->kind->name, param->argument);
+}
+
+situ_status cursor_number(const struct cursor *cursor, int index, int64_t *out) {
+  situ_tensor *tensor = NULL;
+  TRY(cursor_param(cursor, index, &tensor));
+  if (!situ_tensor_data(tensor) || situ_shape_count(tensor->shape) != 1)
+    return INVALID("Value %d of a data set %s must be a scalar.", index,
+                   cursor->dataset->kind->name);
+  *out = number_integer_at(tensor->type, situ_tensor_data(tensor), 0);
+  return NULL;
+}
+
+situ_status cursor_wait(pthread_cond_t *condition, pthread_mutex_t *lock) {
+  static const struct services alone = {.ask = hosted_ask};
+  const struct compute compute = {.services = cursor_services ? cursor_services : &alone};
+  return compute_wait(&compute, condition, lock, "Iterator::GetNext");
+}
+
+void cursor_drop(situ_tensor **parts, int n) {
+  for (int i = 0; i < n; i++) {
+    situ_tensor_release(parts[i]);
+    parts[i] = NULL;
+  }
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * data.h: data sets from the inside: what a kind is, and cursors that walk along a data set. */
+#ifndef SITU_DATA_DATA_H
+#define SITU_DATA_DATA_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "base/base.h"
+#include "ops/iterator.h"
+#include "schema/resource.h"
+#include "situ/data.h"
+
+struct cursor;
+
+enum { UNENDING = -1, UNKNOWN_COUNT = -2 };
+
+/* A kind of data set: one row each. */
+struct data_kind {
+  const char *name;
+  size_t size;            /* of its cursor, which begins with struct cursor */
+  int n_inputs, n_params; /* at least */
+  /* Checks a new data set, and sets n_parts where it is not that of input 0. May be NULL. */
+  situ_status (*make)(situ_dataset *dataset);
+  /* Prepares a cursor; those of the inputs are there (unless `lazy`). May be NULL. */
+  situ_status (*open)(struct cursor *cursor);
+  /* One tensor per part, or *end. Only one thread at a time. */
+  situ_status (*next)(struct cursor *cursor, situ_tensor **parts, bool *end);
+  /* Ends threads, and frees what open and next have taken; those of inputs come after. May be
+   * NULL. */
+  void (*close)(struct cursor *cursor);
+  int64_t (*count)(const situ_dataset *dataset); /* NULL: that of input 0 */
+  bool lazy; /* cursors of inputs are opened by the kind itself: cursor_begin */
+};
+
+/* Every kind once; kind_X is defined by its file. */
+#define DATA_KINDS(X)  \
+  X(Tensor)            \
+  X(TensorSlice)       \
+  X(Numbers)           \
+  X(Generator)         \
+  X(Handle)            \
+  X(Rows)              \
+  X(TextLine)          \
+  X(TFRecord)          \
+  X(FixedLengthRecord) \
+  X(Zip)               \
+  X(Concatenate)       \
+  X(Repeat)            \
+  X(Take)              \
+  X(Skip)              \
+  X(Shard)             \
+  X(Cache)             \
+  X(Batch)             \
+  X(PaddedBatch)       \
+  X(Unbatch)           \
+  X(Window)            \
+  X(Shuffle)           \
+  X(Prefetch)          \
+  X(Map)               \
+  X(Filter)            \
+  X(TakeWhile)         \
+  X(FlatMap)           \
+  X(Interleave)        \
+  X(CopyToDevice)
+
+#define DATA_KIND_EXTERN(name) extern const struct data_kind kind_##name;
+DATA_KINDS(DATA_KIND_EXTERN)
+#undef DATA_KIND_EXTERN
+
+/* What cursors of one data set share, and who comes later finds again (an order of shuffling, a
+ * cache). */
+struct keep {
+  int references; /* atomic */
+  pthread_mutex_t lock;
+  void (*release)(struct keep *keep);
+};
+
+struct situ_dataset {
+  struct resource head;
+  const struct data_kind *kind;
+  situ_recipe recipe; /* what it points to is the data set's own */
+  int n_parts;
+  pthread_mutex_t lock;
+  struct keep *keep; /* of those iterators that have no arguments; guarded by lock */
+};
+
+/* Values of the arguments of one iterator, and what its cursors keep. */
+struct binding {
+  int references; /* atomic */
+  int n_arguments;
+  situ_tensor **arguments;
+  pthread_mutex_t lock;
+  struct kept {
+    struct kept *next;
+    const situ_dataset *of;
+    struct keep *keep;
+  } * kept;
+};
+
+struct cursor {
+  situ_dataset *dataset;      /* borrowed: the iterator has it */
+  struct binding *binding;    /* borrowed; NULL: there are no arguments */
+  const _Atomic bool *ending; /* the iterator is going: loops give up */
+  struct cursor **inputs;     /* one per input; NULL: not open */
+  situ_tensor **row;          /* room for an element of input 0 */
+};
+
+/* cursor.c */
+
+/* Opens a cursor of a data set. */
+situ_status cursor_open(situ_dataset *dataset, struct binding *binding, const _Atomic bool *ending,
+                        struct cursor **out) SITU_MUST_USE;
+void cursor_close(struct cursor *cursor);
+
+/* Opens the cursor of an input, anew where there is one. */
+situ_status cursor_begin(struct cursor *cursor, int input) SITU_MUST_USE;
+
+/* The next element of a cursor; Cancelled where the iterator is going. */
+situ_status cursor_next(struct cursor *cursor, situ_tensor **parts, bool *end) SITU_MUST_USE;
+
+/* The next element of input 0. */
+situ_status cursor_pull(struct cursor *cursor, situ_tensor **parts, bool *end) SITU_MUST_USE;
+
+/* The value of a param; borrowed. */
+situ_status cursor_param(const struct cursor *cursor, int index, situ_tensor **out) SITU_MUST_USE;
+
+/* The number that a param is: the first element, of an integer type. */
+situ_status cursor_number(const struct cursor *cursor, int index, int64_t *out) SITU_MUST_USE;
+
+/* What the session lends whose run waits for an element in this thread; NULL: there is none. */
+extern _Thread_local const struct services *cursor_services;
+
+/* Waits for a condition, whose lock is held, for a while: fails where the program is interrupted.
+ */
+situ_status cursor_wait(pthread_cond_t *condition, pthread_mutex_t *lock) SITU_MUST_USE;
+
+/* Releases an element. */
+void cursor_drop(situ_tensor **parts, int n);
+
+/* keep.c */
+
+/* What cursors of the data set share: made by `create` where it is not there. With a reference. */
+situ_status keep_find(const struct cursor *cursor, situ_status (*create)(struct keep **out),
+                      struct keep **out) SITU_MUST_USE;
+void keep_release(struct keep *keep);
+
+/* A binding takes references of the tensors. */
+situ_status keep_bind(situ_tensor *const *arguments, int n, struct binding **out) SITU_MUST_USE;
+void keep_unbind(struct binding *binding);
+
+/* dataset.c: the number that a param is, or `unknown` where it is an argument. */
+int64_t dataset_number(const situ_dataset *dataset, int index, int64_t unknown);
+
+/* transform.c: runs the data set's function on the n parts of an element and the captured values.
+ */
+situ_status transform_call(const struct cursor *cursor, situ_tensor *const *row, int n,
+                           situ_tensor **results) SITU_MUST_USE;
+int transform_inputs(const situ_transform *transform);
+int transform_outputs(const situ_transform *transform);
+
+/* part.c */
+
+/* Row `index` of a tensor in host memory, without a copy where its elements are numbers. */
+situ_status part_slice(situ_tensor *tensor, int64_t index, situ_tensor **out) SITU_MUST_USE;
+
+/* A tensor in host memory instead of one elsewhere: takes over the reference. */
+situ_status part_host(situ_tensor **part) SITU_MUST_USE;
+
+/* dataset.c */
+extern const struct resource_kind dataset_resource;
+
+/* Fails where the function does not take the parts of input 0 and the captured values. */
+situ_status dataset_check_function(const situ_dataset *dataset) SITU_MUST_USE;
+
+/* Counts for the rows of kinds. */
+int64_t dataset_count_one(const situ_dataset *dataset);
+int64_t dataset_count_unknown(const situ_dataset *dataset);
+
+/* iterator.c: what IteratorGetNext and its like call is iterator_table of ops/iterator.h. */
+
+#endif

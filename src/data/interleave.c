@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * interleave.c: each element becomes a data set, whose elements come one after the other, or some
+ * data sets' in turn. */
+#include <stdlib.h>
+
+#include "data/ahead.h"
+#include "data/data.h"
+
+/* A data set that an element became. */
+struct inner {
+  struct binding *binding;
+  struct cursor *cursor;
+  struct ahead *ahead;
+};
+
+struct interleaving {
+  struct cursor head;
+  struct inner *inners; /* `cycle` of them */
+  situ_tensor **arguments;
+  int cycle, block, at, given, open; /* in turn; elements of this turn; inners under way */
+  bool ended;
+};
+
+enum { ROOM = 8 };
+
+static situ_status make(situ_dataset *dataset) {
+  if (!dataset->recipe.inner)
+    return INVALID("A data set %s needs an inner data set.", dataset->kind->name);
+  if (dataset->recipe.transform) TRY(dataset_check_function(dataset));
+  dataset->n_parts = dataset->recipe.inner->n_parts;
+  return NULL;
+}
+
+static situ_status open(struct cursor *cursor) {
+  struct interleaving *self = (struct interleaving *)cursor;
+  const situ_recipe *recipe = &cursor->dataset->recipe;
+  self->cycle = recipe->cycle ? ahead_threads(recipe->cycle) : 1;
+  self->block = recipe->block > 0 ? recipe->block : 1;
+  self->inners = calloc((size_t)self->cycle, sizeof *self->inners);
+  const int n = recipe->transform ? transform_outputs(recipe->transform) : 0;
+  self->arguments = calloc((size_t)n + 1, sizeof(situ_tensor *));
+  return self->inners && self->arguments ? NULL : NO_MEMORY();
+}
+
+static void leave(struct interleaving *self, struct inner *inner) {
+  ahead_stop(inner->ahead);
+  cursor_close(inner->cursor);
+  keep_unbind(inner->binding);
+  self->open -= inner->binding != NULL;
+  *inner = (struct inner){0};
+}
+
+static void close(struct cursor *cursor) {
+  struct interleaving *self = (struct interleaving *)cursor;
+  for (int i = 0; self->inners && i < self->cycle; i++) leave(self, &self->inners[i]);
+  free(self->inners);
+  free(self->arguments);
+}
+
+/* Makes the next element a data set. */
+static situ_status enter(struct interleaving *self, struct inner *inner) {
+  const situ_recipe *recipe = &self->head.dataset->recipe;
+  struct cursor *cursor = &self->head;
+  const int n = recipe->inputs[0]->n_parts;
+  const int n_arguments = recipe->transform ? transform_outputs(recipe->transform) : 0;
+  TRY(cursor_pull(cursor, cursor->row, &self->ended));
+  if (self->ended) return NULL;
+  situ_status status = n_arguments ? transform_call(cursor, cursor->row, n, self->arguments) : NULL;
+  cursor_drop(cursor->row, n);
+  if (!status) status = keep_bind(self->arguments, n_arguments, &inner->binding);
+  cursor_drop(self->arguments, n_arguments);
+  if (status) return status;
+  self->open++;
+  status = cursor_open(recipe->inner, inner->binding, cursor->ending, &inner->cursor);
+  if (!status && recipe->parallel)
+    status = ahead_start(&(struct ahead_work){.source = inner->cursor,
+                                              .n_parts = cursor->dataset->n_parts,
+                                              .room = ROOM,
+                                              .threads = 1},
+                         &inner->ahead);
+  if (status) leave(self, inner);
+  return status;
+}
+
+static void next_turn(struct interleaving *self) {
+  self->at = (self->at + 1) % self->cycle;
+  self->given = 0;
+}
+
+static situ_status next(struct cursor *cursor, situ_tensor **parts, bool *end) {
+  struct interleaving *self = (struct interleaving *)cursor;
+  while (!self->ended || self->open) {
+    struct inner *inner = &self->inners[self->at];
+    if (!inner->binding && !self->ended) TRY(enter(self, inner));
+    if (!inner->binding) {
+      next_turn(self);
+      continue;
+    }
+    bool over = false;
+    TRY(inner->ahead ? ahead_next(inner->ahead, parts, &over)
+                     : cursor_next(inner->cursor, parts, &over));
+    if (over) {
+      leave(self, inner);
+      next_turn(self);
+    } else {
+      if (++self->given == self->block) next_turn(self);
+      return NULL;
+    }
+  }
+  *end = true;
+  return NULL;
+}
+
+#define KIND(kind)                                                           \
+  const struct data_kind kind_##kind = {.name = #kind,                       \
+                                        .size = sizeof(struct interleaving), \
+                                        .n_inputs = 1,                       \
+                                        .make = make,                        \
+                                        .open = open,                        \
+                                        .next = next,                        \
+                                        .close = close,                      \
+                                        .count = dataset_count_unknown}
+KIND(FlatMap);
+KIND(Interleave);

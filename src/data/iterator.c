@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * iterator.c: iterators: objects that give the elements of a data set. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/data.h"
+#include "tensor/tensor.h"
+
+struct situ_iterator {
+  struct resource head;
+  pthread_mutex_t lock; /* of who asks for an element */
+  situ_dataset *dataset;
+  struct binding *binding;
+  struct cursor *cursor; /* NULL: there is no data set yet */
+  _Atomic bool ending;
+};
+
+/* Ends threads, and forgets the data set. */
+static void stop(struct situ_iterator *iterator) {
+  atomic_store(&iterator->ending, true);
+  cursor_close(iterator->cursor);
+  keep_unbind(iterator->binding);
+  situ_dataset_release(iterator->dataset);
+  iterator->cursor = NULL;
+  iterator->binding = NULL;
+  iterator->dataset = NULL;
+}
+
+static void destroy(struct resource *resource) {
+  struct situ_iterator *iterator = (struct situ_iterator *)resource;
+  stop(iterator);
+  pthread_mutex_destroy(&iterator->lock);
+  free(iterator);
+}
+
+static const struct resource_kind iterator_resource = {"iterator", destroy};
+
+static situ_status create(void *context, struct resource **out) {
+  (void)context;
+  struct situ_iterator *iterator = calloc(1, sizeof *iterator);
+  if (!iterator) return NO_MEMORY();
+  iterator->head.references = 1;
+  iterator->head.kind = &iterator_resource;
+  pthread_mutex_init(&iterator->lock, NULL);
+  *out = &iterator->head;
+  return NULL;
+}
+
+/* `bound`: what its cursors keep is this iterator's alone, even if there are no arguments. */
+static situ_status begin(struct situ_iterator *iterator, situ_dataset *dataset,
+                         situ_tensor *const *arguments, int n, bool bound) {
+  stop(iterator);
+  atomic_store(&iterator->ending, false);
+  iterator->dataset = situ_dataset_retain(dataset);
+  if (n || bound) TRY(keep_bind(arguments, n, &iterator->binding));
+  return cursor_open(dataset, iterator->binding, &iterator->ending, &iterator->cursor);
+}
+
+static situ_status start(struct resource *resource, situ_tensor *handle,
+                         situ_tensor *const *arguments, int n, bool once) {
+  struct situ_iterator *iterator = (struct situ_iterator *)resource;
+  struct resource *dataset = NULL;
+  TRY(resource_of(handle, &dataset_resource, &dataset));
+  pthread_mutex_lock(&iterator->lock);
+  situ_status status = NULL;
+  if (!once || !iterator->cursor)
+    status = begin(iterator, (situ_dataset *)dataset, arguments, n, true);
+  pthread_mutex_unlock(&iterator->lock);
+  return status;
+}
+
+static situ_status next(struct resource *resource, const struct services *services,
+                        situ_tensor **parts, int n, bool *end) {
+  struct situ_iterator *iterator = (struct situ_iterator *)resource;
+  const struct services *before = cursor_services;
+  situ_status status = NULL;
+  cursor_services = services;
+  pthread_mutex_lock(&iterator->lock);
+  if (!iterator->cursor)
+    status = situ_status_create(SITU_FAILED_PRECONDITION,
+                                "GetNext() failed because the iterator has not been initialized. "
+                                "Ensure that you have run the initializer operation for this "
+                                "iterator before getting the next element.");
+  else if (n != iterator->dataset->n_parts)
+    status =
+        INVALID("The data set has elements of %d parts, not %d.", iterator->dataset->n_parts, n);
+  else
+    status = cursor_next(iterator->cursor, parts, end);
+  pthread_mutex_unlock(&iterator->lock);
+  cursor_services = before;
+  return status;
+}
+
+const struct iterator_table iterator_table = {&iterator_resource, create, start, next};
+
+situ_status situ_iterator_create(situ_dataset *dataset, situ_tensor *const *arguments,
+                                 int n_arguments, situ_iterator **out) {
+  if (!dataset || !out) return INVALID("situ_iterator_create: an argument is NULL.");
+  struct resource *resource = NULL;
+  *out = NULL;
+  TRY(create(NULL, &resource));
+  struct situ_iterator *iterator = (struct situ_iterator *)resource;
+  iterator->head.name = strdup("iterator");
+  situ_status status = iterator->head.name ? NULL : NO_MEMORY();
+  if (!status) status = begin(iterator, dataset, arguments, n_arguments, false);
+  if (status)
+    situ_iterator_release(iterator);
+  else
+    *out = iterator;
+  return status;
+}
+
+situ_status situ_iterator_next(situ_iterator *iterator, situ_tensor **parts, bool *end) {
+  if (!iterator || !parts || !end) return INVALID("situ_iterator_next: an argument is NULL.");
+  for (int i = 0; iterator->dataset && i < iterator->dataset->n_parts; i++) parts[i] = NULL;
+  return next(&iterator->head, cursor_services, parts, situ_dataset_parts(iterator->dataset), end);
+}
+
+situ_status situ_iterator_handle(situ_iterator *iterator, situ_tensor **out) {
+  if (!iterator || !out) return INVALID("situ_iterator_handle: an argument is NULL.");
+  return resource_handle(&situ_iterator_retain(iterator)->head, out);
+}
+
+situ_iterator *situ_iterator_retain(situ_iterator *iterator) {
+  return iterator ? (situ_iterator *)resource_retain(&iterator->head) : NULL;
+}
+
+void situ_iterator_release(situ_iterator *iterator) {
+  if (iterator) resource_release(&iterator->head);
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * iterator.c: the ops of iterators over data sets. */
+#include "ops/iterator.h"
+
+#include <string.h>
+
+#include "ops/ops.h"
+#include "tensor/tensor.h"
+
+static situ_status compute_dataset(struct compute *compute) {
+  compute->out[0] = situ_tensor_retain(call_attr(compute->call, "value")->tensor);
+  return NULL;
+}
+
+static situ_status compute_iterator(struct compute *compute) {
+  return compute_resource(compute, iterator_table.kind, iterator_table.create, NULL);
+}
+
+/* Begins with the data set of input 0 and arguments from input `first` on. Those that belong to the
+ * program are copied: the iterator lives on. */
+static situ_status start(const struct compute *compute, struct resource *iterator, int first,
+                         bool once) {
+  enum { MOST = 64 };
+  situ_tensor *arguments[MOST] = {NULL};
+  const int n = compute->call->n_in - first;
+  if (n > MOST) return INVALID("A data set takes at most %d arguments.", MOST);
+  situ_status status = NULL;
+  for (int i = 0; i < n && !status; i++) status = compute_keep(compute, i + first, &arguments[i]);
+  if (!status) status = iterator_table.start(iterator, compute->in[0], arguments, n, once);
+  for (int i = 0; i < n; i++) situ_tensor_release(arguments[i]);
+  return status;
+}
+
+static situ_status compute_one_shot(struct compute *compute) {
+  struct resource *iterator = NULL;
+  TRY(compute_iterator(compute));
+  TRY(resource_of(compute->out[0], iterator_table.kind, &iterator));
+  return start(compute, iterator, 1, true);
+}
+
+static situ_status compute_make(struct compute *compute) {
+  struct resource *iterator = NULL;
+  TRY(compute_handle(compute, 1, iterator_table.kind, &iterator));
+  return start(compute, iterator, 2, false);
+}
+
+static situ_status next_shape(struct call *call) {
+  const struct attr_value *shapes = call_attr(call, "output_shapes");
+  for (int i = 0; i < call->n_out; i++)
+    call->out[i].shape = i < shapes->shapes.count ? shapes->shapes.items[i] : SITU_ANY_SHAPE;
+  return NULL;
+}
+
+static situ_status compute_next(struct compute *compute) {
+  struct resource *iterator = NULL;
+  bool end = false;
+  TRY(compute_handle(compute, 0, iterator_table.kind, &iterator));
+  TRY(iterator_table.next(iterator, compute->services, compute->out, compute->call->n_out, &end));
+  return end ? situ_status_create(SITU_OUT_OF_RANGE, "End of sequence") : NULL;
+}
+
+static situ_status compute_to_text(struct compute *compute) {
+  struct resource *iterator = NULL;
+  TRY(compute_handle(compute, 0, iterator_table.kind, &iterator));
+  const situ_text text = {iterator->name, strlen(iterator->name)};
+  return situ_tensor_create_texts(SITU_SCALAR, &text, &compute->out[0]);
+}
+
+static situ_status compute_from_text(struct compute *compute) {
+  struct resource *iterator = NULL;
+  const char *name = situ_tensor_text(compute->in[0], 0).data;
+  TRY(resource_named(compute->services->resources, iterator_table.kind, name, &iterator));
+  return resource_handle(iterator, &compute->out[0]);
+}
+
+#define ROW(op, in, out, attributes, text, kinds, shape_, compute_)                           \
+  {                                                                                           \
+    .name = op, .inputs = in, .outputs = out, .attrs = attributes, .python = "", .doc = text, \
+    .devices = "CPU", .flags = OP_STATEFUL | OP_NO_GRADIENT | (kinds), .shape = shape_,       \
+    .compute = compute_                                                                       \
+  }
+#define ELEMENTS "output_types:list(type) output_shapes:list(shape)=[]"
+#define NAMED " container:string='' shared_name:string=''"
+
+static const struct op rows[] = {
+    ROW("DatasetConstant", "", "handle:resource", "value:tensor",
+        "A data set that is known already.", 0, op_scalar_shape, compute_dataset),
+    ROW("IteratorV2", "", "handle:resource", ELEMENTS NAMED,
+        "An iterator over data sets: MakeIterator gives it one.", 0, op_scalar_shape,
+        compute_iterator),
+    ROW("OneShotIterator", "dataset:resource arguments:Targuments", "handle:resource",
+        "Targuments:list(type)=[] " ELEMENTS NAMED,
+        "An iterator over one data set, which begins when it is first used.", 0, op_scalar_shape,
+        compute_one_shot),
+    ROW("MakeIterator", "dataset:resource iterator:resource arguments:Targuments", "",
+        "Targuments:list(type)=[]", "Lets an iterator begin with the first element of a data set.",
+        0, op_no_shape, compute_make),
+    ROW("IteratorGetNext", "iterator:resource", "components:output_types", ELEMENTS,
+        "The next element of a data set; OutOfRange where there is none.", OP_BLOCKS, next_shape,
+        compute_next),
+    ROW("IteratorToStringHandle", "resource_handle:resource", "string_handle:string", "",
+        "A name of an iterator, to be fed to IteratorFromStringHandleV2.", 0, op_scalar_shape,
+        compute_to_text),
+    ROW("IteratorFromStringHandleV2", "string_handle:string", "resource_handle:resource",
+        "output_types:list(type)=[] output_shapes:list(shape)=[]", "The iterator of that name.", 0,
+        op_scalar_shape, compute_from_text),
+};
+
+OP_FAMILY(iterator, rows);

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * iterator.h: what ops on iterators over data sets call; data/ fills the table. */
+#ifndef SITU_OPS_ITERATOR_H
+#define SITU_OPS_ITERATOR_H
+
+#include "schema/compute.h"
+
+struct iterator_table {
+  const struct resource_kind *kind;
+  /* A new one, that has no data set yet. */
+  situ_status (*create)(void *context, struct resource **out);
+  /* Begins with the first element of a data set (a handle); `once`: unless it has begun already. */
+  situ_status (*start)(struct resource *iterator, situ_tensor *dataset,
+                       situ_tensor *const *arguments, int n, bool once);
+  /* The next element; the caller's services say when to give up. */
+  situ_status (*next)(struct resource *iterator, const struct services *services,
+                      situ_tensor **parts, int n, bool *end);
+};
+extern const struct iterator_table iterator_table;
+
+#endif
