@@ -32,6 +32,15 @@ test-opencl: setup-test
 	@env $(POCL) build/situ selftest --device /gpu:1 --op '*' --seconds 3600
 	@env $(POCL) build/situ selftest --device /gpu:0
 
+## oclgrind: kernels in a simulator that watches every access, and whether it finds planted faults
+oclgrind: setup-oclgrind
+	@$(call build,build,)
+	@python3 -B tests/kernel/oclgrind.py build/situ .
+
+## kernels: every kernel in every type through the compilers that are there
+kernels: setup-test
+	@tests/kernel/opencl.sh clang-16 $(CURDIR) && echo "OpenCL C: every kernel in every type"
+
 ## asan: the C tests under ASan and UBSan only
 asan: setup-test
 	@$(call build,build-asan,'-DSITU_SANITIZE=address;undefined')
@@ -57,7 +66,7 @@ fuzz: setup-fuzz
 	@FUZZ_SECONDS=$(FUZZ_SECONDS) tools/fuzz.sh build-fuzz
 
 ## bench: measure; prints a table and writes build/bench.json (BENCH='--quick --only run')
-bench: setup
+bench: setup setup-bench
 	@$(call build,build,)
 	@$(call build,build,,bench)
 	@python3 bench/run.py $(BENCH)
@@ -95,4 +104,4 @@ setup:
 setup-%:
 	@tools/setup.sh build $*
 
-.PHONY: all demo test test-opencl asan tsan check format fuzz bench bench-peers docs wheel install clean help setup
+.PHONY: all demo test test-opencl oclgrind kernels asan tsan check format fuzz bench bench-peers docs wheel install clean help setup

@@ -39,4 +39,5 @@ def main():
     output.write_text("".join(lines))
 
 
-main()
+if __name__ == "__main__":
+    main()
