@@ -10,6 +10,7 @@
  *   session.h  running a graph; where things go and what they will need
  *   data.h     pipelines of input
  *   eager.h    running ops at once
+ *   distribute.h sums over devices
  *   tape.h     gradients of eager calls
  *   catalog.h  what ops there are
  *   ops.h      a function for each op, made from the catalogue
@@ -34,6 +35,7 @@
 #include "situ/session.h"
 #include "situ/data.h"
 #include "situ/eager.h"
+#include "situ/distribute.h"
 #include "situ/tape.h"
 #include "situ/catalog.h"
 #include "situ/selftest.h"

@@ -4,10 +4,10 @@ from situ._lib import style
 
 # The longest prefix of a name decides.
 PLANS = {
-    "keras": "Keras (layers, models, fit) is planned, after training by hand.",
-    "layers": "tf.layers is planned together with Keras.",
+    "keras": "Of Keras there is what docs/keras.md lists; the rest comes as programs need it.",
+    "layers": "tf.layers has what programs use most; tf.keras.layers has more.",
     "contrib": "tf.contrib is not planned as a whole; what programs use of it most comes first.",
-    "distribute": "MirroredStrategy and its kin are planned, after Keras.",
+    "distribute": "Of tf.distribute there is what docs/distribute.md lists.",
     "estimator": "Estimators are not planned; sessions and tf.function are the way to train.",
     "data": "tf.data is planned together with training.",
     "image": "Operations on images come as programs need them.",

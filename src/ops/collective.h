@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * collective.h: the ops of which sums over devices are made. */
+#ifndef SITU_OPS_COLLECTIVE_H
+#define SITU_OPS_COLLECTIVE_H
+
+#define COLLECTIVE_ADD "AddN"
+#define COLLECTIVE_CUT "SplitV"
+#define COLLECTIVE_JOIN "ConcatV2"
+#define COLLECTIVE_SHAPE "Reshape"
+
+#endif
