@@ -265,6 +265,43 @@ static PyObject *save(PyObject *self, PyObject *as_json) {
   return result;
 }
 
+/* The values of a list of tensors; malloc'ed, NULL with an exception. */
+static situ_value *values_of(PyObject *list) {
+  const Py_ssize_t n = PyList_GET_SIZE(list);
+  situ_value *values = PyMem_Malloc(sizeof *values * ((size_t)n + 1));
+  if (!values) return (situ_value *)PyErr_NoMemory();
+  for (Py_ssize_t i = 0; i < n; i++) {
+    PyObject *value = PyList_GET_ITEM(list, i);
+    if (!IS_VALUE(value)) {
+      PyErr_Format(PyExc_TypeError, "%R is no tensor of a graph", value);
+      PyMem_Free(values);
+      return NULL;
+    }
+    values[i] = value_native((struct value_object *)value);
+  }
+  return values;
+}
+
+/* _add_function(name, graph, inputs, outputs) */
+static PyObject *add_function(PyObject *object, PyObject *args) {
+  struct graph_object *self = (struct graph_object *)object;
+  const char *name = NULL;
+  PyObject *body = NULL, *in = NULL, *out = NULL;
+  if (!PyArg_ParseTuple(args, "sO!O!O!", &name, &graph_type, &body, &PyList_Type, &in, &PyList_Type,
+                        &out))
+    return NULL;
+  situ_value *inputs = values_of(in), *outputs = inputs ? values_of(out) : NULL;
+  if (outputs)
+    situ_function_add(self->graph, name, ((struct graph_object *)body)->graph, inputs,
+                      (int)PyList_GET_SIZE(in), outputs, (int)PyList_GET_SIZE(out));
+  PyMem_Free(inputs);
+  PyMem_Free(outputs);
+  const situ_status status = outputs ? situ_graph_take_error(self->graph) : NULL;
+  if (status) return errors_raise_building(status);
+  if (!outputs) return NULL;
+  Py_RETURN_NONE;
+}
+
 static PyMethodDef methods[] = {
     {"_unique", unique_name, METH_VARARGS, "A name that is not yet taken."},
     {"_constant", constant, METH_VARARGS, "The value of anything, as a constant."},
@@ -275,6 +312,7 @@ static PyMethodDef methods[] = {
     {"_push_colocation", push_colocation, METH_O, "New operations go where this one does."},
     {"_pop_colocation", pop_colocation, METH_NOARGS, "Ends that."},
     {"_find", find, METH_O, "The operation of a name, or None."},
+    {"_add_function", add_function, METH_VARARGS, "Gives the graph a function: another graph."},
     {"get_operations", operations, METH_NOARGS, "All operations, in the order of creation."},
     {"_save", save, METH_O, "The graph as a GraphDef: text, or JSON."},
     {NULL, NULL, 0, NULL}};

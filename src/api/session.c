@@ -68,6 +68,7 @@ situ_status situ_session_create(situ_graph *graph, const situ_config *config, si
   pthread_mutex_init(&session->lock, NULL);
   pthread_mutex_init(&session->state.lock, NULL);
   pthread_mutex_init(&session->resources.lock, NULL);
+  pthread_mutex_init(&session->callee_lock, NULL);
   pthread_cond_init(&session->idle, NULL);
   session->services = (struct services){
       .resources = &session->resources, .cancelled = &session->cancelled, .ask = hosted_ask};
@@ -96,6 +97,7 @@ static void drop_programs(struct situ_session *session) {
 void situ_session_release(situ_session *session) {
   if (!session || __atomic_sub_fetch(&session->references, 1, __ATOMIC_ACQ_REL) > 0) return;
   delist(session);
+  functions_release(session);
   drop_programs(session);
   if (session->devices) list_release();
   arena_free(&session->placement_arena);
@@ -104,6 +106,7 @@ void situ_session_release(situ_session *session) {
   pthread_mutex_destroy(&session->lock);
   pthread_mutex_destroy(&session->state.lock);
   pthread_mutex_destroy(&session->resources.lock);
+  pthread_mutex_destroy(&session->callee_lock);
   pthread_cond_destroy(&session->idle);
   free(session);
 }
@@ -130,6 +133,7 @@ situ_status situ_session_close(situ_session *session) {
   while (count_active(session)) pthread_cond_wait(&session->idle, &session->lock);
   shut(session);
   pthread_mutex_unlock(&session->lock);
+  functions_close(session);
   return NULL;
 }
 

@@ -40,7 +40,9 @@ struct situ_session {
   struct state state;
   struct resources resources;
   struct services services;
-  pthread_cond_t idle; /* no run is under way */
+  pthread_mutex_t callee_lock;
+  struct callee *callees; /* sessions of functions of the graph: functions.c */
+  pthread_cond_t idle;    /* no run is under way */
 };
 
 /* FailedPrecondition of a session that is closed; called with the lock. */
@@ -63,6 +65,14 @@ struct asked {
 /* Runs a step, in as many parts as it takes: see steps.c. */
 situ_status steps_run(struct situ_session *session, struct asked *asked,
                       situ_tensor **results) SITU_MUST_USE;
+
+/* Runs a function of the graph of `context`, a session: for struct services. */
+situ_status functions_run(void *context, const struct function *function, situ_tensor *const *in,
+                          situ_tensor **out) SITU_MUST_USE;
+
+/* Closes the sessions of functions; lets them go. */
+void functions_close(struct situ_session *session);
+void functions_release(struct situ_session *session);
 
 /* Places the graph if it has grown since; called with the lock. */
 situ_status session_place(struct situ_session *session) SITU_MUST_USE;

@@ -118,6 +118,22 @@ static situ_status bring(const struct frame *frame, const struct slot *slot, sit
   return NULL;
 }
 
+/* A function that gives back what it was lent: the memory will change, so it is copied. */
+static situ_status own(situ_tensor **tensor) {
+  struct buffer *from = (*tensor)->buffer, *buffer = NULL;
+  situ_tensor *copy = NULL;
+  TRY(buffer_host((*tensor)->bytes, &buffer));
+  const situ_status status = buffer_read(from, 0, buffer->host, (*tensor)->bytes);
+  if (status) {
+    buffer_release(buffer);
+    return status;
+  }
+  TRY(tensor_over((*tensor)->type, (*tensor)->shape, buffer, &copy));
+  situ_tensor_release(*tensor);
+  *tensor = copy;
+  return NULL;
+}
+
 /* The outputs go to their slots: the frame has them until the run is over. */
 static situ_status give_outputs(struct frame *frame, const struct hosting *hosting) {
   const struct host_op *op = hosting->op;
@@ -125,6 +141,7 @@ static situ_status give_outputs(struct frame *frame, const struct hosting *hosti
     const int32_t slot = op->out[i];
     situ_tensor **tensor = &hosting->tensors[op->n_in + i];
     TRY(check_output(hosting, i));
+    if ((*tensor)->buffer->lent) TRY(own(tensor));
     TRY(bring(frame, &frame->program->slots[slot], tensor));
     situ_tensor_release(frame->made[slot]);
     frame->made[slot] = *tensor;
