@@ -126,6 +126,9 @@ SITU_API situ_value situ_emit(situ_graph *graph, const char *op, const char *nam
                               const situ_value *inputs, int n_inputs, const situ_attr *attrs,
                               int n_attrs);
 
+/* The tensor of a value that is a constant, borrowed from the graph; NULL where it is none. */
+SITU_API situ_tensor *situ_value_constant(situ_value value);
+
 /* Gives the graph a function, which ops like If and While call by its name: `body` is a graph of
  * its own (retained), `inputs` are placeholders of it, `outputs` values. */
 SITU_API void situ_function_add(situ_graph *graph, const char *name, situ_graph *body,

@@ -21,18 +21,20 @@ extern "C" {
 
 /* Every element type once: name, TensorFlow's number, bytes, TensorFlow's word, NumPy's word. A
  * string element is a pointer to text that the tensor owns (see situ_tensor_text); a resource
- * element is a handle of a queue, a variable, ...; both live in host memory only. */
-#define SITU_TYPES(X)                  \
-  X(FLOAT, 1, 4, "float", "float32")   \
-  X(DOUBLE, 2, 8, "double", "float64") \
-  X(INT32, 3, 4, "int32", "int32")     \
-  X(UINT8, 4, 1, "uint8", "uint8")     \
-  X(INT8, 6, 1, "int8", "int8")        \
-  X(STRING, 7, 8, "string", "object")  \
-  X(INT64, 9, 8, "int64", "int64")     \
-  X(BOOL, 10, 1, "bool", "bool")       \
-  X(HALF, 19, 2, "half", "float16")    \
-  X(RESOURCE, 20, 8, "resource", "resource")
+ * element is a handle of a queue, a variable, ...; a variant is a list of tensors
+ * (schema/series.h). All three live in host memory only. */
+#define SITU_TYPES(X)                        \
+  X(FLOAT, 1, 4, "float", "float32")         \
+  X(DOUBLE, 2, 8, "double", "float64")       \
+  X(INT32, 3, 4, "int32", "int32")           \
+  X(UINT8, 4, 1, "uint8", "uint8")           \
+  X(INT8, 6, 1, "int8", "int8")              \
+  X(STRING, 7, 8, "string", "object")        \
+  X(INT64, 9, 8, "int64", "int64")           \
+  X(BOOL, 10, 1, "bool", "bool")             \
+  X(HALF, 19, 2, "half", "float16")          \
+  X(RESOURCE, 20, 8, "resource", "resource") \
+  X(VARIANT, 21, 8, "variant", "variant")
 
 typedef enum situ_type {
   SITU_NO_TYPE = 0,

@@ -12,8 +12,8 @@ static int prepare(void) {
   if (!numpy) return -1;
   numpy_array = PyObject_GetAttrString(numpy, "array");
   PyObject *dtype = PyObject_GetAttrString(numpy, "dtype");
-#define NUMPY_TYPE(name, number, bytes, word, text) \
-  if (dtype && number != SITU_RESOURCE)             \
+#define NUMPY_TYPE(name, number, bytes, word, text)               \
+  if (dtype && number != SITU_RESOURCE && number != SITU_VARIANT) \
     numpy_types[number] = PyObject_CallFunction(dtype, "s", text);
   SITU_TYPES(NUMPY_TYPE)
 #undef NUMPY_TYPE
@@ -63,7 +63,7 @@ PyObject *array_of(situ_tensor *tensor) {
   const situ_type type = situ_tensor_type(tensor);
   const situ_shape shape = situ_tensor_shape(tensor);
   PyObject *array = NULL;
-  if (type == SITU_RESOURCE) {
+  if (type == SITU_RESOURCE || type == SITU_VARIANT) {
     PyErr_SetString(PyExc_TypeError, "A handle of a resource is no value of NumPy.");
     return NULL;
   }

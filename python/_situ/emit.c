@@ -92,8 +92,7 @@ static int make_values(struct call *call, struct graph_object *graph, const char
         if (!value) return -1;
         Py_SETREF(call->flat[at], value);
       }
-      if (((struct value_object *)call->flat[at])->graph != graph &&
-          PyObject_HasAttrString((PyObject *)graph, "_outer")) {
+      if (((struct value_object *)call->flat[at])->graph != graph && graph->captures) {
         PyObject *inner = PyObject_CallMethod((PyObject *)graph, "_capture", "O", call->flat[at]);
         if (!inner) return -1;
         Py_SETREF(call->flat[at], inner);

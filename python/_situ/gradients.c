@@ -69,6 +69,7 @@ static situ_status call_python(void *context, situ_value node, const situ_value 
 static int take_override(struct graph_object *graph, PyObject *key, PyObject *what, PyObject *keep,
                          situ_gradient_override *out) {
   PyObject *function = PyTuple_Check(what) ? PyTuple_GET_ITEM(what, 0) : what;
+  graph = ((struct operation_object *)key)->graph; /* maybe one inside of it */
   PyObject *pair = PyTuple_Pack(2, graph, function);
   const int failed = !pair || PyList_Append(keep, pair);
   Py_XDECREF(pair); /* the list has it */

@@ -302,6 +302,15 @@ static PyObject *add_function(PyObject *object, PyObject *args) {
   Py_RETURN_NONE;
 }
 
+/* _known(tensor): the value of a constant as an eager tensor, or None. */
+static PyObject *known(PyObject *self, PyObject *value) {
+  (void)self;
+  situ_tensor *tensor =
+      IS_VALUE(value) ? situ_value_constant(value_native((struct value_object *)value)) : NULL;
+  if (!tensor) Py_RETURN_NONE;
+  return tensor_wrap(situ_tensor_retain(tensor));
+}
+
 static PyMethodDef methods[] = {
     {"_unique", unique_name, METH_VARARGS, "A name that is not yet taken."},
     {"_constant", constant, METH_VARARGS, "The value of anything, as a constant."},
@@ -313,12 +322,15 @@ static PyMethodDef methods[] = {
     {"_pop_colocation", pop_colocation, METH_NOARGS, "Ends that."},
     {"_find", find, METH_O, "The operation of a name, or None."},
     {"_add_function", add_function, METH_VARARGS, "Gives the graph a function: another graph."},
+    {"_known", known, METH_O, "The value of a constant, or None."},
     {"get_operations", operations, METH_NOARGS, "All operations, in the order of creation."},
     {"_save", save, METH_O, "The graph as a GraphDef: text, or JSON."},
     {NULL, NULL, 0, NULL}};
 
 static PyMemberDef members[] = {
     {"_functions", T_INT, offsetof(struct graph_object, functions), 0, "Device functions."},
+    {"_captures", T_BOOL, offsetof(struct graph_object, captures), 0,
+     "Whether it is inside another."},
     {"_finalized", T_BOOL, offsetof(struct graph_object, finalized), 0, "Whether it is closed."},
     {NULL, 0, 0, 0, NULL}};
 

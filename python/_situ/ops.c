@@ -6,13 +6,14 @@
 
 static PyObject **functions;
 
-/* The graph of the tensors; or the one that is being built, where that takes in those of others. */
+/* Where a call goes: to the graph of its first tensor, unless the graph that is being built takes
+ * tensors of others in. */
 static struct graph_object *graph_of(const struct call *call) {
-  struct graph_object *here = context_graph(), *graph = NULL;
-  for (int i = 0; i < call->n_flat && !graph; i++)
-    if (IS_VALUE(call->flat[i])) graph = ((struct value_object *)call->flat[i])->graph;
-  if (!graph || graph == here || !here) return graph ? graph : here;
-  return PyObject_HasAttrString((PyObject *)here, "_outer") ? here : graph;
+  struct graph_object *here = context_graph();
+  if (here && here->captures) return here;
+  for (int i = 0; i < call->n_flat; i++)
+    if (IS_VALUE(call->flat[i])) return ((struct value_object *)call->flat[i])->graph;
+  return here;
 }
 
 static PyObject *run(PyObject *self, PyObject *const *args, size_t n, PyObject *names) {

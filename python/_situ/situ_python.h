@@ -63,6 +63,7 @@ struct graph_object {
   PyObject *dict, *weak;
   int functions; /* device functions on the stack */
   bool finalized;
+  bool captures; /* values of other graphs become inputs: _capture */
 };
 
 struct operation_object {

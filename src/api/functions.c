@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
- * functions.c: runs functions of a session's graph: each has a session of its own, which shares the
- * resources of the one it belongs to. */
+ * functions.c: runs functions of a session's graph. The body of a function is a graph (with those
+ * of its gradients) that has a session of its own: so it is placed and compiled once for each set
+ * of shapes. It shares the resources of the session that it belongs to. */
 #include <stdlib.h>
 
 #include "api/session.h"
 #include "schema/function.h"
+#include "schema/series.h"
 #include "tensor/tensor.h"
 
-/* The session of a function, made when it is first called. */
+/* The session of a body, made when it is first needed. */
 struct callee {
   struct callee *next;
-  const struct function *function;
   situ_session *session;
 };
 
@@ -24,7 +25,7 @@ static situ_status create(struct situ_session *session, const struct function *f
     free(callee);
     return status;
   }
-  callee->function = function;
+  callee->session->log_placement = session->log_placement;
   callee->session->services = session->services;
   callee->session->services.context = callee->session;
   callee->next = session->callees;
@@ -37,37 +38,71 @@ static situ_status find(struct situ_session *session, const struct function *fun
                         situ_session **out) {
   pthread_mutex_lock(&session->callee_lock);
   struct callee *callee = session->callees;
-  while (callee && callee->function != function) callee = callee->next;
+  while (callee && callee->session->graph != function->graph) callee = callee->next;
   const situ_status status = callee ? NULL : create(session, function, &callee);
   *out = callee ? callee->session : NULL;
   pthread_mutex_unlock(&session->callee_lock);
   return status;
 }
 
+static struct edge edge_of(situ_value value) { return (struct edge){value.node, value.output}; }
+
+/* What a run of the body is asked for: the outputs of the function, then what goes on a tape. */
+static situ_status ask(const struct function *function, const struct function_saved *saved,
+                       situ_tensor *const *in, struct asked *out) {
+  const int n_in = function->n_inputs, n_saved = saved ? saved->count : 0;
+  const int n_out = function->n_outputs + n_saved;
+  const bool few = n_in <= 8 && n_out <= 8;
+  out->feeds = few ? out->few_feeds : ARENA_ARRAY(&out->arena, struct plan_feed, n_in + 1);
+  out->tensors = few ? out->few_tensors : ARENA_ARRAY(&out->arena, situ_tensor *, n_in + 1);
+  out->fetches = few ? out->few_fetches : ARENA_ARRAY(&out->arena, struct edge, n_out + 1);
+  if (out->arena.failed) return NO_MEMORY();
+  for (int i = 0; i < n_in; i++) {
+    const struct device *device = in[i]->buffer->device;
+    out->tensors[i] = in[i];
+    out->feeds[i] = (struct plan_feed){.edge = edge_of(function->inputs[i]),
+                                       .type = in[i]->type,
+                                       .shape = in[i]->shape,
+                                       .tensor = in[i],
+                                       .device = device ? device->number : 0};
+  }
+  for (int i = 0; i < function->n_outputs; i++) out->fetches[i] = edge_of(function->outputs[i]);
+  for (int i = 0; i < n_saved; i++)
+    out->fetches[function->n_outputs + i] = edge_of(saved->values[i]);
+  out->n_feeds = n_in;
+  out->n_fetches = n_out;
+  out->keep = true;
+  return NULL;
+}
+
+/* Runs the body and puts what is to be saved on a tape. */
+static situ_status run_taped(situ_session *session, const struct function *function,
+                             const struct function_saved *saved, struct asked *asked,
+                             situ_tensor **out, situ_tensor **tape) {
+  struct series *list = NULL;
+  const int n = function->n_outputs, n_saved = saved ? saved->count : 0;
+  TRY(series_create(n_saved, &list));
+  situ_tensor **results = ARENA_ARRAY(&asked->arena, situ_tensor *, n + n_saved + 1);
+  situ_status status = results ? steps_run(session, asked, results) : NO_MEMORY();
+  for (int i = 0; i < n && !status; i++) out[i] = results[i];
+  for (int i = 0; i < n_saved && !status; i++) list->items[i] = results[n + i];
+  for (int i = 0; i < n_saved && !status; i++) status = tensor_own(&list->items[i]);
+  if (!status) return series_tensor(list, tape);
+  series_release(list);
+  return status;
+}
+
 situ_status functions_run(void *context, const struct function *function, situ_tensor *const *in,
-                          situ_tensor **out) {
+                          situ_tensor **out, situ_tensor **tape) {
   situ_session *session = NULL;
   TRY(find(context, function, &session));
-  struct asked asked = {.n_feeds = function->n_inputs,
-                        .n_fetches = function->n_outputs,
-                        .keep = true};
-  asked.feeds = ARENA_ARRAY(&asked.arena, struct plan_feed, function->n_inputs + 1);
-  asked.tensors = ARENA_ARRAY(&asked.arena, situ_tensor *, function->n_inputs + 1);
-  asked.fetches = ARENA_ARRAY(&asked.arena, struct edge, function->n_outputs + 1);
-  situ_status status = asked.arena.failed ? NO_MEMORY() : NULL;
-  for (int i = 0; !status && i < function->n_inputs; i++) {
-    const struct edge edge = {function->inputs[i].node, function->inputs[i].output};
-    const struct device *device = in[i]->buffer->device;
-    asked.tensors[i] = in[i];
-    asked.feeds[i] = (struct plan_feed){.edge = edge,
-                                        .type = in[i]->type,
-                                        .shape = in[i]->shape,
-                                        .tensor = in[i],
-                                        .device = device ? device->number : 0};
-  }
-  for (int i = 0; !status && i < function->n_outputs; i++)
-    asked.fetches[i] = (struct edge){function->outputs[i].node, function->outputs[i].output};
-  if (!status) status = steps_run(session, &asked, out);
+  const struct function_saved *saved = tape ? function->saved : NULL;
+  struct asked asked;
+  asked.arena = (struct arena){0};
+  situ_status status = ask(function, saved, in, &asked);
+  if (!status)
+    status = tape ? run_taped(session, function, saved, &asked, out, tape)
+                  : steps_run(session, &asked, out);
   arena_free(&asked.arena);
   return status;
 }

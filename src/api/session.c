@@ -70,8 +70,11 @@ situ_status situ_session_create(situ_graph *graph, const situ_config *config, si
   pthread_mutex_init(&session->resources.lock, NULL);
   pthread_mutex_init(&session->callee_lock, NULL);
   pthread_cond_init(&session->idle, NULL);
-  session->services = (struct services){
-      .resources = &session->resources, .cancelled = &session->cancelled, .ask = hosted_ask};
+  session->services = (struct services){.resources = &session->resources,
+                                        .cancelled = &session->cancelled,
+                                        .ask = hosted_ask,
+                                        .run = functions_run,
+                                        .context = session};
   session->state.services = &session->services;
   enlist(session);
   const situ_status status = begin(session, config);

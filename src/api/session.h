@@ -41,7 +41,7 @@ struct situ_session {
   struct resources resources;
   struct services services;
   pthread_mutex_t callee_lock;
-  struct callee *callees; /* sessions of functions of the graph: functions.c */
+  struct callee *callees; /* sessions of bodies of functions: functions.c */
   pthread_cond_t idle;    /* no run is under way */
 };
 
@@ -68,7 +68,7 @@ situ_status steps_run(struct situ_session *session, struct asked *asked,
 
 /* Runs a function of the graph of `context`, a session: for struct services. */
 situ_status functions_run(void *context, const struct function *function, situ_tensor *const *in,
-                          situ_tensor **out) SITU_MUST_USE;
+                          situ_tensor **out, situ_tensor **tape) SITU_MUST_USE;
 
 /* Closes the sessions of functions; lets them go. */
 void functions_close(struct situ_session *session);

@@ -118,30 +118,15 @@ static situ_status bring(const struct frame *frame, const struct slot *slot, sit
   return NULL;
 }
 
-/* A function that gives back what it was lent: the memory will change, so it is copied. */
-static situ_status own(situ_tensor **tensor) {
-  struct buffer *from = (*tensor)->buffer, *buffer = NULL;
-  situ_tensor *copy = NULL;
-  TRY(buffer_host((*tensor)->bytes, &buffer));
-  const situ_status status = buffer_read(from, 0, buffer->host, (*tensor)->bytes);
-  if (status) {
-    buffer_release(buffer);
-    return status;
-  }
-  TRY(tensor_over((*tensor)->type, (*tensor)->shape, buffer, &copy));
-  situ_tensor_release(*tensor);
-  *tensor = copy;
-  return NULL;
-}
-
 /* The outputs go to their slots: the frame has them until the run is over. */
 static situ_status give_outputs(struct frame *frame, const struct hosting *hosting) {
   const struct host_op *op = hosting->op;
   for (int32_t i = 0; i < op->n_out; i++) {
     const int32_t slot = op->out[i];
     situ_tensor **tensor = &hosting->tensors[op->n_in + i];
+    if (!*tensor && op->unused && op->unused[i]) continue;
     TRY(check_output(hosting, i));
-    if ((*tensor)->buffer->lent) TRY(own(tensor));
+    TRY(tensor_own(tensor));
     TRY(bring(frame, &frame->program->slots[slot], tensor));
     situ_tensor_release(frame->made[slot]);
     frame->made[slot] = *tensor;
@@ -167,8 +152,11 @@ static situ_status call_row(const struct frame *frame, struct hosting *hosting) 
   situ_tensor **out = hosting->tensors + op->n_in;
   if (!node->schema->op->compute) return move_texts(&call, out);
   TRY(node->schema->op->shape(&call));
-  return node->schema->op->compute(&(struct compute){
-      .call = &call, .in = hosting->tensors, .out = out, .services = frame->state->services});
+  return node->schema->op->compute(&(struct compute){.call = &call,
+                                                     .in = hosting->tensors,
+                                                     .out = out,
+                                                     .unused = op->unused,
+                                                     .services = frame->state->services});
 }
 
 situ_status hosted_run(struct frame *frame, int32_t index) {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "grad/function.h"
 #include "graph/build.h"
 #include "ops/gradient.h"
 #include "situ/gradient.h"
@@ -71,7 +72,19 @@ static const situ_tensor *value(const void *to, struct term term) {
   return attr < 0 ? NULL : node->attrs[attr].tensor;
 }
 
-static const struct gradient_target graph_target = {emit, type, shape, value};
+static situ_status differentiate(void *to, const struct function *function, const bool *arrives,
+                                 const bool *wanted, const struct function **out) {
+  const struct walk *walk = to;
+  return function_differentiate(walk->graph, function, arrives, wanted, walk->options, out);
+}
+
+static situ_status reaches(void *to, const struct function *function, const bool *in, bool *out) {
+  (void)to;
+  return function_reaches(function, in, out);
+}
+
+static const struct gradient_target graph_target = {emit,  type,          shape,
+                                                    value, differentiate, reaches};
 
 /* Scopes */
 
@@ -94,6 +107,12 @@ static struct gradient helper(struct walk *walk) {
 static struct visit *visit_of(const struct walk *walk, int32_t node) {
   const int32_t at = node - walk->first;
   return at >= 0 && at < walk->count ? &walk->visits[at] : NULL;
+}
+
+static bool leads_to_x(const struct walk *walk, struct edge from) {
+  const struct visit *visit = visit_of(walk, from.node);
+  return visit && visit->reached &&
+         gradient_is_real(walk->graph->nodes[from.node]->outputs[from.output].type);
 }
 
 static situ_status arrive(struct walk *walk, struct edge at, struct term term) {
@@ -191,7 +210,7 @@ static bool make_gradient(struct walk *walk, const struct node *node, struct gra
   for (int i = 0; i < node->n_inputs; i++) {
     in[i] = (struct term){node->inputs[i].node, node->inputs[i].output};
     dx[i] = NO_TERM;
-    unwanted[i] = !gradient_is_real(type(walk, in[i]));
+    unwanted[i] = !leads_to_x(walk, node->inputs[i]);
   }
   for (int i = 0; i < node->n_outputs; i++) out[i] = (struct term){node->id, i};
   *g = (struct gradient){.target = &graph_target,
@@ -249,12 +268,6 @@ static situ_status walk_back(struct walk *walk) {
 
 /* The way between xs and ys */
 
-static bool leads_to_x(const struct walk *walk, struct edge from) {
-  const struct visit *visit = visit_of(walk, from.node);
-  return visit && visit->reached &&
-         gradient_is_real(walk->graph->nodes[from.node]->outputs[from.output].type);
-}
-
 static bool is_reached(const struct walk *walk, const struct node *node) {
   const situ_gradient_override *override = visit_of(walk, node->id)->override;
   for (int i = 0; override && override->inputs && i < override->n_inputs; i++)
@@ -281,7 +294,8 @@ static situ_status find_way(struct walk *walk, const situ_value *ys, int n_ys, c
     if (visit_of(walk, options->stop[i].node))
       visit_of(walk, options->stop[i].node)->stopped = true;
   for (int i = 0; i < options->n_overrides; i++)
-    if (visit_of(walk, options->overrides[i].node.node))
+    if (options->overrides[i].node.graph == walk->graph &&
+        visit_of(walk, options->overrides[i].node.node))
       visit_of(walk, options->overrides[i].node.node)->override = &options->overrides[i];
   for (int32_t i = 0; i < walk->count; i++)
     if (!walk->visits[i].reached)

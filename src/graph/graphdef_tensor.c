@@ -105,7 +105,8 @@ static situ_status read_head(struct reading *in) {
   in->shape = SITU_SCALAR;
   if (shape) TRY(graphdef_read_shape(in->source, shape, &in->shape));
   char text[SHAPE_TEXT];
-  if (in->type == SITU_RESOURCE || !shape_bytes(in->type, &in->shape, &in->bytes))
+  if (in->type == SITU_RESOURCE || in->type == SITU_VARIANT ||
+      !shape_bytes(in->type, &in->shape, &in->bytes))
     return proto_wrong(in->source, in->from->offset, "a tensor cannot have shape %s",
                        shape_print(&in->shape, text));
   return NULL;

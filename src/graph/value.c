@@ -69,6 +69,13 @@ situ_value situ_constant(situ_graph *graph, const char *name, situ_type type, si
   return value;
 }
 
+situ_tensor *situ_value_constant(situ_value value) {
+  if (!situ_value_valid(value)) return NULL;
+  const struct node *node = value.graph->nodes[value.node];
+  if (!(node->schema->op->flags & OP_CONSTANT)) return NULL;
+  return node->attrs[schema_attr(node->schema, "value")].tensor;
+}
+
 situ_value situ_placeholder(situ_graph *graph, const char *name, situ_type type, situ_shape shape) {
   const situ_attr attrs[] = {situ_attr_type("dtype", type), situ_attr_shape("shape", shape)};
   return situ_emit(graph, "Placeholder", name, NULL, 0, attrs, 2);

@@ -36,7 +36,7 @@ const situ_tensor *gradient_value(const struct gradient *g, struct term term) {
 }
 
 bool gradient_is_real(situ_type type) {
-  return type == SITU_FLOAT || type == SITU_DOUBLE || type == SITU_HALF;
+  return type == SITU_FLOAT || type == SITU_DOUBLE || type == SITU_HALF || type == SITU_VARIANT;
 }
 
 /* Attributes */
@@ -157,7 +157,7 @@ bool gradient_known(const struct gradient *g, struct term term, situ_shape *out)
 }
 
 struct term gradient_zeros(struct gradient *g, struct term like) {
-  return OP(g, "ZerosLike", like);
+  return OP(g, gradient_type(g, like) == SITU_VARIANT ? "TensorListZerosLike" : "ZerosLike", like);
 }
 
 struct term gradient_ones(struct gradient *g, struct term like) {
@@ -166,7 +166,9 @@ struct term gradient_ones(struct gradient *g, struct term like) {
 }
 
 struct term gradient_sum(struct gradient *g, const struct term *terms, int count) {
-  return count == 1 ? terms[0] : gradient_emit(g, "AddN", terms, count, NO_ATTRS);
+  if (count == 1) return terms[0];
+  const bool lists = gradient_type(g, terms[0]) == SITU_VARIANT;
+  return gradient_emit(g, lists ? "TensorListAddN" : "AddN", terms, count, NO_ATTRS);
 }
 
 struct term gradient_or_zeros(struct gradient *g, struct term term, struct term like) {

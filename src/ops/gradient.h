@@ -33,6 +33,12 @@ struct gradient_target {
   situ_type (*type)(const void *to, struct term term);
   situ_shape (*shape)(const void *to, struct term term);
   const situ_tensor *(*value)(const void *to, struct term term);
+  /* The gradient of a function of the graph: takes what it needs of the function's tape, then what
+   * arrives at some of its outputs; gives the gradients of the wanted inputs. NULL: not here. */
+  situ_status (*differentiate)(void *to, const struct function *function, const bool *arrives,
+                               const bool *wanted, const struct function **out);
+  /* Which outputs of a function depend on these inputs, as far as gradients go. */
+  situ_status (*reaches)(void *to, const struct function *function, const bool *in, bool *out);
 };
 
 struct gradient {
@@ -83,7 +89,7 @@ situ_type gradient_type(const struct gradient *g, struct term term);
 situ_shape gradient_shape(const struct gradient *g, struct term term);
 const situ_tensor *gradient_value(const struct gradient *g, struct term term);
 
-/* Whether gradients go through values of the type. */
+/* Whether gradients go through values of the type: floating-point numbers, and lists of them. */
 bool gradient_is_real(situ_type type);
 
 /* Attributes of the call, as call_bool and others give them. */

@@ -42,7 +42,9 @@
   X(queue) \
   X(reader) \
   X(script) \
-  X(iterator)
+  X(iterator) \
+  X(control) \
+  X(list)
 /* clang-format on */
 
 #define OP_FAMILY_EXTERN(name) extern const struct op_family name##_family;

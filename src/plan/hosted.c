@@ -6,6 +6,37 @@
 #include "plan/builder.h"
 #include "tensor/shape.h"
 
+/* Texts, handles and lists stay in the host, wherever the op is; so does what is of a size that is
+ * not known yet: a plan has no copies of it. */
+static int32_t output_device(const struct builder *builder, const struct node *node, int32_t device,
+                             int32_t index) {
+  const situ_type type = node->outputs[index].type;
+  const situ_shape *shape = builder_value(builder, (struct edge){node->id, index})->shape;
+  if (!shape_is_known(shape)) return builder_home(builder, 0);
+  const bool in_host = type == SITU_STRING || type == SITU_RESOURCE || type == SITU_VARIANT;
+  return in_host ? builder_home(builder, 0) : device;
+}
+
+/* Which outputs nobody reads, for an op that can leave them out. */
+static situ_status find_unused(struct builder *builder, const struct node *node, const bool **out) {
+  const struct plan_request *request = builder->request;
+  if (!(node->schema->op->flags & OP_LAZY)) return NULL;
+  bool *unused = ARENA_ARRAY(&builder->program->arena, bool, node->n_outputs + 1);
+  if (!unused) return NO_MEMORY();
+  for (int32_t i = 0; i < node->n_outputs; i++) unused[i] = true;
+  for (int32_t i = node->id + 1; i < request->graph->n_nodes; i++) {
+    const struct node *reader = request->graph->nodes[i];
+    if (!builder->live[i]) continue;
+    for (int32_t k = 0; k < reader->n_inputs; k++)
+      if (reader->inputs[k].node == node->id) unused[reader->inputs[k].output] = false;
+  }
+  for (int32_t i = 0; i < request->n_fetches; i++)
+    if (request->fetches[i].node == node->id && request->fetches[i].output >= 0)
+      unused[request->fetches[i].output] = false;
+  *out = unused;
+  return NULL;
+}
+
 static situ_status add_output(struct builder *builder, const struct node *node, int32_t device,
                               int32_t index, int32_t *slot) {
   const struct value *value = builder_value(builder, (struct edge){node->id, index});
@@ -43,7 +74,8 @@ static situ_status add_operands(struct builder *builder, const struct node *node
     shapes[i] = *builder_value(builder, node->inputs[i])->shape;
   }
   for (int32_t i = 0; i < node->n_outputs; i++) {
-    TRY(add_output(builder, node, device, i, &slots[node->n_inputs + i]));
+    const int32_t at = output_device(builder, node, device, i);
+    TRY(add_output(builder, node, at, i, &slots[node->n_inputs + i]));
     shapes[node->n_inputs + i] = *builder_value(builder, (struct edge){node->id, i})->shape;
   }
   *out = (struct host_op){.node = node->id,
@@ -52,7 +84,7 @@ static situ_status add_operands(struct builder *builder, const struct node *node
                           .in = slots,
                           .out = slots + node->n_inputs,
                           .shapes = shapes};
-  return NULL;
+  return find_unused(builder, node, &out->unused);
 }
 
 situ_status hosted_add(struct builder *builder, const struct node *node, int32_t device) {
@@ -71,7 +103,7 @@ situ_status hosted_add(struct builder *builder, const struct node *node, int32_t
     struct value *value = builder_value(builder, (struct edge){node->id, i});
     if (value->feed >= 0) continue;
     value->slot = host_op.out[i];
-    value->device = device;
+    value->device = output_device(builder, node, device, i);
     value->command = command;
   }
   return NULL;

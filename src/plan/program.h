@@ -73,6 +73,7 @@ struct host_op {
   int32_t first_view;       /* of its inputs in a frame's views */
   const int32_t *in, *out;  /* slots */
   const situ_shape *shapes; /* of the inputs, then of the outputs, as far as they are known */
+  const bool *unused;       /* by output: nobody reads it; NULL: not asked */
 };
 
 /* What a run gives back for a fetch. */

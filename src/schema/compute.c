@@ -16,21 +16,13 @@ static _Atomic(situ_interrupt) interrupt_hook;
 
 void situ_interrupt_set(situ_interrupt hook) { atomic_store(&interrupt_hook, hook); }
 
-static situ_status copy_tensor(const situ_tensor *tensor, situ_tensor **out) {
-  if (tensor->type == SITU_STRING) return tensor_copy_texts(tensor, out);
-  struct buffer *buffer = NULL;
-  TRY(buffer_host(tensor->bytes, &buffer));
-  const situ_status status = buffer_read(tensor->buffer, 0, buffer->host, tensor->bytes);
-  if (!status) return tensor_over(tensor->type, tensor->shape, buffer, out);
-  buffer_release(buffer);
-  return status;
-}
-
 situ_status compute_keep(const struct compute *compute, int input, situ_tensor **out) {
-  situ_tensor *tensor = compute->in[input];
-  if (tensor->buffer->lent) return copy_tensor(tensor, out);
-  *out = situ_tensor_retain(tensor);
-  return NULL;
+  *out = situ_tensor_retain(compute->in[input]);
+  const situ_status status = tensor_own(out);
+  if (!status) return NULL;
+  situ_tensor_release(*out);
+  *out = NULL;
+  return status;
 }
 
 situ_status compute_output(const struct compute *compute, int index, situ_shape shape,

@@ -19,9 +19,10 @@ struct services {
   struct resources *resources;
   const _Atomic bool *cancelled; /* the session is being closed; may be NULL */
   situ_status (*ask)(void);      /* why the run under way has to end, or NULL; may be NULL */
-  /* Runs a function of the graph: one tensor per input and output. */
+  /* Runs a function of the graph: one tensor per input and output. With `tape` that becomes a list
+   * of what gradients need of the run. */
   situ_status (*run)(void *context, const struct function *function, situ_tensor *const *in,
-                     situ_tensor **out);
+                     situ_tensor **out, situ_tensor **tape);
   void *context;
 };
 
@@ -30,6 +31,8 @@ struct compute {
                              says */
   situ_tensor *const *in; /* borrowed; compute_keep gives one that may be kept */
   situ_tensor **out;      /* NULL at first: the function creates one tensor for each */
+  const bool *unused;     /* by output, of a row with OP_LAZY: nobody reads it, so it may stay NULL;
+                             else NULL */
   const struct services *services;
 };
 

@@ -6,6 +6,12 @@
 
 #include "situ/graph.h"
 
+/* Values of a body that gradients need: a tape holds one tensor for each. Only grows. */
+struct function_saved {
+  int count;
+  const situ_value *values;
+};
+
 /* Lives as long as the graph that owns it. */
 struct function {
   const char *name;
@@ -14,6 +20,10 @@ struct function {
   const situ_value *inputs, *outputs; /* of the body; inputs are placeholders */
   const situ_shape *shapes;           /* of the inputs, then of the outputs, as far as known */
   const situ_type *types;
+  _Atomic(const struct function_saved *) saved; /* NULL: nobody asked for its gradient */
+  /* Of the gradient of another function: its first inputs come from that one's tape, these. */
+  int n_taped;
+  const int *taped;
 };
 
 #endif

@@ -26,6 +26,7 @@ enum op_flags {
                              this or `grad`) */
   OP_BLOCKS = 2048,       /* of a row with `compute`: may wait for others, so it comes late */
   OP_ANYWHERE = 4096,     /* of a row with `compute`: takes its inputs where they are */
+  OP_LAZY = 8192,         /* of a row with `compute`: need not make outputs that nobody reads */
 };
 
 struct op {

@@ -117,23 +117,27 @@ static void drop_handle(void *context) {
   free(cell);
 }
 
-situ_status resource_handle(struct resource *resource, situ_tensor **out) {
+situ_status resource_handle_as(struct resource *resource, situ_type type, situ_tensor **out) {
   struct resource **cell = malloc(sizeof *cell);
   if (!cell) {
     resource_release(resource);
     return NO_MEMORY();
   }
   *cell = resource;
-  const situ_status status =
-      situ_tensor_wrap(SITU_RESOURCE, SITU_SCALAR, cell, drop_handle, cell, out);
+  const situ_status status = situ_tensor_wrap(type, SITU_SCALAR, cell, drop_handle, cell, out);
   if (status) drop_handle(cell);
   return status;
 }
 
+situ_status resource_handle(struct resource *resource, situ_tensor **out) {
+  return resource_handle_as(resource, SITU_RESOURCE, out);
+}
+
 situ_status resource_of(const situ_tensor *handle, const struct resource_kind *kind,
                         struct resource **out) {
+  const situ_type type = situ_tensor_type(handle);
   struct resource *const *cell =
-      situ_tensor_type(handle) == SITU_RESOURCE ? situ_tensor_data(handle) : NULL;
+      type == SITU_RESOURCE || type == SITU_VARIANT ? situ_tensor_data(handle) : NULL;
   if (!cell || situ_shape_count(situ_tensor_shape(handle)) < 1 || !*cell)
     return INVALID("A handle of a %s was expected.", kind ? kind->name : "resource");
   if (kind && (*cell)->kind != kind)

@@ -56,8 +56,10 @@ situ_status resource_named(struct resources *resources, const struct resource_ki
 struct resource *resource_retain(struct resource *resource);
 void resource_release(struct resource *resource);
 
-/* A handle: a scalar of type resource; takes over the reference, also on failure. */
+/* A handle: a scalar of type resource (or variant); takes over the reference, also on failure. */
 situ_status resource_handle(struct resource *resource, situ_tensor **out) SITU_MUST_USE;
+situ_status resource_handle_as(struct resource *resource, situ_type type,
+                               situ_tensor **out) SITU_MUST_USE;
 
 /* What a handle names, borrowed from it; fails for another kind. A kind of NULL is any. */
 situ_status resource_of(const situ_tensor *handle, const struct resource_kind *kind,

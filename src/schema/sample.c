@@ -54,7 +54,8 @@ uint32_t sample_types(const struct schema *schema, int number) {
     if (is_attr(w) && attr_of(schema, w) == first) return 1;
   if (first < 0) return 1;
   for (int type = 0; type < TYPE_SLOTS; type++)
-    if (situ_type_size((situ_type)type) && type != SITU_STRING && type != SITU_RESOURCE)
+    if (situ_type_size((situ_type)type) && type != SITU_STRING && type != SITU_RESOURCE &&
+        type != SITU_VARIANT)
       types |= 1u << type;
   return types & schema->attrs[first].types;
 }

@@ -180,6 +180,22 @@ situ_status tensor_copy(const situ_tensor *tensor, struct device *to, const char
   return status;
 }
 
+situ_status tensor_own(situ_tensor **tensor) {
+  situ_tensor *from = *tensor, *copy = NULL;
+  if (!from->buffer->lent) return NULL;
+  if (from->type == SITU_STRING) {
+    TRY(tensor_copy_texts(from, &copy));
+  } else if (from->buffer->device) {
+    TRY(tensor_copy(from, from->buffer->device, "copy", &copy));
+  } else {
+    TRY(tensor_create_raw(from->type, from->shape, &copy));
+    if (from->bytes) memcpy(copy->buffer->host, from->buffer->host, from->bytes);
+  }
+  situ_tensor_release(from);
+  *tensor = copy;
+  return NULL;
+}
+
 situ_status situ_tensor_create(situ_type type, situ_shape shape, const void *data,
                                situ_tensor **out) {
   if (!out) return INVALID("situ_tensor_create: out is NULL.");

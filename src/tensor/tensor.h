@@ -38,4 +38,7 @@ situ_status tensor_host(situ_tensor *tensor, situ_tensor **out) SITU_MUST_USE;
 situ_status tensor_copy(const situ_tensor *tensor, struct device *to, const char *op,
                         situ_tensor **out) SITU_MUST_USE;
 
+/* Replaces a tensor whose memory is lent by a copy that may be kept, on the same device. */
+situ_status tensor_own(situ_tensor **tensor) SITU_MUST_USE;
+
 #endif

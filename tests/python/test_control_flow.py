@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_control_flow.py: tf.cond, tf.while_loop and what is made of them, in both styles."""
+"""test_control_flow.py: tf.cond, tf.while_loop and what is made of them, in graphs."""
 import numpy as np
 import pytest
 
-import situ
 import situ.compat.v1 as tf
 
 
@@ -81,12 +80,137 @@ def test_rows():
         np.testing.assert_array_equal(sess.run(total), x.sum(0))
 
 
-def test_functions_choose():
-    v = situ.Variable(1.0)
+X = np.random.RandomState(0).randn(3, 4).astype(np.float32)
+W = np.random.RandomState(1).randn(4, 4).astype(np.float32) * 0.5
 
-    @situ.function
-    def step(x):
-        return situ.cond(x > 0, lambda: v.assign_add(x), lambda: v - x)
-    assert float(step(situ.constant(2.0))) == 3.0 and float(v) == 3.0
-    assert float(step(situ.constant(-2.0))) == 5.0 and float(v) == 3.0
-    assert int(situ.while_loop(lambda i: i < 5, lambda i: [i + 2], [situ.constant(0)])[0]) == 6
+
+def check_gradients(function, *values, feeds=None):
+    """Gradients of the sum of function(*tensors) against differences, in float64."""
+    places = [tf.placeholder(tf.float64, v.shape) for v in values]
+    y = tf.reduce_sum(function(*places))
+    grads = tf.gradients(y, places)
+    feed = {p: v.astype(np.float64) for p, v in zip(places, values)}
+    feed.update(feeds or {})
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        for place, grad in zip(places, sess.run(grads, feed)):
+            base, want = feed[place], np.zeros(feed[place].shape)
+            for at in np.ndindex(base.shape):
+                ends = []
+                for step in (1e-5, -1e-5):
+                    moved = base.copy()
+                    moved[at] += step
+                    ends.append(sess.run(y, {**feed, place: moved}))
+                want[at] = (ends[0] - ends[1]) / 2e-5
+            np.testing.assert_allclose(grad, want, rtol=1e-5, atol=1e-6)
+
+
+def both(pred, first, second):
+    return lambda *args: tf.cond(pred, lambda: first(*args), lambda: second(*args))
+
+
+@pytest.mark.parametrize("truth", [True, False])
+def test_gradients_of_cond(truth):
+    pred = tf.placeholder(tf.bool, [])
+    check_gradients(both(pred, lambda x, w: tf.square(tf.matmul(x, w)), lambda x, w: tf.sin(x) * 3),
+                    X, W, feeds={pred: truth})
+
+
+def test_gradients_of_while():
+    def function(x, w):
+        return tf.while_loop(lambda i, h: i < 5,
+                             lambda i, h: (i + 1, tf.tanh(tf.matmul(h, w) + x)), [0, x])[1]
+    check_gradients(function, X, W)
+
+
+def test_gradients_of_loops_in_branches_in_loops():
+    pred = tf.placeholder(tf.bool, [])
+
+    def inner(h, w):
+        return tf.while_loop(lambda j, k: j < 3, lambda j, k: (j + 1, tf.tanh(tf.matmul(k, w))),
+                             [0, h])[1]
+
+    def body(i, h, x, w):
+        return i + 1, tf.cond(tf.equal(i % 2, 0), lambda: inner(h, w), lambda: h * tf.sigmoid(x))
+
+    def function(x, w):
+        return tf.cond(pred, lambda: tf.while_loop(lambda i, h: i < 4,
+                                                   lambda i, h: body(i, h, x, w), [0, x])[1],
+                       lambda: x * 2)
+    check_gradients(function, X, W, feeds={pred: True})
+
+
+def test_gradients_go_through_what_the_loop_decides():
+    def function(x):
+        return tf.while_loop(lambda a: tf.reduce_sum(a) < 100., lambda a: a * a + 1, [x])
+    check_gradients(function, np.array([1.5, 0.5]))
+
+
+def test_gradients_with_random_numbers():
+    """What was drawn on the way there counts on the way back."""
+    x = tf.placeholder(tf.float32, [1000])
+    y = tf.while_loop(lambda i, a: i < 3, lambda i, a: (i + 1, tf.nn.dropout(a, keep_prob=0.9)),
+                      [0, x])[1]
+    grad = tf.gradients(y, x)[0]
+    with tf.Session() as sess:
+        value, slope = sess.run([y, grad], {x: np.ones(1000)})
+    np.testing.assert_allclose(value, slope, rtol=1e-5)
+    assert 0 < (value == 0).sum() < 600
+
+
+def test_gradients_of_variables():
+    v = tf.Variable(2.0)
+    y = tf.while_loop(lambda i, a: i < 3, lambda i, a: (i + 1, a * v), [0, tf.constant(1.0)])[1]
+    train = tf.train.GradientDescentOptimizer(0.1).minimize(y)
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        assert sess.run(tf.gradients(y, v)[0]) == 12.0
+        sess.run(train)
+        np.testing.assert_allclose(sess.run(v), 0.8, rtol=1e-6)
+
+
+def test_gradients_of_rows():
+    check_gradients(lambda x: tf.map_fn(lambda r: tf.reduce_sum(r * r) * tf.sin(r), x), X)
+    check_gradients(lambda x: tf.scan(lambda a, r: a * r + tf.cos(r), x), X)
+    check_gradients(lambda x: tf.scan(lambda a, r: a * r, x, reverse=True,
+                                      initializer=tf.ones([4], tf.float64)), X)
+    check_gradients(lambda x: tf.foldr(lambda a, r: a * r + tf.cos(r), x), X)
+
+
+def test_own_gradients_inside():
+    @tf.custom_gradient
+    def triple(x):
+        return x * 3, lambda dy: dy * 100
+    x = tf.constant(1.0)
+    y = tf.cond(tf.constant(True), lambda: triple(x), lambda: x)
+    z = tf.while_loop(lambda i, a: i < 2, lambda i, a: (i + 1, triple(a)), [0, x])[1]
+    with tf.Session() as sess:
+        assert sess.run([y, tf.gradients(y, x)[0]]) == [3.0, 100.0]
+        assert sess.run([z, tf.gradients(z, x)[0]]) == [9.0, 10000.0]
+
+
+def test_variables_live_outside():
+    def body(i, a):
+        with tf.variable_scope("inside", reuse=tf.AUTO_REUSE):
+            return i + 1, a * tf.get_variable("v", [], initializer=tf.ones_initializer()) + 1
+    y = tf.while_loop(lambda i, a: i < 3, body, [0, tf.constant(0.0)])[1]
+    assert [v.name for v in tf.trainable_variables()] == ["inside/v:0"]
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        assert sess.run([y, tf.gradients(y, tf.trainable_variables())[0]]) == [3.0, 3.0]
+
+
+def test_second_gradients_are_refused():
+    x = tf.constant(2.0)
+    y = tf.while_loop(lambda i, a: i < 2, lambda i, a: (i + 1, a * a), [0, x])[1]
+    with pytest.raises(LookupError, match="WhileGrad"):
+        tf.gradients(tf.gradients(y, x)[0], x)
+
+
+def test_places():
+    with tf.device("/cpu:0"):
+        y = tf.cond(tf.constant(True), lambda: tf.constant(1.0), lambda: tf.constant(2.0))
+    assert y.name == "cond/Merge:0" and y.device.endswith("CPU:0")
+    names = [t.name for t in tf.while_loop(lambda i, a: i < 2, lambda i, a: (i + 1, a),
+                                           [tf.constant(0), tf.constant(1)])]
+    assert names == ["while/Exit:0", "while/Exit_1:0"]

@@ -101,7 +101,7 @@ class DataGraph(FuncGraph):
     def __init__(self, name):
         outer = _situ.current_graph()
         super().__init__(name)
-        self._outer = outer
+        self._outer, self._captures = outer, True
 
     def _capture(self, value, name="captured"):
         inside = getattr(value, "graph", None)

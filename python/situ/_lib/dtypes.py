@@ -78,7 +78,8 @@ class DType:
 def _all():
     types = {}
     for _, number, size, word, numpy_word in _situ.types():
-        types[number] = DType(number, word if word in ("string", "resource") else numpy_word, size)
+        types[number] = DType(number, word if word in ("string", "resource", "variant") else
+                              numpy_word, size)
         _situ.set_dtype(number, types[number])
     for number, (name, size) in _NUMPY_ONLY.items():
         types[number] = DType(number, name, size)

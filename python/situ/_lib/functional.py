@@ -1,130 +1,131 @@
 # SPDX-License-Identifier: Apache-2.0
 """functional.py: tf.map_fn, tf.scan, tf.foldl, tf.foldr: loops over the first dimension."""
-import _situ
+from situ._lib import nest
 from situ._lib.api import OPS, export
-from situ._lib.array_ops import concat, convert_to_tensor
-from situ._lib.control_flow import _leaves, _pack, while_loop
+from situ._lib.array_ops import convert_to_tensor
 from situ._lib.scopes import name_scope
-from situ._lib.shapes import TensorShape
+from situ._lib.tensor_array import TensorArray
+from situ._lib.while_loop import while_loop
 
 
-def _rows(elems):
-    flat = [convert_to_tensor(e) for e in _leaves(elems)]
-    count = flat[0].shape[0]
-    count = getattr(count, "value", count)
-    return flat, OPS["Shape"](flat[0])[0] if count is None else count
+class _Rows:
+    """The rows of a structure of tensors, as arrays."""
+
+    def __init__(self, elems):
+        self.structure = elems
+        flat = [convert_to_tensor(e) for e in nest.flatten(elems)]
+        if not flat:
+            raise ValueError("elems must be a Tensor or (possibly nested) sequence of Tensors.")
+        for f in flat:
+            if f.shape.ndims == 0:
+                raise ValueError("elements in elems must be 1+ dimensional Tensors, not scalars")
+        self.types = [f.dtype.base_dtype for f in flat]
+        known = [f.shape.as_list()[0] for f in flat if f.shape.ndims]
+        self.static = next((n for n in known if n is not None), None)
+        self.count = OPS["Shape"](flat[0])[0] if self.static is None else \
+            convert_to_tensor(self.static, "int32")
+        self._arrays = [TensorArray(f.dtype, self.count, clear_after_read=False).unstack(f)
+                        for f in flat]
+
+    def row(self, index):
+        return nest.pack_sequence_as(self.structure, [a.read(index) for a in self._arrays])
 
 
-def _row(elems, flat, index):
-    return _pack(elems, [OPS["GatherV2"](f, index, 0) for f in flat])
+def _results(arrays, static):
+    """The arrays stacked."""
+    stacked = [a.stack() for a in arrays]
+    for tensor in stacked:
+        if static is not None and tensor.shape.ndims and hasattr(tensor, "graph"):
+            tensor.set_shape([static] + [None] * (tensor.shape.ndims - 1))
+    return stacked
 
 
-def _some(shape):
-    """The shape of some elements of a shape."""
-    return TensorShape(None) if shape.ndims is None else TensorShape([None] + shape.as_list())
+def _arrays(types, count):
+    return [TensorArray(t, count, clear_after_read=False) for t in types]
 
 
-def _append(stacks, values):
-    return [concat([s, OPS["ExpandDims"](v, 0)], 0) for s, v in zip(stacks, values)]
+def _loop(body, variables, count, start=0, name=None):
+    """body(index, *variables) for index = start, ... count - 1."""
+    done = while_loop(lambda index, *_: OPS["Less"](index, count),
+                      lambda index, *rest: [index + 1] + list(body(index, *rest)),
+                      [convert_to_tensor(start, "int32")] + list(variables),
+                      return_same_structure=True, name=name)
+    return list(done)[1:]
 
 
-def _loop_rows(step, flat, count, carried, reverse, name):
-    """step(index, carried) -> (carried, results) for every row; carried and the results, stacked.
-    The first row is done before the loop: it tells the types and shapes of the results."""
-    first = (count - 1) if reverse else 0
-    carried, results = step(convert_to_tensor(first, "int32"), carried)
-    stacks = [OPS["ExpandDims"](r, 0) for r in results]
-    n = len(carried)
-
-    def body(index, *values):
-        at = (count - 1) - index if reverse else index
-        new, made = step(at, list(values[:n]))
-        return [index + 1] + list(new) + _append(values[n:], made)
-    start = [convert_to_tensor(1, "int32")] + list(carried) + stacks
-    if _situ.current_graph() is None:
-        while int(start[0]) < int(count):
-            start = body(*start)
-    else:
-        shapes = [start[0].shape] + [c.shape for c in carried] + \
-            [_some(r.shape) for r in results]
-        start = while_loop(lambda index, *_: OPS["Less"](index, count), body, start,
-                           shape_invariants=shapes, name=name, return_same_structure=True)
-    return list(start[1:1 + n]), list(start[1 + n:])
+def _types(given, default):
+    """The types of results: given in their structure, or those of the elements."""
+    if given is None:
+        return default, None
+    flat = [getattr(d, "dtype", d) for d in nest.flatten(given)]
+    return flat, given
 
 
 @export("map_fn")
 def map_fn(fn, elems, dtype=None, parallel_iterations=None, back_prop=True, swap_memory=False,
            infer_shape=True, name=None, fn_output_signature=None):
     """fn of every row, stacked."""
-    form = []
     with name_scope(name, "map"):
-        flat, count = _rows(elems)
+        rows = _Rows(elems)
+        types, structure = _types(dtype if fn_output_signature is None else fn_output_signature,
+                                  rows.types)
+        structure = elems if structure is None else structure
 
-        def step(index, carried):
-            result = fn(_row(elems, flat, index))
-            form[:] = [result]
-            return carried, [convert_to_tensor(r) for r in _leaves(result)]
-        _, stacks = _loop_rows(step, flat, count, [], False, "while")
-    return _pack(form[0], stacks)
+        def body(index, *arrays):
+            result = nest.flatten(fn(rows.row(index)))
+            if len(result) != len(arrays):
+                raise ValueError(f"fn gives {len(result)} values, but dtype says {len(arrays)}.")
+            return [a.write(index, convert_to_tensor(r, a.dtype) if not hasattr(r, "dtype") else r)
+                    for a, r in zip(arrays, result)]
+        arrays = _loop(body, _arrays(types, rows.count), rows.count)
+        return nest.pack_sequence_as(structure, _results(arrays, rows.static))
+
+
+def _fold(fn, elems, initializer, reverse, keep):
+    """The last of what fn gave; with `keep` all of it, stacked."""
+    rows = _Rows(elems)
+    last = rows.count - 1
+
+    def at(index):
+        return last - index if reverse else index
+    form = elems if initializer is None else initializer
+    carried = rows.row(at(convert_to_tensor(0, "int32"))) if initializer is None else initializer
+    carried = [convert_to_tensor(x) for x in nest.flatten(carried)]
+    n, start = len(carried), int(initializer is None)
+    arrays = _arrays([c.dtype for c in carried], rows.count) if keep else []
+    if start:
+        arrays = [a.write(at(convert_to_tensor(0, "int32")), c) for a, c in zip(arrays, carried)]
+
+    def body(index, *values):
+        result = fn(nest.pack_sequence_as(form, list(values[:n])), rows.row(at(index)))
+        new = [r if hasattr(r, "dtype") else convert_to_tensor(r, c.dtype)
+               for r, c in zip(nest.flatten(result), carried)]
+        return new + [a.write(at(index), r) for a, r in zip(values[n:], new)]
+    done = _loop(body, carried + arrays, rows.count, start)
+    return nest.pack_sequence_as(form, _results(done[n:], rows.static) if keep else done[:n])
 
 
 @export("scan")
 def scan(fn, elems, initializer=None, parallel_iterations=10, back_prop=True, swap_memory=False,
          infer_shape=True, reverse=False, name=None):
     """fn(what it gave before, row) for every row, stacked."""
+    if not callable(fn):
+        raise TypeError("fn must be callable.")
     with name_scope(name, "scan"):
-        flat, count = _rows(elems)
-        form = initializer if initializer is not None else elems
-        if initializer is None:
-            return _scan_from_first(fn, elems, flat, count, reverse)
-        start = [convert_to_tensor(x) for x in _leaves(initializer)]
-
-        def step(index, carried):
-            result = fn(_pack(form, carried), _row(elems, flat, index))
-            values = [convert_to_tensor(r) for r in _leaves(result)]
-            return values, values
-        _, stacks = _loop_rows(step, flat, count, start, reverse, "while")
-    return _pack(form, stacks)
-
-
-def _scan_from_first(fn, elems, flat, count, reverse):
-    order = [OPS["ReverseV2"](f, [0]) for f in flat] if reverse else flat
-    first = [OPS["GatherV2"](f, 0, 0) for f in order]
-    rest = [OPS["Slice"](f, [1] + [0] * (f.shape.ndims - 1), [-1] * f.shape.ndims) for f in order]
-    stacks = scan(fn, _pack(elems, rest), _pack(elems, first))
-    whole = [concat([OPS["ExpandDims"](a, 0), b], 0) for a, b in zip(first, _leaves(stacks))]
-    if reverse:
-        whole = [OPS["ReverseV2"](w, [0]) for w in whole]
-    return _pack(elems, whole)
-
-
-def _fold(fn, elems, initializer, reverse, name):
-    with name_scope(name, "foldr" if reverse else "foldl"):
-        flat, count = _rows(elems)
-        if reverse:
-            flat = [OPS["ReverseV2"](f, [0]) for f in flat]
-        at = 0
-        if initializer is None:
-            initializer, at = _row(elems, flat, 0), 1
-        start = [convert_to_tensor(x) for x in _leaves(initializer)]
-
-        def body(index, *carried):
-            result = fn(_pack(initializer, list(carried)), _row(elems, flat, index))
-            return [index + 1] + [convert_to_tensor(r) for r in _leaves(result)]
-        done = while_loop(lambda index, *_: OPS["Less"](index, count), body,
-                          [convert_to_tensor(at, "int32")] + start, return_same_structure=True)
-    return _pack(initializer, list(done)[1:])
+        return _fold(fn, elems, initializer, reverse, True)
 
 
 @export("foldl")
 def foldl(fn, elems, initializer=None, parallel_iterations=10, back_prop=True, swap_memory=False,
           name=None):
     """fn(what it gave before, row), from the first row to the last."""
-    return _fold(fn, elems, initializer, False, name)
+    with name_scope(name, "foldl"):
+        return _fold(fn, elems, initializer, False, False)
 
 
 @export("foldr")
 def foldr(fn, elems, initializer=None, parallel_iterations=10, back_prop=True, swap_memory=False,
           name=None):
     """The same from the last row to the first."""
-    return _fold(fn, elems, initializer, True, name)
+    with name_scope(name, "foldr"):
+        return _fold(fn, elems, initializer, True, False)

@@ -59,9 +59,34 @@ def source_in(graph, source):
     if isinstance(source, EagerVariable):
         return getattr(graph, "reads", {}).get(source._here())
     if isinstance(source, _situ.EagerTensor):
+        if graph._captures:
+            return graph._capture(source)
         return getattr(graph, "captured", {}).get(id(source), (None, None))[1]
     convert = getattr(source, "_as_graph_element", None)
+    if graph._captures and (convert is not None or source.graph is not graph):
+        return graph.inside(source)
     return source if convert is None else convert()
+
+
+def _overrides(graph):
+    """Gradients that programs define, of a graph and those inside it."""
+    found = {}
+    for operation, function in graph.__dict__.get("_gradients", {}).items():
+        found[operation] = _within(graph, function)
+    for inside in graph.__dict__.get("_inside", ()):
+        found.update(_overrides(inside))
+    return found
+
+
+def _within(graph, function):
+    """The function with its operations in that graph, wherever it is called."""
+    if isinstance(function, tuple):
+        return (_within(graph, function[0]), *function[1:])
+
+    def call(operation, grads):
+        with graph.as_default():
+            return function(operation, grads)
+    return call
 
 
 def graph_gradients(graph, ys, xs, grad_ys=None, name="gradients", colocate=False, stop=(),
@@ -73,7 +98,7 @@ def graph_gradients(graph, ys, xs, grad_ys=None, name="gradients", colocate=Fals
         arriving = tuple(None if g is None else convert_to_tensor(g, y.dtype)
                          for g, y in zip(grad_ys or [None] * len(ys), ys))
         found = iter(_situ.gradients(graph, tuple(ys), present, arriving, tuple(stop), scope,
-                                     not colocate, zero, graph.__dict__.get("_gradients", {})))
+                                     not colocate, zero, _overrides(graph)))
         made = [None if s is None else next(found) for s in sources]
         if zero:
             made = [op("ZerosLike", convert_to_tensor(x)) if g is None else g

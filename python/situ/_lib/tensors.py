@@ -198,6 +198,9 @@ def constant_value(tensor):
     if isinstance(tensor, EagerTensor):
         return tensor.numpy()
     value = getattr(tensor, "_constant", None)
+    if value is None and isinstance(tensor, GraphTensor):
+        known = tensor.graph._known(tensor)
+        value = None if known is None else known.numpy()
     return value
 
 

@@ -133,6 +133,10 @@ def variable(*args, **words):
         if graph is not None:
             graph.created += 1
         return variable_eager.EagerVariable(*args, **words)
+    if graph._captures:  # a branch or a loop: the variable lives outside
+        from situ._lib.branches import outside
+        with outside():
+            return RefVariable(*args, **words)
     return RefVariable(*args, **words)
 
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_script.c: functions of a graph: If runs one of two, While one again and again. */
+ * test_control.c: functions of a graph: If runs one of two, While one again and again. */
 #include <string.h>
 
 #include "api/helpers.h"
@@ -25,10 +25,9 @@ static float value_of(situ_session *session, situ_value fed, float number, situ_
 static const int64_t one_float[] = {SITU_FLOAT};
 
 static situ_value emit_if(situ_graph *graph, situ_value truth, situ_value x) {
-  const situ_attr attrs[] = {situ_attr_types("Tin", one_float, 1),
-                             situ_attr_types("Tout", one_float, 1),
-                             situ_attr_function("then_branch", "more"),
-                             situ_attr_function("else_branch", "less")};
+  const situ_attr attrs[] = {
+      situ_attr_types("Tin", one_float, 1), situ_attr_types("Tout", one_float, 1),
+      situ_attr_function("then_branch", "more"), situ_attr_function("else_branch", "less")};
   return situ_emit_lists(graph, "If", NULL, (situ_values[]){{&truth, 1}, {&x, 1}}, 2, attrs, 4);
 }
 

@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * list.c: lists of tensors: what tf.TensorArray is made of, in loops and outside. */
+#include <stdlib.h>
+
+#include "ops/gradient.h"
+#include "ops/items.h"
+#include "ops/ops.h"
+#include "tensor/number.h"
+#include "tensor/shape.h"
+#include "tensor/tensor.h"
+
+/* Shapes */
+
+/* What input `input` says of the shape of elements: a vector, or the scalar -1: nothing. */
+static situ_shape element_shape(const struct call *call, int input) {
+  const struct operand *in = &call->in[input];
+  situ_shape shape = SITU_ANY_SHAPE;
+  if (!in->value || in->shape.rank != 1 || !situ_tensor_data(in->value)) return shape;
+  const int64_t rank = in->shape.dim[0];
+  if (rank > SITU_MAX_RANK) return shape;
+  shape.rank = (int)rank;
+  for (int d = 0; d < shape.rank; d++) {
+    const int64_t size = call_element(call, input, d);
+    shape.dim[d] = size < 0 ? SITU_ANY : size;
+  }
+  return shape;
+}
+
+static situ_status list_shape(struct call *call) {
+  call->out[0].shape = SITU_SCALAR;
+  return NULL;
+}
+
+static situ_status item_shape(struct call *call) {
+  call->out[0].shape = element_shape(call, 2);
+  return NULL;
+}
+
+static situ_status stack_shape(struct call *call) {
+  const situ_shape shape = element_shape(call, 1);
+  const int64_t count = call_integer(call, "num_elements");
+  call->out[0].shape = items_stacked(count < 0 ? SITU_ANY : count, &shape);
+  return NULL;
+}
+
+static situ_status gather_shape(struct call *call) {
+  const situ_shape shape = element_shape(call, 2);
+  call->out[0].shape =
+      items_stacked(call->in[1].shape.rank == 1 ? call->in[1].shape.dim[0] : SITU_ANY, &shape);
+  return NULL;
+}
+
+static situ_status concat_shape(struct call *call) {
+  situ_shape shape = element_shape(call, 1);
+  if (shape.rank > 0) shape.dim[0] = SITU_ANY;
+  call->out[0].shape = shape;
+  call->out[1].shape = SITU_SHAPE(SITU_ANY);
+  return NULL;
+}
+
+/* Reading inputs */
+
+/* The numbers of an integer input; *items is the caller's to free. */
+static situ_status read_integers(const struct compute *compute, int input, int64_t **items,
+                                 int *count) {
+  situ_tensor *host = NULL;
+  TRY(tensor_host(compute->in[input], &host));
+  const int64_t n = situ_shape_count(host->shape);
+  *count = (int)n;
+  *items = malloc(sizeof **items * ((size_t)n + 1));
+  for (int64_t i = 0; *items && i < n; i++)
+    (*items)[i] = number_integer_at(host->type, situ_tensor_data(host), i);
+  situ_tensor_release(host);
+  return *items ? NULL : NO_MEMORY();
+}
+
+static situ_status read_integer(const struct compute *compute, int input, int64_t *out) {
+  int64_t *items = NULL;
+  int count = 0;
+  TRY(read_integers(compute, input, &items, &count));
+  *out = count ? items[0] : 0;
+  free(items);
+  return count ? NULL : INVALID("Input %d has no element.", input);
+}
+
+/* The list goes out with rows of input `input` as elements; takes over the reference. */
+static situ_status cut_input(const struct compute *compute, int input, const int64_t *indices,
+                             const int64_t *lengths, int count, struct series *list) {
+  const situ_status status = items_cut(compute->in[input], indices, lengths, count, list);
+  if (!status) return series_tensor(list, &compute->out[0]);
+  series_release(list);
+  return status;
+}
+
+/* The ops */
+
+static situ_status compute_reserve(struct compute *compute) {
+  int64_t count = 0;
+  struct series *list = NULL;
+  TRY(read_integer(compute, 1, &count));
+  if (count < 0 || count > INT32_MAX)
+    return INVALID("The num_elements to reserve must be a non negative number, but got %lld",
+                   (long long)count);
+  TRY(series_create((int)count, &list));
+  return series_tensor(list, &compute->out[0]);
+}
+
+static situ_status compute_get(struct compute *compute) {
+  struct series *list = NULL;
+  int64_t index = 0;
+  situ_shape shape;
+  TRY(series_of(compute->in[0], &list));
+  TRY(read_integer(compute, 1, &index));
+  TRY(items_check(list, index));
+  if (list->items[index]) {
+    compute->out[0] = situ_tensor_retain(list->items[index]);
+    return NULL;
+  }
+  const situ_shape said = element_shape(compute->call, 2);
+  TRY(items_shape(list, (int)index, &said, &shape));
+  return items_zeros(compute->call->out[0].type, shape, &compute->out[0]);
+}
+
+/* Element `index` becomes input 2 (of a list that is too short, with zeros up to there), or goes.
+ */
+static situ_status set(const struct compute *compute, bool has_item) {
+  struct series *list = NULL, *changed = NULL;
+  int64_t index = 0;
+  situ_tensor *item = NULL;
+  TRY(series_of(compute->in[0], &list));
+  TRY(read_integer(compute, 1, &index));
+  const bool grows =
+      has_item && call_bool(compute->call, "resize_if_index_out_of_bounds") && index >= list->count;
+  if (!grows) TRY(items_check(list, index));
+  TRY(series_copy(list, grows ? (int)index + 1 : list->count, &changed));
+  if (has_item) {
+    const situ_status status = compute_keep(compute, 2, &item);
+    if (status) {
+      series_release(changed);
+      return status;
+    }
+  }
+  series_set(changed, (int)index, item);
+  return series_tensor(changed, &compute->out[0]);
+}
+
+static situ_status compute_set(struct compute *compute) { return set(compute, true); }
+
+static situ_status compute_clear(struct compute *compute) { return set(compute, false); }
+
+static situ_status compute_stack(struct compute *compute) {
+  struct items items = {.said = element_shape(compute->call, 1)};
+  struct series *list = NULL;
+  TRY(series_of(compute->in[0], &list));
+  items.list = list;
+  items.count = list->count;
+  return items_stack(&items, compute->call->out[0].type, &compute->out[0]);
+}
+
+static situ_status compute_gather(struct compute *compute) {
+  struct items items = {.said = element_shape(compute->call, 2)};
+  struct series *list = NULL;
+  int64_t *indices = NULL;
+  TRY(series_of(compute->in[0], &list));
+  TRY(read_integers(compute, 1, &indices, &items.count));
+  items.list = list;
+  items.indices = indices;
+  const situ_status status = items_stack(&items, compute->call->out[0].type, &compute->out[0]);
+  free(indices);
+  return status;
+}
+
+static situ_status compute_from_tensor(struct compute *compute) {
+  struct series *list = NULL;
+  const situ_shape *shape = &compute->call->in[0].shape;
+  const int count = shape->rank > 0 ? (int)shape->dim[0] : 0;
+  TRY(series_create(count, &list));
+  return cut_input(compute, 0, NULL, NULL, count, list);
+}
+
+static situ_status compute_scatter(struct compute *compute) {
+  struct series *list = NULL, *changed = NULL;
+  int64_t *indices = NULL;
+  int count = 0, room = 0;
+  TRY(series_of(compute->in[0], &list));
+  TRY(read_integers(compute, 2, &indices, &count));
+  room = list->count;
+  for (int i = 0; i < count; i++)
+    if (indices[i] >= room && indices[i] < INT32_MAX) room = (int)indices[i] + 1;
+  situ_status status = series_copy(list, room, &changed);
+  if (!status) status = cut_input(compute, 1, indices, NULL, count, changed);
+  free(indices);
+  return status;
+}
+
+static situ_status compute_split(struct compute *compute) {
+  struct series *list = NULL;
+  int64_t *lengths = NULL;
+  int count = 0;
+  TRY(read_integers(compute, 2, &lengths, &count));
+  situ_status status = series_create(count, &list);
+  if (!status) status = cut_input(compute, 0, NULL, lengths, count, list);
+  free(lengths);
+  return status;
+}
+
+static situ_status compute_concat(struct compute *compute) {
+  struct items items = {.said = element_shape(compute->call, 1)};
+  struct series *list = NULL;
+  void *lengths = NULL;
+  TRY(series_of(compute->in[0], &list));
+  items.list = list;
+  items.count = list->count;
+  TRY(compute_output(compute, 1, SITU_SHAPE(list->count), &lengths));
+  return items_join(&items, compute->call->out[0].type, lengths, &compute->out[0]);
+}
+
+static situ_status compute_length(struct compute *compute) {
+  struct series *list = NULL;
+  void *data = NULL;
+  TRY(series_of(compute->in[0], &list));
+  TRY(compute_output(compute, 0, SITU_SCALAR, &data));
+  *(int32_t *)data = list->count;
+  return NULL;
+}
+
+static situ_status compute_zeros(struct compute *compute) {
+  struct series *list = NULL, *zeros = NULL;
+  TRY(series_of(compute->in[0], &list));
+  TRY(series_create(list->count, &zeros));
+  zeros->like = (struct series *)resource_retain(&list->head);
+  return series_tensor(zeros, &compute->out[0]);
+}
+
+/* Adds lists */
+
+static situ_status add_lists(const struct compute *compute, situ_tensor **items,
+                             struct series *sum) {
+  const int n = compute->call->n_in;
+  for (int i = 0; i < sum->count; i++) {
+    int count = 0;
+    for (int k = 0; k < n; k++) {
+      struct series *list = NULL;
+      TRY(series_of(compute->in[k], &list));
+      if (i < list->count && list->items[i]) items[count++] = list->items[i];
+    }
+    if (count == 1) series_set(sum, i, situ_tensor_retain(items[0]));
+    situ_tensor *item = NULL;
+    if (count > 1) {
+      TRY(items_add(items, count, &item));
+      series_set(sum, i, item);
+    }
+  }
+  return NULL;
+}
+
+static situ_status compute_add(struct compute *compute) {
+  const int n = compute->call->n_in;
+  struct series *first = NULL, *sum = NULL;
+  int longest = 0;
+  for (int k = n - 1; k >= 0; k--) {
+    TRY(series_of(compute->in[k], &first));
+    if (first->count > longest) longest = first->count;
+  }
+  situ_tensor **items = malloc(sizeof *items * (size_t)n);
+  situ_status status = items ? series_copy(first, longest, &sum) : NO_MEMORY();
+  if (!status) status = add_lists(compute, items, sum);
+  free(items);
+  if (!status) return series_tensor(sum, &compute->out[0]);
+  series_release(sum);
+  return status;
+}
+
+/* Gradients */
+
+static struct term zeros_of(struct gradient *g, int input) {
+  return gradient_zeros(g, g->in[input]);
+}
+
+static struct term set_at(struct gradient *g, struct term list, struct term index,
+                          struct term item) {
+  return OP(g, "TensorListSetItem", list, index, item);
+}
+
+static void get_grad(struct gradient *g) {
+  g->dx[0] = set_at(g, zeros_of(g, 0), g->in[1], g->dy[0]);
+}
+
+/* An element of a list of gradients; what is not there has the shape of a list that is alike. */
+static struct term get(struct gradient *g, struct term list, struct term index, situ_type type,
+                       struct term shape) {
+  return gradient_emit(g, "TensorListGetItem", TERMS(list, index, shape),
+                       ATTRS(situ_attr_type("element_dtype", type)));
+}
+
+static void set_grad(struct gradient *g) {
+  if (gradient_wanted(g, 0)) g->dx[0] = OP(g, "TensorListClearItem", g->dy[0], g->in[1]);
+  if (gradient_is_real(gradient_type(g, g->in[2])))
+    g->dx[2] =
+        get(g, g->dy[0], g->in[1], gradient_type(g, g->in[2]), gradient_shape_of(g, g->in[2]));
+}
+
+static void stack_grad(struct gradient *g) {
+  g->dx[0] = OP(g, "TensorListFromTensor", g->dy[0], g->in[1]);
+}
+
+/* What stands for a shape that nothing is known of. */
+static struct term any_element(struct gradient *g) { return gradient_int(g, -1); }
+
+static void from_tensor_grad(struct gradient *g) {
+  const situ_shape shape = gradient_shape(g, g->in[0]), row = items_row(&shape);
+  struct term element = g->in[1];
+  if (shape_is_known(&row)) element = gradient_ints(g, row.dim, row.rank);
+  g->dx[0] =
+      gradient_emit(g, "TensorListStack", TERMS(g->dy[0], element),
+                    ATTRS(situ_attr_type("element_dtype", gradient_type(g, g->in[0])),
+                          situ_attr_int("num_elements", shape.rank > 0 ? shape.dim[0] : -1)));
+}
+
+static void gather_grad(struct gradient *g) {
+  g->dx[0] = OP(g, "TensorListScatterIntoExistingList", zeros_of(g, 0), g->dy[0], g->in[1]);
+}
+
+static void scatter_grad(struct gradient *g) {
+  g->dx[0] = g->dy[0]; /* arrays are written once: nothing was there */
+  g->dx[1] = gradient_emit(g, "TensorListGather", TERMS(g->dy[0], g->in[2], any_element(g)),
+                           ATTRS(situ_attr_type("element_dtype", gradient_type(g, g->in[1]))));
+}
+
+static void concat_grad(struct gradient *g) {
+  g->dx[0] = OP(g, "TensorListSplit", g->dy[0], g->in[1], gradient_output(g->out[0], 1));
+}
+
+static void split_grad(struct gradient *g) {
+  g->dx[0] = gradient_emit(g, "TensorListConcatV2", TERMS(g->dy[0], any_element(g), g->in[2]),
+                           ATTRS(situ_attr_type("element_dtype", gradient_type(g, g->in[0]))));
+}
+
+static void add_grad(struct gradient *g) {
+  for (int i = 0; i < g->n_in; i++) g->dx[i] = g->dy[0];
+}
+
+/* Rows */
+
+#define HANDLE "input_handle:variant"
+#define SHAPE "element_shape:shape_type"
+#define DTYPE "element_dtype:type shape_type:{int32 int64}"
+#define LIST_ROW(op, in, out, attributes, text, shaping, gradient, function)                  \
+  {                                                                                           \
+    .name = op, .inputs = in, .outputs = out, .attrs = attributes, .python = "", .doc = text, \
+    .devices = EVERYWHERE, .flags = OP_ANYWHERE, .shape = shaping, .grad = gradient,          \
+    .compute = function                                                                       \
+  }
+
+static const struct op rows[] = {
+    {.name = "TensorListReserve",
+     .inputs = SHAPE " num_elements:int32",
+     .outputs = "handle:variant",
+     .attrs = DTYPE,
+     .python = "",
+     .doc = "A list of that many elements, of which none is set.",
+     .devices = EVERYWHERE,
+     .flags = OP_ANYWHERE | OP_NO_GRADIENT,
+     .shape = list_shape,
+     .compute = compute_reserve},
+    {.name = "TensorListLength",
+     .inputs = HANDLE,
+     .outputs = "length:int32",
+     .attrs = "",
+     .python = "",
+     .doc = "The number of elements of a list.",
+     .devices = EVERYWHERE,
+     .flags = OP_ANYWHERE | OP_NO_GRADIENT,
+     .shape = list_shape,
+     .compute = compute_length},
+    LIST_ROW("TensorListGetItem", HANDLE " index:int32 element_shape:int32", "item:element_dtype",
+             "element_dtype:type", "An element of a list.", item_shape, get_grad, compute_get),
+    LIST_ROW("TensorListSetItem", HANDLE " index:int32 item:element_dtype", "output_handle:variant",
+             "element_dtype:type resize_if_index_out_of_bounds:bool=false",
+             "The list with another element at an index.", list_shape, set_grad, compute_set),
+    LIST_ROW("TensorListClearItem", HANDLE " index:int32", "output_handle:variant", "",
+             "The list without the element at an index: it counts as zeros.", list_shape,
+             gradient_missing, compute_clear),
+    LIST_ROW("TensorListStack", HANDLE " element_shape:int32", "tensor:element_dtype",
+             "element_dtype:type num_elements:int=-1", "All elements of a list, stacked.",
+             stack_shape, stack_grad, compute_stack),
+    LIST_ROW("TensorListFromTensor", "tensor:element_dtype " SHAPE, "output_handle:variant", DTYPE,
+             "The rows of a tensor as a list.", list_shape, from_tensor_grad, compute_from_tensor),
+    LIST_ROW("TensorListGather", HANDLE " indices:int32 element_shape:int32",
+             "values:element_dtype", "element_dtype:type", "Some elements of a list, stacked.",
+             gather_shape, gather_grad, compute_gather),
+    LIST_ROW("TensorListScatterIntoExistingList", HANDLE " tensor:element_dtype indices:int32",
+             "output_handle:variant", "element_dtype:type",
+             "The list with rows of a tensor at these indices.", list_shape, scatter_grad,
+             compute_scatter),
+    LIST_ROW("TensorListConcatV2", HANDLE " " SHAPE " leading_dims:int64",
+             "tensor:element_dtype lengths:int64", DTYPE,
+             "All elements of a list, one behind another.", concat_shape, concat_grad,
+             compute_concat),
+    LIST_ROW("TensorListSplit", "tensor:element_dtype " SHAPE " lengths:int64",
+             "output_handle:variant", DTYPE,
+             "A list whose elements are that many rows of a tensor each.", list_shape, split_grad,
+             compute_split),
+    LIST_ROW("TensorListZerosLike", HANDLE, "output_handle:variant", "",
+             "A list of as many elements, all zeros.", list_shape, gradient_missing, compute_zeros),
+    LIST_ROW("TensorListAddN", "inputs:N*variant", "output_handle:variant", "N:int>=1",
+             "The sums of the elements of lists.", list_shape, add_grad, compute_add),
+};
+
+OP_FAMILY(list, rows);
