@@ -41,6 +41,7 @@ def programs(build):
         yield "python", [str(OWN_PYTHON), script]
         for peer in PEERS:
             yield f"python_{peer}", [str(PEER_PYTHON), script, "--peer", peer]
+        yield "keras", [str(OWN_PYTHON), str(ROOT / "bench/keras.py")]
         script = str(ROOT / "bench/training.py")
         for peer in PEERS:
             yield f"training_{peer}", [str(PEER_PYTHON), script, "--peer", peer]

@@ -164,6 +164,42 @@ def test_contexts():
     made.run(lambda: made.run and tf.distribute.get_replica_context().devices)
 
 
+@pytest.mark.parametrize("compiled", [False, True])
+def test_replicas_meet(compiled):
+    made = strategy(3)
+
+    def replica():
+        context = tf.distribute.get_replica_context()
+        mine = tf.cast(context.replica_id_in_sync_group, tf.float32) + 1.0
+        with tf.name_scope("inner"), tf.device("/cpu:0"):
+            total, (mean,) = context.all_reduce("SUM", mine), context.all_reduce("MEAN", [mine])
+        seen = context.merge_call(lambda strategy, value: len(value), args=(mine,))
+        return mine / total + mean + float(seen)
+    found = tf.function(lambda: made.run(replica))() if compiled else made.run(replica)
+    np.testing.assert_allclose([float(v) for v in found], [5 + 1 / 6, 5 + 2 / 6, 5.5])
+
+
+def test_replicas_that_do_not_meet():
+    made = strategy(2)
+
+    def uneven():
+        context = tf.distribute.get_replica_context()
+        if context.replica_id_in_sync_group == 0:
+            context.all_reduce("SUM", tf.constant(1.0))
+    with pytest.raises(RuntimeError, match="different number of replica_context"):
+        made.run(uneven)
+
+    def wrong():
+        context = tf.distribute.get_replica_context()
+        context.all_reduce("SUM", tf.constant(1.0))
+        if context.replica_id_in_sync_group == 1:
+            raise KeyError("mine")
+        context.all_reduce("SUM", tf.constant(1.0))
+    with pytest.raises(KeyError, match="mine"):
+        tf.function(lambda: made.run(wrong))()
+    assert float(made.reduce("SUM", made.run(lambda: tf.constant(2.0)), axis=None)) == 4
+
+
 @pytest.mark.parametrize("how", [tf.distribute.ReductionToOneDevice(),
                                  tf.distribute.HierarchicalCopyAllReduce(),
                                  tf.distribute.NcclAllReduce()])

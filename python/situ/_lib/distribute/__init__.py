@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """__init__.py: tf.distribute: imports its parts, so that their names are known."""
-from situ._lib.distribute import context, input, reduction, run, strategies, strategy, values
+from situ._lib.distribute import (context, input, reduction, run, strategies, strategy, threads,
+                                  values)
 
-PARTS = (context, input, reduction, run, strategies, strategy, values)
+PARTS = (context, input, reduction, run, strategies, strategy, threads, values)

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """context.py: where a program is: in a replica, or outside of all; the strategy of this place."""
-from situ._lib import variables
+from situ._lib import nest, variables
 from situ._lib.api import export
+from situ._lib.distribute import reduction, threads
 from situ._lib.distribute.strategy import Strategy
+from situ._lib.distribute.values import PerReplica
 from situ._lib.variable_eager import place
 
 
@@ -33,19 +35,32 @@ class ReplicaContext:
     replica_id = replica_id_in_sync_group
 
     def merge_call(self, merge_fn, args=(), kwargs=None):
-        """Calls a function once for all replicas. Here: only where there is one replica."""
+        """Calls a function once for all replicas, when all are here: merge_fn(strategy, ...)."""
+        worker = threads.current()
+        if worker is not None:
+            return worker.merge(merge_fn, tuple(args), dict(kwargs or {}))
         if self.num_replicas_in_sync > 1:
-            raise NotImplementedError(
-                "merge_call over several replicas: situ runs replicas one after the other while "
-                "it compiles them. optimizer.apply_gradients and assignments to mirrored "
-                "variables are joined by themselves; values are joined behind strategy.run, by "
-                "strategy.reduce.")
+            raise RuntimeError("merge_call: a tape around strategy.run records it, so that its "
+                               "replicas run one after the other. Put the tape into the function "
+                               "that strategy.run calls.")
         return merge_fn(self._strategy, *args, **(kwargs or {}))
 
     def all_reduce(self, reduce_op, value, options=None):
-        if self.num_replicas_in_sync > 1:
-            self.merge_call(None)
-        return value
+        """The sum or the mean of the values of all replicas."""
+        kind = getattr(reduce_op, "value", reduce_op).upper()
+
+        def merged(strategy, *leaves):
+            return tuple(self._joined(strategy, kind, leaf) for leaf in leaves)
+        leaves = self.merge_call(merged, tuple(nest.flatten(value)))
+        return nest.pack_sequence_as(value, list(leaves)) if nest.is_nested(value) else leaves[0]
+
+    @staticmethod
+    def _joined(strategy, kind, leaf):
+        values = list(leaf) if isinstance(leaf, PerReplica) else \
+            [leaf] * strategy.num_replicas_in_sync
+        sums = reduction.all_reduce(values, strategy.devices, strategy.cross_device_ops)
+        share = 1.0 / len(values) if kind == "MEAN" else None
+        return PerReplica(sums if share is None else [s * share for s in sums])
 
     def __enter__(self):
         return self

@@ -7,7 +7,7 @@ from situ._lib import config, variables
 from situ._lib.api import export
 from situ._lib.array_ops import cast, convert_to_tensor, op
 from situ._lib.devicespec import DeviceSpec
-from situ._lib.distribute import reduction
+from situ._lib.distribute import reduction, threads
 from situ._lib.distribute.run import Run
 from situ._lib.distribute.values import (Copies, MirroredVariable, PerReplica, SyncOnReadVariable,
                                          at, copy_name, on, word)
@@ -175,13 +175,17 @@ class Strategy:
 
     # Runs
 
-    def run_parts(self, fn, parts):
-        """Calls fn for the first replicas, each with its arguments; a list of results."""
+    def run_parts(self, fn, parts, may_meet=True):
+        """Calls fn for the first replicas, each with its arguments; a list of results. may_meet:
+        they may want values of each other."""
         run, found = Run(self, len(parts)), []
         with variables.strategy_scope(self):
-            for index, args in enumerate(parts):
-                with at(index, "replica", run), device(self.devices[index]):
-                    found.append(fn(*args))
+            if may_meet and len(parts) > 1 and not _situ.tape_count():
+                found = threads.call_all(run, fn, parts)
+            else:
+                for index, args in enumerate(parts):
+                    with at(index, "replica", run), device(self.devices[index]):
+                        found.append(fn(*args))
             run.finish()
         return found
 

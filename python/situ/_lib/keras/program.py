@@ -57,6 +57,7 @@ def _cut(data, replicas):
 
 def _replicated(model, strategy, kind, step, data):
     """One step of all replicas: towers in one graph, each on its device with its part."""
+    from situ._lib.keras.training import Training
     with _host():
         parts, shares = _cut(data, strategy.num_replicas_in_sync)
 
@@ -66,7 +67,8 @@ def _replicated(model, strategy, kind, step, data):
             return step(part)
         finally:
             context.call.share = before
-    made = strategy.run_parts(replica, list(zip(parts, shares)))
+    own = getattr(type(model), kind + "_step") is not getattr(Training, kind + "_step")
+    made = strategy.run_parts(replica, list(zip(parts, shares)), may_meet=own)
     if kind == "predict":
         with _host():
             return nest.pack_sequence_as(made[0], [
