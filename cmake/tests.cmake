@@ -5,6 +5,7 @@ enable_testing()
 find_path(CMOCKA_INCLUDE cmocka.h)
 find_library(CMOCKA_LIBRARY cmocka)
 file(GLOB tests CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/*/test_*.c)
+list(FILTER tests EXCLUDE REGEX "/tests/cuda/") # cuda.cmake has them
 file(GLOB support CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/support/*.c)
 if(NOT CMOCKA_LIBRARY OR NOT CMOCKA_INCLUDE)
   message(STATUS "cmocka is not installed: no tests in C (make test installs it)")

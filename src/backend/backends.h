@@ -8,6 +8,7 @@
 /* In the order of the device list: real GPUs come before simulated ones. */
 #define BACKENDS(X) \
   X(cpu)            \
+  X(cuda)           \
   X(opencl)         \
   X(sim)            \
   X(null)

@@ -117,6 +117,7 @@ struct backend {
   const char *tested; /* one line for `situ devices`: how far this back end is tested */
   bool is_host;       /* regions are host memory and bound calls are struct host_call: runs in the
                          caller's thread */
+  bool masks_itself;  /* its driver has applied CUDA_VISIBLE_DEVICES already */
 
   /* How many devices there are; asked while none is open. None is a count of 0, not an error; `why`
    * (a static text) then says why, or is NULL where nobody would ask. */

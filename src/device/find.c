@@ -4,11 +4,14 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <string.h>
 
 #include "base/log.h"
 #include "device/visible.h"
 
 enum { MAX_GPUS = 64 };
+
+static const char cuda_variable[] = "CUDA_VISIBLE_DEVICES";
 
 /* A GPU before it gets its name. */
 struct candidate {
@@ -103,6 +106,18 @@ static void note_hidden(struct finding *finding, const char *what, const char *v
               of == 1 ? "" : "s");
 }
 
+/* The mask to apply. CUDA's driver applies CUDA_VISIBLE_DEVICES itself: a second time would hide
+ * what is left. */
+static const char *mask_of(const struct finding *finding) {
+  const struct request *request = finding->request;
+  bool is_applied = false;
+  for (int i = 0; i < finding->n_gpus; i++)
+    is_applied = is_applied || finding->gpus[i].backend->masks_itself;
+  if (is_applied && request->mask_variable && !strcmp(request->mask_variable, cuda_variable))
+    return NULL;
+  return request->config.visible_devices;
+}
+
 /* Applies the mask, then visible_device_list, then gpu_devices. */
 static situ_status choose_gpus(struct finding *finding) {
   const struct request *request = finding->request;
@@ -112,8 +127,9 @@ static situ_status choose_gpus(struct finding *finding) {
     points[i] = (struct visible_device){finding->gpus[i].info.bus_id, finding->gpus[i].info.unit};
   int mask[MAX_GPUS], chosen[MAX_GPUS], n_listed = 0;
   char note[VISIBLE_NOTE_SIZE], count[16];
-  const int n_masked = visible_mask(request->mask_variable, config->visible_devices, points,
-                                    finding->n_gpus, mask, note);
+  const char *shown = mask_of(finding);
+  const int n_masked =
+      visible_mask(request->mask_variable, shown, points, finding->n_gpus, mask, note);
   if (*note) log_warn_once("%s", note);
   TRY(visible_list(config->visible_device_list, n_masked, chosen, &n_listed));
   const int wanted = config->gpu_devices == SITU_NO_GPUS ? 0 : config->gpu_devices;
@@ -123,7 +139,7 @@ static situ_status choose_gpus(struct finding *finding) {
     finding->chosen[i]->visible = chosen[i];
   }
   snprintf(count, sizeof count, "%d", wanted);
-  note_hidden(finding, request->mask_variable, config->visible_devices, n_masked, finding->n_gpus);
+  note_hidden(finding, request->mask_variable, shown, n_masked, finding->n_gpus);
   note_hidden(finding, "visible_device_list", config->visible_device_list, n_listed, n_masked);
   note_hidden(finding, "gpu_devices", count, finding->n_chosen, n_listed);
   return NULL;

@@ -500,6 +500,8 @@ static const struct gap {
     {"memory_of_others_is_refused", "cpu", "every address of the process is its memory"},
     {"a_kernel_may_fail", "opencl", "kernels on a GPU end bad items in silence"},
     {"two_devices_work_at_once", "opencl", "its kernels cannot meet: they see one device's memory"},
+    {"a_kernel_may_fail", "cuda", "kernels on a GPU end bad items in silence"},
+    {"two_devices_work_at_once", "cuda", "its kernels cannot meet: they see one device's memory"},
 };
 
 struct run {

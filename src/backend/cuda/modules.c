@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * modules.c: see modules.h. A module is one kernel in one type. Machine code is tried first: the
+ * driver then has nothing to compile, and takes it also from an NVRTC that is newer than itself.
+ * PTX is for GPUs that are newer than NVRTC, and for drivers that take nothing else. */
+#include "backend/cuda/modules.h"
+
+#include <stdlib.h>
+
+#include "host/binaries.h"
+#include "host/source.h"
+
+void modules_begin(struct modules *modules, const struct card *card) {
+  *modules = (struct modules){.card = card};
+  pthread_mutex_init(&modules->lock, NULL);
+}
+
+void modules_end(struct modules *modules) {
+  while (modules->list) {
+    struct loaded *first = modules->list;
+    modules->list = first->next;
+    cuda.cuModuleUnload(first->module);
+    free(first);
+  }
+  pthread_mutex_destroy(&modules->lock);
+}
+
+static int arch_of(const struct card *card) {
+  return card->info.capability_major * 10 + card->info.capability_minor;
+}
+
+static situ_status find_compiler(struct modules *modules) {
+  int driver = 0;
+  if (modules->compiler) return NULL;
+  if (cuda.cuDriverGetVersion(&driver) != CUDA_OK) driver = 0;
+  return compiler_find(arch_of(modules->card), driver, &modules->compiler);
+}
+
+/* ---- Compiling ---- */
+
+/* What the compiler said, at most its first thousand characters. */
+static situ_status compile_error(const struct modules *modules, const struct kernel *kernel,
+                                 nvrtc_result result, char *log) {
+  const situ_status status = situ_status_create(
+      SITU_INTERNAL, "Kernel '%s' does not compile for %s: %s\n%.1000s", kernel->name,
+      modules->card->label, modules->compiler->nvrtc.nvrtcGetErrorString(result), log ? log : "");
+  free(log);
+  return status;
+}
+
+static struct binary_key key_of(const struct modules *modules, const char *text, bool binary) {
+  char options[128], version[64];
+  compiler_options(modules->compiler, arch_of(modules->card), binary, options);
+  snprintf(version, sizeof version, "NVRTC %d.%d", modules->compiler->major,
+           modules->compiler->minor);
+  return binaries_key((const char *const[]){version, options, text, NULL});
+}
+
+/* The image of a text, from the cache or from the compiler; `kept` where it came from the cache. */
+static situ_status make_image(const struct modules *modules, const struct kernel *kernel,
+                              const char *text, bool binary, unsigned char **out) {
+  size_t size = 0;
+  char *log = NULL;
+  const struct binary_key key = key_of(modules, text, binary);
+  *out = binaries_read(&key, &size);
+  if (*out) return NULL;
+  const nvrtc_result result =
+      compiler_run(modules->compiler, text, arch_of(modules->card), binary, out, &size, &log);
+  if (result) {
+    free(*out);
+    *out = NULL;
+    return compile_error(modules, kernel, result, log);
+  }
+  binaries_write(&key, *out, size + 1); /* with the zero that ends a text */
+  return NULL;
+}
+
+static bool wants_other_image(cuda_result result) {
+  return result == CUDA_NO_BINARY || result == CUDA_INVALID_IMAGE || result == CUDA_INVALID_PTX ||
+         result == CUDA_UNSUPPORTED_PTX || result == CUDA_NOT_SUPPORTED;
+}
+
+/* Makes an image and gives it to the driver. */
+static situ_status load_as(const struct modules *modules, const struct kernel *kernel,
+                           const char *text, bool binary, cuda_module *out, cuda_result *result) {
+  unsigned char *image = NULL;
+  TRY(make_image(modules, kernel, text, binary, &image));
+  *result = cuda.cuModuleLoadData(out, image);
+  free(image);
+  return NULL;
+}
+
+static situ_status load(struct modules *modules, const struct kernel *kernel, const char *text,
+                        cuda_module *out) {
+  const bool binary =
+      !modules->refuses_binaries && compiler_knows(modules->compiler, arch_of(modules->card));
+  cuda_result result = CUDA_OK;
+  TRY(load_as(modules, kernel, text, binary, out, &result));
+  if (binary && wants_other_image(result)) {
+    modules->refuses_binaries = true;
+    TRY(load_as(modules, kernel, text, false, out, &result));
+  }
+  return cuda_status(result, modules->card->label, "loading a kernel");
+}
+
+static situ_status compile(struct modules *modules, const struct kernel *kernel, situ_type type,
+                           struct loaded *out) {
+  static const struct source_target target = {
+      .head = "", .prelude = "kernel/cuda.h", .has_half = true, .has_double = true};
+  struct text text = {0};
+  char name[128];
+  TRY(find_compiler(modules));
+  situ_status status = source_write(kernel, type, &target, &text);
+  if (!status) status = load(modules, kernel, text_get(&text), &out->module);
+  text_free(&text);
+  if (status) return status;
+  snprintf(name, sizeof name, "situ_%s", kernel->name);
+  return cuda_status(cuda.cuModuleGetFunction(&out->function, out->module, name),
+                     modules->card->label, "finding a kernel");
+}
+
+/* ---- Kernels ---- */
+
+/* Called with the lock. */
+static situ_status find(struct modules *modules, const struct kernel *kernel, situ_type type,
+                        cuda_function *out) {
+  const char *word = source_word(kernel, type);
+  const struct loaded *at = modules->list;
+  while (at && (at->kernel != kernel || at->word != word)) at = at->next;
+  if (at) {
+    *out = at->function;
+    return NULL;
+  }
+  struct loaded *new = calloc(1, sizeof *new);
+  if (!new) return NO_MEMORY();
+  *new = (struct loaded){.next = modules->list, .kernel = kernel, .word = word};
+  const situ_status status = compile(modules, kernel, type, new);
+  if (status) {
+    if (new->module) cuda.cuModuleUnload(new->module);
+    free(new);
+    return status;
+  }
+  modules->list = new;
+  *out = new->function;
+  return NULL;
+}
+
+situ_status modules_kernel(struct modules *modules, const struct kernel *kernel, situ_type type,
+                           cuda_function *out) {
+  if (!source_has(kernel, type, true, true))
+    return situ_status_create(SITU_UNIMPLEMENTED, "Kernel '%s' has no form for type %s on %s.",
+                              kernel->name, situ_type_name(type), modules->card->label);
+  pthread_mutex_lock(&modules->lock);
+  const situ_status status = find(modules, kernel, type, out);
+  pthread_mutex_unlock(&modules->lock);
+  return status;
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * cuda.h: the kernel dialect as CUDA C++, for NVRTC: the text in front of a kernel file.
+ *
+ * Before it stand T_NAME, T_BYTES and the class as 0 or 1 (T_IS_REAL, T_IS_INTEGER, T_IS_BOOL,
+ * T_IS_SIGNED), HAS_HALF and HAS_DOUBLE; behind it the types, as typedefs: `typedef half T; typedef
+ * float C;`. No header of CUDA's is needed: half is a class of ours, because NVRTC alone brings
+ * none. */
+typedef signed char i8;
+typedef unsigned char u8;
+typedef unsigned char uchar;
+typedef unsigned short u16;
+typedef unsigned short ushort;
+typedef int i32;
+typedef unsigned int u32;
+typedef unsigned int uint;
+typedef long long i64;
+typedef unsigned long long u64;
+typedef unsigned long long ulong;
+
+/* A number of 16 bits that is computed with as a float. */
+class half {
+  unsigned short bits;
+
+ public:
+  half() = default;
+#define HALF_FROM(type, letter, word) \
+  __device__ half(type x) { asm("cvt.rn.f16." word " %0, %1;" : "=h"(bits) : letter(x)); }
+  HALF_FROM(float, "f", "f32")
+  HALF_FROM(double, "d", "f64")
+  HALF_FROM(int, "r", "s32")
+  HALF_FROM(unsigned int, "r", "u32")
+  HALF_FROM(long long, "l", "s64")
+  HALF_FROM(unsigned long long, "l", "u64")
+#undef HALF_FROM
+  __device__ operator float() const {
+    float x;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(bits));
+    return x;
+  }
+};
+
+#define JOIN_(a, b) a##_##b
+#define JOIN(a, b) JOIN_(a, b)
+#define INLINE static __device__ __forceinline__
+#define PRECISE_LOG(x) log(x)
+#define INFINITY __int_as_float(0x7f800000)
+#define NAN __int_as_float(0x7fffffff)
+#define as_float(u) __uint_as_float(u)
+#define as_uint(f) __float_as_uint(f)
+#define as_double(u) __longlong_as_double((i64)(u))
+#define as_ulong(d) ((u64)__double_as_longlong(d))
+
+#define get_local_id(d) ((u64)threadIdx.x)
+#define get_local_size(d) ((u64)blockDim.x)
+#define get_group_id(d) ((u64)blockIdx.x)
+#define get_num_groups(d) ((u64)gridDim.x)
+#define get_global_id(d) ((u64)blockIdx.x * blockDim.x + threadIdx.x)
+#define get_global_size(d) ((u64)gridDim.x * blockDim.x)
+#define CLK_LOCAL_MEM_FENCE 0
+#define CLK_GLOBAL_MEM_FENCE 0
+#define barrier(fence) __syncthreads()
+#define __local __shared__
+#define __global
+
+/* A program is one kernel, PICK_name, of its file; ALL_KERNELS takes all. */
+#define SECOND(a, b, ...) b
+#define CHOOSE(...) SECOND(__VA_ARGS__)
+#define TAKEN(name, ...) extern "C" __global__ void __launch_bounds__(256) situ_##name(__VA_ARGS__)
+#define LEFT(name, ...) static __device__ void situ_##name(__VA_ARGS__)
+#ifdef ALL_KERNELS
+#define KERNEL TAKEN
+#else
+#define KERNEL(name, ...) CHOOSE(PICK_##name TAKEN, LEFT, )(name, __VA_ARGS__)
+#endif
+#define GROUP_KERNEL KERNEL
+#define IN(type, x) const type *x
+#define OUT(type, y) type *y
+#define SIZE(n) i64 n
+#define SIZES(d) i64 d##0, i64 d##1, i64 d##2, i64 d##3, i64 d##4, i64 d##5, i64 d##6, i64 d##7
+#define UNPACK(d) const i64 d[8] = {d##0, d##1, d##2, d##3, d##4, d##5, d##6, d##7}
+#define REAL(v) C v
+#define EACH(i, n)                     \
+  const i64 i = (i64)get_global_id(0); \
+  if (i >= (n)) return
+#define FAIL(fault, a, b, c) return
+
+#if T_IS_REAL
+#define IF_REAL(...) __VA_ARGS__
+#else
+#define IF_REAL(...)
+#endif
+#if T_IS_INTEGER
+#define IF_INTEGER(...) __VA_ARGS__
+#else
+#define IF_INTEGER(...)
+#endif
+#if T_IS_BOOL
+#define IF_BOOL(...) __VA_ARGS__
+#define IF_NUMBER(...)
+#else
+#define IF_BOOL(...)
+#define IF_NUMBER(...) __VA_ARGS__
+#endif
+#if T_IS_SIGNED
+#define IF_SIGNED(...) __VA_ARGS__
+#else
+#define IF_SIGNED(...)
+#endif
