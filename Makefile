@@ -37,9 +37,17 @@ oclgrind: setup-oclgrind
 	@$(call build,build,)
 	@python3 -B tests/kernel/oclgrind.py build/situ .
 
-## kernels: every kernel in every type through the compilers that are there
+## test-cuda: the CUDA back end on a driver that stands in for two GPUs: every op, planted faults
+test-cuda: setup-test
+	@tools/nvrtc.sh build/nvrtc
+	@$(call build,build,)
+	@python3 tools/test.py build -C All -L cuda
+
+## kernels: every kernel by every compiler that is here: C, OpenCL C, NVRTC to PTX, ptxas
 kernels: setup-test
-	@tests/kernel/opencl.sh clang-16 $(CURDIR) && echo "OpenCL C: every kernel in every type"
+	@tools/nvrtc.sh build/nvrtc
+	@$(call build,build,,situ_objects)
+	@tools/kernels.sh build
 
 ## asan: the C tests under ASan and UBSan only
 asan: setup-test
@@ -104,4 +112,4 @@ setup:
 setup-%:
 	@tools/setup.sh build $*
 
-.PHONY: all demo test test-opencl oclgrind kernels asan tsan check format fuzz bench bench-peers docs wheel install clean help setup
+.PHONY: all demo test test-opencl test-cuda oclgrind kernels asan tsan check format fuzz bench bench-peers docs wheel install clean help setup

@@ -19,6 +19,7 @@ def environment():
     """The caller's, without what would change the devices, and with strict sanitizers."""
     env = {k: v for k, v in os.environ.items()
            if not k.startswith("SITU_") and k != "CUDA_VISIBLE_DEVICES"}
+    env["SITU_CUDA"] = "0"  # tests count the GPUs that they simulate
     root = os.getcwd()
     env.setdefault("ASAN_OPTIONS", "detect_leaks=1:allocator_may_return_null=1")
     env.setdefault("UBSAN_OPTIONS", "print_stacktrace=1")
