@@ -54,7 +54,8 @@ def make_fit(model, devices=None):
                     tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True))
     net.set_weights(values)
     x, y = np.concatenate([images] * STEPS), np.concatenate([labels] * STEPS)
-    return lambda: net.fit(x, y, batch_size=networks.BATCH, verbose=0).history["loss"][-1]
+    return lambda: net.fit(x, y, batch_size=networks.BATCH, verbose=0,
+                           shuffle=False).history["loss"][-1]
 
 
 def make_bare(model):
