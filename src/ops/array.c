@@ -121,8 +121,9 @@ static situ_status reshape_shape(struct call *call) {
   situ_shape *out = &call->out[0].shape;
   int open, given = 0;
   TRY(op_host_shape(call, 1, true, out));
-  if (out->rank == SITU_ANY || !call->in[1].value) return NULL; /* checked when sizes are known */
+  if (out->rank == SITU_ANY) return NULL;
   for (int d = 0; d < out->rank; d++) given += out->dim[d] == SITU_ANY;
+  if (!call->in[1].value && (given > 1 || !call->in[1].known)) return NULL;
   if (given > 1) return INVALID("Only one input size may be -1, but %d are", given);
   const int64_t count = situ_shape_count(call->in[0].shape), product = known_product(out, &open);
   if (count == SITU_ANY) return NULL;

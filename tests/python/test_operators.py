@@ -109,3 +109,8 @@ def test_indexing_like_numpy():
 def test_lists_are_joined_along_the_axis_that_is_said():
     a = tf.constant([[1.0, 2.0]])
     assert [tf.concat([a, a], axis).shape.as_list() for axis in (0, 1)] == [[2, 2], [1, 4]]
+
+
+def test_a_reshape_that_does_not_fit():
+    with pytest.raises(tf.errors.InvalidArgumentError, match="4 values, but the requested shape has 3"):
+        tf.reshape(tf.zeros([4]), [3])
