@@ -16,7 +16,8 @@ enum {
   CONV_GRAIN = 256,
   DEPTH_GRAIN = 4096,
   GROUP = 256, /* items that make a tile, on a GPU */
-  TILE = 64,
+  TILE_ROWS = 128,
+  TILE_COLS = 64,
   FEW = 16 /* rows, columns or steps of a product that are not worth tiles */
 };
 
@@ -79,7 +80,7 @@ static situ_status convolve(situ_type type, enum conv_want want, host_kernel *po
     return convolve(SITU_##TYPE, WANT, name##_##word, args);                                 \
   }
 #define CONV_ENTRY(name, WANT, TYPE, word) [SITU_##TYPE] = name##_host_##word,
-/* Each twice: on a GPU one makes its elements one by one, the other in tiles of 64 x 64. */
+/* Each twice: on a GPU one makes its elements one by one, the other in tiles of 128 x 64. */
 #define CONV_TABLE(kernel_name, WANT)                        \
   TYPES_REAL(CONV_HOST, kernel_name, WANT)                   \
   static const struct kernel kernel_name##_kernels[] = {     \
@@ -185,7 +186,7 @@ static int64_t tile_items(const struct plan *p, enum conv_want want) {
                                               : results;
   if (p->depthwise || p->group != p->o || rows < FEW || cols < FEW || depth < FEW) return 0;
   if (rows > most || cols > most || depth > most) return 0;
-  return (rows + TILE - 1) / TILE * ((cols + TILE - 1) / TILE) * GROUP;
+  return (rows + TILE_ROWS - 1) / TILE_ROWS * ((cols + TILE_COLS - 1) / TILE_COLS) * GROUP;
 }
 
 static situ_status record(struct call *call, enum conv_want want, bool depthwise,

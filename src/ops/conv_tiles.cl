@@ -4,6 +4,10 @@
  * conv.cl, whose kernels do what is too small for tiles, and groups. Numbers of pixels and of taps
  * fit 31 bits: conv.c sees to it. */
 #if T_IS_REAL && !defined(SITU_HOST)
+#define TILE_ROWS 128
+#define TILE_COLS 64
+#define ITEM_ROWS 8
+#define ITEM_COLS 4
 #include "kernel/tile.h"
 
 #define PIXEL_OF(pixel, rows, cols)                                      \
@@ -22,27 +26,26 @@ GROUP_KERNEL(conv_tiles, IN(T, x), IN(T, filter), OUT(T, y), OUT(T, space), SIZE
   const int rows = (int)dim[0], cols = (int)dim[1], out = (int)dim[2], wide = (int)dim[4];
   const int channels = (int)dim[5], depth = (int)dim[3] * wide * channels;
   const int pixels = (int)(n / dim[2]);
-  i64 start[4];
-  int h0[4], w0[4];
-  TILE_BEGIN(get_group_id(0), (out + TILE - 1) / TILE);
-  for (int q = 0; q < 4; q++) {
+  int image[TILE_LEFT], h0[TILE_LEFT], w0[TILE_LEFT];
+  TILE_BEGIN(get_group_id(0), (out + TILE_COLS - 1) / TILE_COLS);
+  UNROLL for (int q = 0; q < TILE_LEFT; q++) {
     const int pixel = (int)top_ + TILE_ITEM(q) / TILE_DEPTH;
     PIXEL_OF(pixel, rows, cols);
-    start[q] = image_ * step[0];
+    image[q] = image_;
     h0[q] = pixel < pixels ? row_ * (int)place[2] - (int)place[4] : -(1 << 30);
     w0[q] = col_ * (int)place[3] - (int)place[5];
   }
   for (int first = 0; first < depth; first += TILE_DEPTH) {
     const int at = first + id_ % TILE_DEPTH, tap = at / channels, channel = at % channels;
     const int r = tap / wide * (int)place[6], k = tap % wide * (int)place[7];
-    for (int q = 0; q < 4; q++) {
+    UNROLL for (int q = 0; q < TILE_LEFT; q++) {
       const int h = h0[q] + r, w = w0[q] + k;
       const bool in = at < depth && h >= 0 && h < place[0] && w >= 0 && w < place[1];
       left[id_ % TILE_DEPTH][TILE_ITEM(q) / TILE_DEPTH] =
-          in ? (C)x[start[q] + h * step[1] + w * step[2] + channel * step[3]] : (C)0;
+          in ? (C)x[image[q] * step[0] + h * step[1] + w * step[2] + channel * step[3]] : (C)0;
     }
-    for (int q = 0; q < 4; q++) {
-      const int p = TILE_ITEM(q) / TILE, j = TILE_ITEM(q) % TILE;
+    for (int q = 0; q < TILE_RIGHT; q++) {
+      const int p = TILE_ITEM(q) / TILE_COLS, j = TILE_ITEM(q) % TILE_COLS;
       const bool in = left_ + j < out && first + p < depth;
       right[p][j] = in ? (C)filter[(i64)(first + p) * out + left_ + j] : (C)0;
     }
@@ -69,28 +72,30 @@ GROUP_KERNEL(conv_images_tiles, IN(T, dy), IN(T, filter), OUT(T, dx), OUT(T, spa
   const int rows = (int)place[0], cols = (int)place[1], out = (int)dim[2], wide = (int)dim[4];
   const int channels = (int)dim[5], depth = (int)dim[3] * wide * out;
   const int pixels = (int)(n / dim[5]), sh = (int)place[2], sw = (int)place[3];
-  i64 start[4];
-  int h0[4], w0[4];
-  TILE_BEGIN(get_group_id(0), (channels + TILE - 1) / TILE);
-  for (int q = 0; q < 4; q++) {
+  int image[TILE_LEFT], h0[TILE_LEFT], w0[TILE_LEFT];
+  TILE_BEGIN(get_group_id(0), (channels + TILE_COLS - 1) / TILE_COLS);
+  UNROLL for (int q = 0; q < TILE_LEFT; q++) {
     const int pixel = (int)top_ + TILE_ITEM(q) / TILE_DEPTH;
     PIXEL_OF(pixel, rows, cols);
-    start[q] = image_ * step[4];
+    image[q] = image_;
     h0[q] = pixel < pixels ? row_ + (int)place[4] : -(1 << 30);
     w0[q] = col_ + (int)place[5];
   }
   for (int first = 0; first < depth; first += TILE_DEPTH) {
     const int at = first + id_ % TILE_DEPTH, tap = at / out, channel = at % out;
     const int r = tap / wide * (int)place[6], k = tap % wide * (int)place[7];
-    for (int q = 0; q < 4; q++) {
+    UNROLL for (int q = 0; q < TILE_LEFT; q++) {
       const int h = h0[q] - r, w = w0[q] - k;
       const bool in = at < depth && h >= 0 && w >= 0 && h % sh == 0 && w % sw == 0 &&
                       h / sh < dim[0] && w / sw < dim[1];
       left[id_ % TILE_DEPTH][TILE_ITEM(q) / TILE_DEPTH] =
-          in ? (C)dy[start[q] + h / sh * step[5] + w / sw * step[6] + channel * step[7]] : (C)0;
-      const i64 j = left_ + TILE_ITEM(q) / TILE_DEPTH;
-      right[id_ % TILE_DEPTH][TILE_ITEM(q) / TILE_DEPTH] =
-          at < depth && j < channels ? (C)filter[(tap * (i64)channels + j) * out + channel] : (C)0;
+          in ? (C)dy[image[q] * step[4] + h / sh * step[5] + w / sw * step[6] + channel * step[7]] : (C)0;
+    }
+    for (int q = 0; q < TILE_RIGHT; q++) {
+      const int j = TILE_ITEM(q) / TILE_DEPTH;
+      const bool in = at < depth && left_ + j < channels;
+      right[id_ % TILE_DEPTH][j] =
+          in ? (C)filter[(tap * (i64)channels + left_ + j) * out + channel] : (C)0;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     TILE_ADD();
@@ -114,23 +119,26 @@ GROUP_KERNEL(conv_filter_tiles, IN(T, x), IN(T, dy), OUT(T, df), OUT(T, space), 
   (void)space;
   const int rows = (int)dim[0], cols = (int)dim[1], out = (int)dim[2], wide = (int)dim[4];
   const int channels = (int)dim[5], depth = (int)dim[7] * rows * cols, taps = (int)(n / dim[2]);
-  TILE_BEGIN(get_group_id(0), (out + TILE - 1) / TILE);
-  const int lane = id_ % TILE, mine = (int)top_ + lane; /* the tap and channel it reads */
+  TILE_BEGIN(get_group_id(0), (out + TILE_COLS - 1) / TILE_COLS);
+  const int lane = id_ % TILE_ROWS, mine = (int)top_ + lane; /* the tap and channel it reads */
   const int tap = mine / channels, channel = mine % channels;
   const int r = tap / wide * (int)place[6] - (int)place[4];
   const int k = tap % wide * (int)place[7] - (int)place[5];
   for (int first = 0; first < depth; first += TILE_DEPTH) {
-    for (int q = 0; q < 4; q++) {
-      const int p = TILE_ITEM(q) / TILE;
+    for (int q = 0; q < TILE_LEFT; q++) {
+      const int p = TILE_ITEM(q) / TILE_ROWS;
       PIXEL_OF(first + p, rows, cols);
       const int h = row_ * (int)place[2] + r, w = col_ * (int)place[3] + k;
-      const bool is_pixel = first + p < depth, is_out = left_ + lane < out;
-      const bool in = is_pixel && mine < taps && h >= 0 && h < place[0] && w >= 0 && w < place[1];
+      const bool in = first + p < depth && mine < taps && h >= 0 && h < place[0] && w >= 0 &&
+                      w < place[1];
       left[p][lane] =
           in ? (C)x[image_ * step[0] + h * step[1] + w * step[2] + channel * step[3]] : (C)0;
-      right[p][lane] = is_pixel && is_out ? (C)dy[image_ * step[4] + row_ * step[5] +
-                                                  col_ * step[6] + (left_ + lane) * step[7]]
-                                          : (C)0;
+    }
+    for (int q = 0; q < TILE_RIGHT; q++) {
+      const int p = TILE_ITEM(q) / TILE_COLS, j = TILE_ITEM(q) % TILE_COLS;
+      PIXEL_OF(first + p, rows, cols);
+      const i64 at = image_ * step[4] + row_ * step[5] + col_ * step[6] + (left_ + j) * step[7];
+      right[p][j] = first + p < depth && left_ + j < out ? (C)dy[at] : (C)0;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     TILE_ADD();

@@ -8,9 +8,9 @@
 
 enum {
   GROUP = 256, /* items that make a tile, on a GPU */
-  TILE = 64,
-  SMALL_TILE = 16, /* its sides */
-  FEW = 32,        /* rows or columns that are worth the small one */
+  TILE = 128,  /* its sides */
+  SMALL_TILE = 16,
+  FEW = 64, /* rows or columns that are worth the small one */
   PRODUCT_GRAIN = 1 << 16
 };
 
@@ -265,7 +265,7 @@ static const struct op rows[] = {
      .samples = "[4,3] [3,5]; transpose_a=true [3,4] [3,5]; transpose_b=true [4,3] [5,3]; "
                 "transpose_a=true transpose_b=true [3,4] [5,3]; [2,2] [2,2]; [1,7] [7,1]; "
                 "[7,1] [1,7]; [2,0] [0,3]; [0,3] [3,2]; [33,70] [70,17]; [1,40] [40,600]; "
-                "[120,110] [110,130]",
+                "[120,110] [110,130]; transpose_a=true transpose_b=true [40,70] [66,40]",
      .devices = "CPU GPU(half float double)",
      .shape = matmul_shape,
      .record = record_product,

@@ -15,7 +15,7 @@ import embed  # pylint: disable=wrong-import-position
 LIBRARY = "/usr/lib/oclgrind/liboclgrind-rt-icd.so"
 OPS = """MatMul BatchMatMulV2 Conv2D Conv2DBackpropInput Conv2DBackpropFilter DepthwiseConv2dNative
 MaxPool AvgPool MaxPoolGrad Softmax LogSoftmax Sum Max ArgMax L2Loss BiasAddGrad LRN Transpose
-GatherV2 ScatterAdd ConcatV2 StridedSlice Pad Tile Select Cast Tanh AddV2 ApplyAdam RandomUniform
+GatherV2 ConcatV2 StridedSlice Pad Tile Select Cast Tanh AddV2 RandomUniform
 TopKV2 Cumsum""".split()
 SIGNS = ("data race", "Invalid read", "Invalid write", "divergence", "Unsupported", "ERROR")
 HEAD = """#define HAS_DOUBLE 1
