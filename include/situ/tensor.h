@@ -28,10 +28,12 @@ extern "C" {
   X(DOUBLE, 2, 8, "double", "float64")       \
   X(INT32, 3, 4, "int32", "int32")           \
   X(UINT8, 4, 1, "uint8", "uint8")           \
+  X(INT16, 5, 2, "int16", "int16")           \
   X(INT8, 6, 1, "int8", "int8")              \
   X(STRING, 7, 8, "string", "object")        \
   X(INT64, 9, 8, "int64", "int64")           \
   X(BOOL, 10, 1, "bool", "bool")             \
+  X(UINT16, 17, 2, "uint16", "uint16")       \
   X(HALF, 19, 2, "half", "float16")          \
   X(RESOURCE, 20, 8, "resource", "resource") \
   X(VARIANT, 21, 8, "variant", "variant")

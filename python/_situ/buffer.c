@@ -24,6 +24,10 @@ static situ_type type_of(const Py_buffer *view) {
       return SITU_UINT8;
     case 'b':
       return SITU_INT8;
+    case 'h':
+      return SITU_INT16;
+    case 'H':
+      return SITU_UINT16;
     case 'i':
     case 'l':
     case 'q':
@@ -63,6 +67,10 @@ static int64_t read_whole(const char *at, situ_type type) {
       return *(const uint8_t *)at;
     case SITU_INT8:
       return *(const int8_t *)at;
+    case SITU_INT16:
+      return *(const int16_t *)at;
+    case SITU_UINT16:
+      return *(const uint16_t *)at;
     case SITU_BOOL:
       return *(const bool *)at;
     default:
@@ -92,6 +100,12 @@ void buffer_store(char *at, situ_type type, double real, int64_t whole) {
       break;
     case SITU_INT8:
       *(int8_t *)at = (int8_t)whole;
+      break;
+    case SITU_INT16:
+      *(int16_t *)at = (int16_t)whole;
+      break;
+    case SITU_UINT16:
+      *(uint16_t *)at = (uint16_t)whole;
       break;
     case SITU_BOOL:
       *(bool *)at = whole != 0;

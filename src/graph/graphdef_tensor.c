@@ -20,7 +20,8 @@ static const char *field_of(situ_type type) {
     const char *field;
   } fields[] = {{SITU_FLOAT, "float_val"}, {SITU_DOUBLE, "double_val"}, {SITU_INT32, "int_val"},
                 {SITU_UINT8, "int_val"},   {SITU_INT8, "int_val"},      {SITU_STRING, "string_val"},
-                {SITU_INT64, "int64_val"}, {SITU_BOOL, "bool_val"},     {SITU_HALF, "half_val"}};
+                {SITU_INT64, "int64_val"}, {SITU_BOOL, "bool_val"},     {SITU_HALF, "half_val"},
+                {SITU_INT16, "int_val"},   {SITU_UINT16, "int_val"}};
   for (size_t i = 0; i < COUNT_OF(fields); i++)
     if (fields[i].type == type) return fields[i].field;
   return "";
@@ -68,7 +69,8 @@ static bool store_integer(situ_type type, int64_t value, char *to) {
   const size_t size = situ_type_size(type);
   if (type == SITU_UINT8 && (value < 0 || value > UINT8_MAX)) return false;
   if (type == SITU_INT8 && (value < INT8_MIN || value > INT8_MAX)) return false;
-  if (type == SITU_HALF && (value < 0 || value > UINT16_MAX)) return false;
+  if (type == SITU_INT16 && (value < INT16_MIN || value > INT16_MAX)) return false;
+  if ((type == SITU_HALF || type == SITU_UINT16) && (value < 0 || value > UINT16_MAX)) return false;
   memcpy(to, &value, size);
   return true;
 }

@@ -20,6 +20,8 @@ static const struct words types[TYPE_SLOTS] = {
     [SITU_INT64] = {"i64", "i64", "int64", 8, false, true, false, true},
     [SITU_INT8] = {"i8", "i32", "int8", 1, false, true, false, true},
     [SITU_UINT8] = {"u8", "i32", "uint8", 1, false, true, false, false},
+    [SITU_INT16] = {"i16", "i32", "int16", 2, false, true, false, true},
+    [SITU_UINT16] = {"u16", "i32", "uint16", 2, false, true, false, false},
     [SITU_BOOL] = {"u8", "i32", "truth", 1, false, false, true, false},
 };
 

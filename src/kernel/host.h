@@ -39,6 +39,8 @@
 /* OpenCL's words for types. bool is stored as uchar. */
 typedef int8_t i8;
 typedef uint8_t u8;
+typedef int16_t i16;
+typedef uint16_t u16;
 typedef int32_t i32;
 typedef int64_t i64;
 typedef uint32_t u32;
@@ -163,12 +165,15 @@ INLINE UNUSED double as_double(u64 bits) {
  * BITS are kernels that only move elements, one for each size, made by `kernel/sizes.h`. */
 #define TYPES_REAL(X, ...) \
   X(__VA_ARGS__, FLOAT, float) X(__VA_ARGS__, DOUBLE, double) X(__VA_ARGS__, HALF, half)
-#define TYPES_SIGNED(X, ...) \
-  TYPES_REAL(X, __VA_ARGS__) \
-  X(__VA_ARGS__, INT32, int32) X(__VA_ARGS__, INT64, int64) X(__VA_ARGS__, INT8, int8)
+#define TYPES_SIGNED(X, ...)   \
+  TYPES_REAL(X, __VA_ARGS__)   \
+  X(__VA_ARGS__, INT32, int32) \
+  X(__VA_ARGS__, INT64, int64) X(__VA_ARGS__, INT8, int8) X(__VA_ARGS__, INT16, int16)
 #define TYPES_INTEGER(X, ...)  \
   X(__VA_ARGS__, INT32, int32) \
-  X(__VA_ARGS__, INT64, int64) X(__VA_ARGS__, INT8, int8) X(__VA_ARGS__, UINT8, uint8)
+  X(__VA_ARGS__, INT64, int64) \
+  X(__VA_ARGS__, INT8, int8)   \
+  X(__VA_ARGS__, UINT8, uint8) X(__VA_ARGS__, INT16, int16) X(__VA_ARGS__, UINT16, uint16)
 #define TYPES_NUMBER(X, ...) TYPES_REAL(X, __VA_ARGS__) TYPES_INTEGER(X, __VA_ARGS__)
 #define TYPES_BOOL(X, ...) X(__VA_ARGS__, BOOL, truth)
 #define TYPES_ANY(X, ...) TYPES_NUMBER(X, __VA_ARGS__) TYPES_BOOL(X, __VA_ARGS__)
@@ -177,7 +182,10 @@ INLINE UNUSED double as_double(u64 bits) {
   X(__VA_ARGS__, DOUBLE, 64) \
   X(__VA_ARGS__, HALF, 16)   \
   X(__VA_ARGS__, INT32, 32)  \
-  X(__VA_ARGS__, INT64, 64) X(__VA_ARGS__, INT8, 8) X(__VA_ARGS__, UINT8, 8) X(__VA_ARGS__, BOOL, 8)
+  X(__VA_ARGS__, INT64, 64)  \
+  X(__VA_ARGS__, INT16, 16)  \
+  X(__VA_ARGS__, UINT16, 16) \
+  X(__VA_ARGS__, INT8, 8) X(__VA_ARGS__, UINT8, 8) X(__VA_ARGS__, BOOL, 8)
 
 /* Where the kernels of a class come from: types.h and sizes.h say which file they included. */
 #define FILE_REAL types_file
@@ -197,10 +205,10 @@ INLINE UNUSED double as_double(u64 bits) {
 
 /* The same classes as words for a row's type attribute. */
 #define WORDS_REAL "half float double"
-#define WORDS_SIGNED "half float double int32 int64 int8"
-#define WORDS_INTEGER "int32 int64 int8 uint8"
-#define WORDS_NUMBER "half float double int32 int64 int8 uint8"
+#define WORDS_SIGNED "half float double int32 int64 int8 int16"
+#define WORDS_INTEGER "int32 int64 int8 uint8 int16 uint16"
+#define WORDS_NUMBER "half float double int32 int64 int8 uint8 int16 uint16"
 #define WORDS_BOOL "bool"
-#define WORDS_ANY "half float double int32 int64 int8 uint8 bool"
+#define WORDS_ANY "half float double int32 int64 int8 uint8 int16 uint16 bool"
 
 #endif

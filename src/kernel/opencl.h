@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  * opencl.h: the kernel dialect as OpenCL C 1.2: the text in front of a kernel file.
  *
- * Before it stand T_NAME (float, double, half, int32, int64, int8, uint8, truth), T_BYTES, the
- * class as 0 or 1 (T_IS_REAL, T_IS_INTEGER, T_IS_BOOL, T_IS_SIGNED), HAS_DOUBLE and HAS_HALF;
- * behind it the types, as typedefs, not macros: `typedef float T; typedef float C;`. See
+ * Before it stand T_NAME (float, double, half, int32, int64, int8, uint8, int16, uint16, truth),
+ * T_BYTES, the class as 0 or 1 (T_IS_REAL, T_IS_INTEGER, T_IS_BOOL, T_IS_SIGNED), HAS_DOUBLE and
+ * HAS_HALF; behind it the types, as typedefs, not macros: `typedef float T; typedef float C;`. See
  * host/source.c. */
 #pragma OPENCL FP_CONTRACT OFF
 
 typedef char i8;
 typedef uchar u8;
+typedef short i16;
 typedef ushort u16;
 typedef int i32;
 typedef uint u32;

@@ -72,6 +72,12 @@ UNUSED static const char types_file[] = KERNELS;
 #define T_NAME int8
 #include "kernel/once.h"
 
+#define T int16_t
+#define T_BYTES 2
+#define C int32_t
+#define T_NAME int16
+#include "kernel/once.h"
+
 /* Unsigned integers. */
 #undef T_IS_SIGNED
 #undef IF_SIGNED
@@ -82,6 +88,12 @@ UNUSED static const char types_file[] = KERNELS;
 #define T_BYTES 1
 #define C int32_t
 #define T_NAME uint8
+#include "kernel/once.h"
+
+#define T uint16_t
+#define T_BYTES 2
+#define C int32_t
+#define T_NAME uint16
 #include "kernel/once.h"
 
 /* Truth values. */

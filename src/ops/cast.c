@@ -13,6 +13,8 @@ KERNEL_TABLE(cast_int32, ANY);
 KERNEL_TABLE(cast_int64, ANY);
 KERNEL_TABLE(cast_int8, ANY);
 KERNEL_TABLE(cast_uint8, ANY);
+KERNEL_TABLE(cast_int16, ANY);
+KERNEL_TABLE(cast_uint16, ANY);
 KERNEL_TABLE(cast_truth, ANY);
 
 /* By the type of the result. */
@@ -41,7 +43,8 @@ static const struct op rows[] = {
      .python = "cast dtypes.cast",
      .doc = "The elements as another type. Reals become integers by rounding towards 0.",
      .samples = "DstT=float [3,4]; DstT=double [3,4]; DstT=half [3,4]; DstT=int32 [3,4]; "
-                "DstT=int64 [5]; DstT=int8 [3,4]; DstT=uint8 [3,4]:pos; DstT=bool [3,4]; "
+                "DstT=int64 [5]; DstT=int8 [3,4]; DstT=uint8 [3,4]:pos; DstT=int16 [3,4]; "
+                "DstT=uint16 [3,4]:pos; DstT=bool [3,4]; "
                 "DstT=int32 []; DstT=float [0,2]",
      .devices = EVERYWHERE,
      .shape = op_same_shape,

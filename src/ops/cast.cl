@@ -25,6 +25,8 @@ CAST(int32, i32, x)
 CAST(int64, i64, x)
 CAST(int8, i8, whole(x))
 CAST(uint8, u8, whole(x))
+CAST(int16, i16, whole(x))
+CAST(uint16, u16, whole(x))
 CAST(truth, u8, x != 0)
 
 #undef CAST

@@ -181,7 +181,8 @@ static const struct op rows[] = {
     {.name = "DecodeRaw",
      .inputs = "bytes:string",
      .outputs = "output:out_type",
-     .attrs = "out_type:{half float double int32 int64 int8 uint8 bool} little_endian:bool=true",
+     .attrs = "out_type:{half float double int32 int64 int8 uint8 int16 uint16 bool} "
+              "little_endian:bool=true",
      .python = "io.decode_raw decode_raw",
      .doc = "The bytes of strings as numbers; all strings must be of the same length.",
      .devices = "CPU",

@@ -100,7 +100,7 @@ struct term gradient_number(struct gradient *g, situ_type type, double value) {
   const uint16_t half = number_to_half(value);
   const int32_t whole = (int32_t)value;
   const int64_t wide = (int64_t)value;
-  const int8_t small = (int8_t)whole; /* the same bits as uint8 and bool */
+  const int16_t small = (int16_t)whole; /* its first bytes are those of the small types */
   const void *data = type == SITU_FLOAT    ? (const void *)&single
                      : type == SITU_DOUBLE ? (const void *)&value
                      : type == SITU_HALF   ? (const void *)&half

@@ -58,6 +58,10 @@ static double first_number(const situ_tensor *tensor) {
       return *(const int8_t *)data;
     case SITU_UINT8:
       return *(const uint8_t *)data;
+    case SITU_INT16:
+      return *(const int16_t *)data;
+    case SITU_UINT16:
+      return *(const uint16_t *)data;
     default:
       return 0;
   }

@@ -57,7 +57,7 @@ OP_FAMILIES(OP_FAMILY_EXTERN)
 
 /* Where most ops run: everything but strings. */
 #define EVERYWHERE "CPU GPU"
-#define NUMERIC "half float double int32 int64 int8 uint8 bool"
+#define NUMERIC "half float double int32 int64 int8 uint8 int16 uint16 bool"
 #define ALL_TYPES NUMERIC " string"
 #define MOVABLE "CPU GPU(" NUMERIC ")" /* of ops that move elements of ALL_TYPES */
 

@@ -116,7 +116,7 @@ static situ_type result_type(const struct kernel *kernel, situ_type type) {
   const bool wider = kernel == &sum_kernel || kernel == &squares_kernel || kernel == &prod_kernel;
   if (!wider) return type;
   if (type == SITU_HALF) return SITU_FLOAT;
-  return type == SITU_INT8 || type == SITU_UINT8 ? SITU_INT32 : type;
+  return situ_type_size(type) < 4 ? SITU_INT32 : type;
 }
 
 /* Records a stage; the last one goes to the output if it has its type. */

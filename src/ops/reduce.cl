@@ -7,6 +7,8 @@
 #define REDUCE_SMALL_half 1
 #define REDUCE_SMALL_int8 1
 #define REDUCE_SMALL_uint8 1
+#define REDUCE_SMALL_int16 1
+#define REDUCE_SMALL_uint16 1
 #define REDUCE_SMALL_truth 1
 
 /* The vector a where a mask is set, else b. */
@@ -148,4 +150,6 @@ PLACE(argmin_i64, i64, <)
 #undef REDUCE_SMALL_half
 #undef REDUCE_SMALL_int8
 #undef REDUCE_SMALL_uint8
+#undef REDUCE_SMALL_int16
+#undef REDUCE_SMALL_uint16
 #undef REDUCE_SMALL_truth

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "ops/ops.h"
+#include "tensor/number.h"
 #include "tensor/tensor.h"
 
 enum { WORD = 512 }; /* the longest double with 20 digits behind the point is shorter */
@@ -50,16 +51,11 @@ static int write_one(const struct format *format, const situ_tensor *tensor, int
       return snprintf(word, WORD, format->real, (double)((const float *)data)[i]);
     case SITU_DOUBLE:
       return snprintf(word, WORD, format->real, ((const double *)data)[i]);
-    case SITU_INT32:
-      return snprintf(word, WORD, format->whole, (long long)((const int32_t *)data)[i]);
-    case SITU_INT64:
-      return snprintf(word, WORD, format->whole, (long long)((const int64_t *)data)[i]);
-    case SITU_INT8:
-      return snprintf(word, WORD, format->whole, (long long)((const int8_t *)data)[i]);
     case SITU_BOOL:
       return snprintf(word, WORD, "%s", ((const bool *)data)[i] ? "true" : "false");
     default:
-      return 0;
+      return snprintf(word, WORD, format->whole,
+                      (long long)number_integer_at(situ_tensor_type(tensor), data, i));
   }
 }
 #pragma GCC diagnostic pop
@@ -90,8 +86,8 @@ static const struct op rows[] = {
     {.name = "AsString",
      .inputs = "input:T",
      .outputs = "output:string",
-     .attrs = "T:{float double int32 int64 int8 bool} precision:int=-1 scientific:bool=false "
-              "shortest:bool=false width:int=-1 fill:string=''",
+     .attrs = "T:{float double int32 int64 int8 uint8 int16 uint16 bool} precision:int=-1 "
+              "scientific:bool=false shortest:bool=false width:int=-1 fill:string=''",
      .python = "as_string strings.as_string",
      .doc = "The elements as texts.",
      .devices = "CPU",

@@ -46,6 +46,8 @@ int64_t number_integer_at(situ_type type, const void *data, int64_t index) {
   if (type == SITU_INT64) return ((const int64_t *)data)[index];
   if (type == SITU_INT8) return ((const int8_t *)data)[index];
   if (type == SITU_UINT8) return ((const uint8_t *)data)[index];
+  if (type == SITU_INT16) return ((const int16_t *)data)[index];
+  if (type == SITU_UINT16) return ((const uint16_t *)data)[index];
   if (type == SITU_BOOL) return ((const uint8_t *)data)[index] != 0;
   return 0;
 }

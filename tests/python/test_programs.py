@@ -22,3 +22,29 @@ def test_strided_slice_steps_by_one_unless_told():
     assert part.op.name == "StridedSlice" and part.shape.as_list() == [2]
     assert run(part).tolist() == [4, 5]
     assert run(tf.strided_slice(x, [3], [0], [-2])).tolist() == [6, 4]
+
+
+@pytest.mark.parametrize("dtype", ["int16", "uint16"])
+def test_short_integers(dtype):
+    import numpy
+    a, b = tf.placeholder(dtype), tf.placeholder(dtype)
+    feed = {a: numpy.array([300, 7], dtype), b: [100, 3]}
+    total, product, quotient, sum_, high, real = run(
+        [a + b, a * b, a // b, tf.reduce_sum(a), tf.maximum(a, b), tf.cast(a, tf.float32) / 2],
+        feed)
+    assert total.dtype == dtype and total.tolist() == [400, 10]
+    assert product.tolist() == [30000, 21] and quotient.tolist() == [3, 2]
+    assert sum_ == 307 and high.tolist() == [300, 7] and real.tolist() == [150, 3.5]
+    assert run(tf.cast([1.9, -1.0], dtype)).tolist() == [1, -1 if dtype == "int16" else 65535]
+    assert run(tf.as_string(tf.constant([2, 500], dtype))).tolist() == [b"2", b"500"]
+    kept = tf.Variable(tf.constant([1, 2], dtype))
+    assert run(tf.stack([tf.gather(kept, [1, 0]), kept + 1])).tolist() == [[2, 1], [2, 3]]
+    assert run(tf.decode_raw([b"\x01\x02"], dtype)).tolist() == [[513]]
+    copy = tf.Graph()
+    with copy.as_default():
+        tf.import_graph_def(tf.get_default_graph().as_graph_def(), name="")
+        tf.constant([1, 500], dtype, name="c")
+        again = tf.Graph()
+    with again.as_default():
+        tf.import_graph_def(copy.as_graph_def(), name="")
+        assert tf.Session().run("c:0").tolist() == [1, 500]

@@ -8,8 +8,8 @@ import sys
 import types
 
 # What six.moves shows: modules, and names of modules.
-_MODULES = {"urllib": "urllib", "queue": "queue", "cPickle": "pickle", "configparser": "configparser",
-            "builtins": "builtins", "copyreg": "copyreg", "http_client": "http.client",
+_MODULES = {"urllib": "urllib", "queue": "queue", "cPickle": "pickle",
+            "configparser": "configparser", "builtins": "builtins", "copyreg": "copyreg", "http_client": "http.client",
             "html_parser": "html.parser", "socketserver": "socketserver", "_thread": "_thread",
             "reprlib": "reprlib", "tkinter": "tkinter", "winreg": "winreg"}
 _NAMES = {"xrange": ("builtins", "range"), "range": ("builtins", "range"),

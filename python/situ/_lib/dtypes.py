@@ -2,9 +2,8 @@
 """dtypes.py: the types of elements."""
 import _situ
 
-_NUMPY_ONLY = {5: ("int16", 2), 8: ("complex64", 8), 14: ("bfloat16", 2), 17: ("uint16", 2),
-               18: ("complex128", 16), 21: ("variant", 8), 22: ("uint32", 4),
-               23: ("uint64", 8)}
+_NUMPY_ONLY = {8: ("complex64", 8), 14: ("bfloat16", 2), 18: ("complex128", 16),
+               21: ("variant", 8), 22: ("uint32", 4), 23: ("uint64", 8)}
 
 
 class DType:
