@@ -82,6 +82,12 @@ static void store(void *data, situ_type type, int64_t i, double value) {
     case SITU_INT8:
       ((int8_t *)data)[i] = (int8_t)value;
       break;
+    case SITU_INT16:
+      ((int16_t *)data)[i] = (int16_t)value;
+      break;
+    case SITU_UINT16:
+      ((uint16_t *)data)[i] = (uint16_t)value;
+      break;
     default:
       ((uint8_t *)data)[i] = (uint8_t)value;
   }
@@ -102,6 +108,10 @@ double sample_number(const situ_tensor *tensor, int64_t i) {
       return (double)((const int64_t *)data)[i];
     case SITU_INT8:
       return ((const int8_t *)data)[i];
+    case SITU_INT16:
+      return ((const int16_t *)data)[i];
+    case SITU_UINT16:
+      return ((const uint16_t *)data)[i];
     default:
       return ((const uint8_t *)data)[i];
   }
@@ -120,7 +130,7 @@ static double choose(situ_type type, const char *domain, uint32_t random) {
   if (real) return value;
   if (!strncmp(domain, ":unit", 5)) return random % 2;
   if (*domain == ':') return 1 + random % 9;
-  return type == SITU_UINT8 ? random % 10 : (double)(random % 19) - 9;
+  return type == SITU_UINT8 || type == SITU_UINT16 ? random % 10 : (double)(random % 19) - 9;
 }
 
 /* Rows that add up to 1: a half at each of two places. */

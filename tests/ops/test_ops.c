@@ -254,10 +254,15 @@ static const char *find_line(const char *key) {
   return found + length;
 }
 
+/* The type whose golden values a type shares. */
+static situ_type base_of(situ_type type) {
+  if (type == SITU_DOUBLE || type == SITU_HALF) return SITU_FLOAT;
+  if (type == SITU_INT64 || type == SITU_INT8 || type == SITU_INT16) return SITU_INT32;
+  return type == SITU_UINT16 ? SITU_UINT8 : type;
+}
+
 static const char *golden_of(const struct sample *sample, int number, situ_type type, int output) {
-  const situ_type base = type == SITU_DOUBLE || type == SITU_HALF  ? SITU_FLOAT
-                         : type == SITU_INT64 || type == SITU_INT8 ? SITU_INT32
-                                                                   : type;
+  const situ_type base = base_of(type);
   char key[128];
   snprintf(key, sizeof key, "%s %s %d %d ", sample->schema->op->name,
            type ? situ_type_name(type) : "own", number, output);
@@ -285,6 +290,10 @@ static double next_value(situ_type type, char **at) {
       return (int8_t)strtoll(*at, at, 10);
     case SITU_UINT8:
       return (uint8_t)strtoll(*at, at, 10);
+    case SITU_INT16:
+      return (int16_t)strtoll(*at, at, 10);
+    case SITU_UINT16:
+      return (uint16_t)strtoll(*at, at, 10);
     default:
       return (double)strtoll(*at, at, 10);
   }
@@ -389,9 +398,8 @@ static void print_case(const struct sample *sample, int number, situ_type type) 
 /* Types that say all: others have the same inputs, or differ only in precision. */
 static bool says_all(const struct schema *schema, uint32_t types, int type) {
   if (schema->op->flags & OP_STATEFUL || types == 1) return true;
-  if (type == SITU_DOUBLE || type == SITU_HALF) return !(types >> SITU_FLOAT & 1);
-  if (type == SITU_INT64 || type == SITU_INT8) return !(types >> SITU_INT32 & 1);
-  return true;
+  const situ_type base = base_of((situ_type)type);
+  return (int)base == type || !(types >> base & 1);
 }
 
 static void print_samples(void) {

@@ -11,8 +11,8 @@
 #include "support/apply.h"
 #include "tensor/shape.h"
 
-static const situ_type types[] = {SITU_FLOAT, SITU_DOUBLE, SITU_HALF, SITU_INT32,
-                                  SITU_INT64, SITU_INT8,   SITU_UINT8};
+static const situ_type types[] = {SITU_FLOAT, SITU_DOUBLE, SITU_HALF,  SITU_INT32, SITU_INT64,
+                                  SITU_INT8,  SITU_UINT8,  SITU_INT16, SITU_UINT16};
 
 struct reducer {
   const char *op;
@@ -85,6 +85,8 @@ static bool is_real(situ_type type) {
 static double as_type(situ_type type, double x) {
   if (type == SITU_INT8) return (double)(int8_t)(int64_t)x;
   if (type == SITU_UINT8) return (double)(uint8_t)(int64_t)x;
+  if (type == SITU_INT16) return (double)(int16_t)(int64_t)x;
+  if (type == SITU_UINT16) return (double)(uint16_t)(int64_t)x;
   return is_real(type) ? x : trunc(x);
 }
 

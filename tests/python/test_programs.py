@@ -48,3 +48,19 @@ def test_short_integers(dtype):
     with again.as_default():
         tf.import_graph_def(copy.as_graph_def(), name="")
         assert tf.Session().run("c:0").tolist() == [1, 500]
+
+
+def test_variables_of_a_dict_are_trained():
+    weights = {"a": tf.Variable(2.0), "b": tf.Variable(3.0)}
+    step = tf.train.GradientDescentOptimizer(0.5).minimize(
+        weights["a"] * weights["b"], var_list=weights.values())
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        session.run(step)
+        assert session.run(weights) == {"a": 0.5, "b": 2.0}
+
+
+def test_estimators_are_not_planned():
+    with pytest.raises(AttributeError, match="Estimators are not planned"):
+        tf.estimator.Estimator
+    assert tf.estimator.LoggingTensorHook is tf.train.LoggingTensorHook

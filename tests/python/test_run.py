@@ -28,6 +28,16 @@ def test_style_is_told_from_the_program(situ):
         'Tensor("mul:0", shape=(2,), dtype=int32) 1.15.5\n'
 
 
+@pytest.mark.parametrize("use, style", [
+    ("tf.random_normal([2])", "v1"), ("tf.train.AdamOptimizer(0.1)", "v1"),
+    ("tf.gfile.Exists('x')", "v1"), ("tf.summary.merge_all()", "v1"),
+    ("tf.train.Checkpoint()", "v2"), ("tf.random.normal([2])", "v2"),
+    ("tf.summary.scalar('a', 1, 0)", "v2"), ("tf.math.log(1.)", "v2")])
+def test_style_of_names_that_only_one_generation_has(use, style):
+    from situ._lib import usage
+    assert usage.style_of("a.py", f"import tensorflow as tf\n{use}\n") == style
+
+
 def test_style_is_told_from_local_modules(situ):
     result = situ("run", "main.py", files={"main.py": "import model\nmodel.go()\n",
                                            "model.py": "def go():\n    import tensorflow as tf\n"

@@ -217,3 +217,24 @@ def test_init_from_checkpoint(tmp_path):
         np.testing.assert_array_equal(sess.run(other), sess.run(w))
         with pytest.raises(ValueError, match="is not found in"):
             tf.train.init_from_checkpoint(path, {"none": other})
+
+
+def test_threads_save_one_after_the_other(tmp_path):
+    import threading
+    tf.Variable(np.zeros(1000), name="v")
+    saver, failed = tf.train.Saver(max_to_keep=3), []
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+
+        def save(first):
+            try:
+                for step in range(first, first + 8):
+                    saver.save(sess, str(tmp_path / "m"), global_step=step)
+            except Exception as error:
+                failed.append(error)
+        threads = [threading.Thread(target=save, args=(n,)) for n in (0, 100)]
+        [t.start() for t in threads]
+        [t.join() for t in threads]
+    assert not failed
+    assert tf.train.checkpoint_exists(tf.train.latest_checkpoint(str(tmp_path)))
+    assert len([f for f in os.listdir(tmp_path) if f.endswith(".index")]) == 3

@@ -87,9 +87,11 @@ situ_tensor *apply_ints(const int32_t *items, int count) {
 }
 
 /* Every type with a plain C type: enum name, C type. */
-#define PLAIN(X)    \
-  X(FLOAT, float)   \
-  X(DOUBLE, double) \
+#define PLAIN(X)      \
+  X(FLOAT, float)     \
+  X(DOUBLE, double)   \
+  X(INT16, int16_t)   \
+  X(UINT16, uint16_t) \
   X(INT32, int32_t) X(INT64, int64_t) X(INT8, int8_t) X(UINT8, uint8_t) X(BOOL, uint8_t)
 
 double apply_get(const situ_tensor *tensor, int64_t i) {

@@ -9,9 +9,9 @@ import types
 
 # What six.moves shows: modules, and names of modules.
 _MODULES = {"urllib": "urllib", "queue": "queue", "cPickle": "pickle",
-            "configparser": "configparser", "builtins": "builtins", "copyreg": "copyreg", "http_client": "http.client",
-            "html_parser": "html.parser", "socketserver": "socketserver", "_thread": "_thread",
-            "reprlib": "reprlib", "tkinter": "tkinter", "winreg": "winreg"}
+            "configparser": "configparser", "builtins": "builtins", "copyreg": "copyreg",
+            "http_client": "http.client", "html_parser": "html.parser", "reprlib": "reprlib",
+            "socketserver": "socketserver", "_thread": "_thread", "tkinter": "tkinter"}
 _NAMES = {"xrange": ("builtins", "range"), "range": ("builtins", "range"),
           "zip": ("builtins", "zip"), "map": ("builtins", "map"), "filter": ("builtins", "filter"),
           "input": ("builtins", "input"), "reduce": ("functools", "reduce"),

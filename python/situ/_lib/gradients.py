@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """gradients.py: gradients of graphs: tf.gradients, tf.hessians, gradients that programs define."""
+import collections.abc
 import contextlib
 import enum
+import types
 
 import _situ
 from situ._lib.api import export
@@ -30,7 +32,7 @@ def flat(values):
     """A list of a single value, or of the values of lists and dicts."""
     if isinstance(values, dict):
         return [v for key in sorted(values) for v in flat(values[key])]
-    if isinstance(values, (list, tuple)):
+    if isinstance(values, (list, tuple, collections.abc.ValuesView, types.GeneratorType)):
         return [v for item in values for v in flat(item)]
     return [values]
 

@@ -18,7 +18,7 @@ def step_tensor(hook):
     return found
 
 
-@export(v1="train.SecondOrStepTimer")
+@export("estimator.SecondOrStepTimer", v1="train.SecondOrStepTimer")
 class SecondOrStepTimer:
     """Says when it is time again: every so many seconds, or steps."""
 
@@ -69,7 +69,7 @@ class NeverTriggerTimer:
         pass
 
 
-@export(v1="train.StopAtStepHook")
+@export("estimator.StopAtStepHook", v1="train.StopAtStepHook")
 class StopAtStepHook(SessionRunHook):
     """Stops after so many steps, or at a step."""
 
@@ -97,7 +97,7 @@ class StopAtStepHook(SessionRunHook):
             run_context.request_stop()
 
 
-@export(v1="train.LoggingTensorHook")
+@export("estimator.LoggingTensorHook", v1="train.LoggingTensorHook")
 class LoggingTensorHook(SessionRunHook):
     """Logs values every so many steps or seconds, or at the end."""
 
@@ -148,13 +148,13 @@ class LoggingTensorHook(SessionRunHook):
             self._log(session.run(self._fetches))
 
 
-@export(v1="train.NanLossDuringTrainingError")
+@export("estimator.NanLossDuringTrainingError", v1="train.NanLossDuringTrainingError")
 class NanLossDuringTrainingError(RuntimeError):
     def __str__(self):
         return "NaN loss during training."
 
 
-@export(v1="train.NanTensorHook")
+@export("estimator.NanTensorHook", v1="train.NanTensorHook")
 class NanTensorHook(SessionRunHook):
     """Stops, or fails, when a loss is NaN."""
 
@@ -175,7 +175,7 @@ class NanTensorHook(SessionRunHook):
         run_context.request_stop()
 
 
-@export(v1="train.FinalOpsHook")
+@export("estimator.FinalOpsHook", v1="train.FinalOpsHook")
 class FinalOpsHook(SessionRunHook):
     """Runs something at the end; `final_ops_values` is what it gave."""
 
@@ -189,7 +189,7 @@ class FinalOpsHook(SessionRunHook):
             self._values = session.run(self._ops, self._feeds)
 
 
-@export(v1="train.FeedFnHook")
+@export("estimator.FeedFnHook", v1="train.FeedFnHook")
 class FeedFnHook(SessionRunHook):
     """Feeds every run what a function gives."""
 
@@ -200,7 +200,7 @@ class FeedFnHook(SessionRunHook):
         return SessionRunArgs(fetches=None, feed_dict=self.feed_fn())
 
 
-@export(v1="train.GlobalStepWaiterHook")
+@export("estimator.GlobalStepWaiterHook", v1="train.GlobalStepWaiterHook")
 class GlobalStepWaiterHook(SessionRunHook):
     """Waits until the global step is so far."""
 

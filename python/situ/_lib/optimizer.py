@@ -4,6 +4,7 @@ import _situ
 from situ._lib import api, slots, updates
 from situ._lib.api import export
 from situ._lib.array_ops import convert_to_tensor, group, tuple_
+from situ._lib.gradients import flat
 from situ._lib.graph import GraphKeys, get_default_graph, scope
 from situ._lib.scopes import colocate_with, control_dependencies, init_scope
 from situ._lib.variable_eager import place
@@ -69,7 +70,7 @@ class Optimizer:
         if grad_loss is not None:
             self._check_type([grad_loss])
         var_list = trainable_variables() + get_default_graph().get_collection(
-            "trainable_resource_variables") if var_list is None else _flat(var_list)
+            "trainable_resource_variables") if var_list is None else flat(var_list)
         if not var_list:
             raise ValueError("No variables to optimize.")
         found = gradients(loss, var_list, grad_ys=grad_loss,
@@ -220,9 +221,3 @@ class Optimizer:
 
     def _finish(self, update_ops, name_scope):
         return None if at_once() else group(*update_ops, name=name_scope)
-
-
-def _flat(items):
-    if isinstance(items, (list, tuple)):
-        return [v for i in items for v in _flat(i)]
-    return [items]

@@ -4,6 +4,7 @@ header, the elements. The header's metadata holds a checksum of every tensor."""
 import json
 import os
 import struct
+import threading
 import zlib
 
 import numpy
@@ -33,7 +34,7 @@ def fsync_folder(path):
 
 def replace(path, parts):
     """Writes a file aside, then puts it in its place: a crash leaves the old one or the new one."""
-    aside = f"{path}.tmp{os.getpid()}"
+    aside = f"{path}.tmp{os.getpid()}.{threading.get_ident()}"
     try:
         with open(aside, "wb") as file:
             for part in parts:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """saver.py: tf.train.Saver: variables of a session to files and back."""
 import os
+import threading
 
 import numpy
 
@@ -44,7 +45,7 @@ class Saver:
             raise ValueError("If `var_list` is provided then build cannot be deferred. Either set "
                              "defer_build=False or var_list=None.")
         self._var_list, self._reshape, self._allow_empty = var_list, reshape, allow_empty
-        self._pad, self._variables = pad_step_number, None
+        self._pad, self._variables, self._saving = pad_step_number, None, threading.RLock()
         self._kept = checkpoint_state.Kept(max_to_keep or 0, keep_checkpoint_every_n_hours)
         if not defer_build:
             self.build()
@@ -96,17 +97,23 @@ class Saver:
         folder = os.path.dirname(prefix)
         if folder and not os.path.isdir(folder):
             raise ValueError(f"Parent directory of {save_path} doesn't exist, can't save.")
+        with self._saving:  # a supervisor saves in a thread of its own
+            self._write(sess, prefix, folder, latest_filename,
+                        meta_graph_suffix if write_meta_graph else None, write_state)
+        return prefix
+
+    def _write(self, sess, prefix, folder, latest_filename, meta_graph_suffix, write_state):
         values = sess.run({k: v for k, v in self._variables.items()})
         checkpoint_reader.write(prefix, {k: numpy.asarray(v) for k, v in values.items()})
-        if write_meta_graph:
+        if meta_graph_suffix is not None:
             from situ._lib import metagraph
             metagraph.write(f"{prefix}.{meta_graph_suffix}", sess.graph, self)
         if write_state:
             gone = self._kept.add(prefix)
             checkpoint_state.write(folder, prefix, self._kept.paths, latest_filename)
             for old in gone:
-                checkpoint_state.remove_checkpoint(old, meta_graph_suffix=meta_graph_suffix)
-        return prefix
+                checkpoint_state.remove_checkpoint(old,
+                                                   meta_graph_suffix=meta_graph_suffix or "meta")
 
     def restore(self, sess, save_path):
         """Gives all variables the values of a checkpoint."""

@@ -11,7 +11,7 @@ from situ._lib.summary_protos import SessionLog, Summary
 from situ._lib.summary_writer import FileWriterCache
 
 
-@export(v1="train.CheckpointSaverListener")
+@export("estimator.CheckpointSaverListener", v1="train.CheckpointSaverListener")
 class CheckpointSaverListener:
     """Is told of checkpoints."""
 
@@ -36,7 +36,7 @@ def the_saver():
     return found[0] if found else None
 
 
-@export(v1="train.CheckpointSaverHook")
+@export("estimator.CheckpointSaverHook", v1="train.CheckpointSaverHook")
 class CheckpointSaverHook(SessionRunHook):
     """Writes checkpoints every so many seconds or steps, at the beginning and at the end."""
 
@@ -109,7 +109,7 @@ class CheckpointSaverHook(SessionRunHook):
         return stop
 
 
-@export(v1="train.StepCounterHook")
+@export("estimator.StepCounterHook", v1="train.StepCounterHook")
 class StepCounterHook(SessionRunHook):
     """Logs steps per second."""
 
@@ -146,7 +146,7 @@ class StepCounterHook(SessionRunHook):
                 self._log_and_record(steps, seconds, step)
 
 
-@export(v1="train.SummarySaverHook")
+@export("estimator.SummarySaverHook", v1="train.SummarySaverHook")
 class SummarySaverHook(SessionRunHook):
     """Writes summaries every so many steps or seconds."""
 
@@ -195,7 +195,7 @@ class SummarySaverHook(SessionRunHook):
             self._writer.flush()
 
 
-@export(v1="train.ProfilerHook")
+@export("estimator.ProfilerHook", v1="train.ProfilerHook")
 class ProfilerHook(SessionRunHook):
     """Takes its arguments; situ writes no traces here."""
 

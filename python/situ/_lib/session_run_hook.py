@@ -5,7 +5,7 @@ import collections
 from situ._lib.api import export
 
 
-@export(v1="train.SessionRunHook", v2="estimator.SessionRunHook")
+@export("estimator.SessionRunHook", v1="train.SessionRunHook")
 class SessionRunHook:
     """Is asked before and after every run of a monitored session."""
 
@@ -26,7 +26,7 @@ class SessionRunHook:
         """When all went well, before the session is closed."""
 
 
-@export(v1="train.SessionRunArgs")
+@export("estimator.SessionRunArgs", v1="train.SessionRunArgs")
 class SessionRunArgs(collections.namedtuple("SessionRunArgs",
                                             ["fetches", "feed_dict", "options"])):
     """What a hook adds to a run."""
@@ -35,13 +35,13 @@ class SessionRunArgs(collections.namedtuple("SessionRunArgs",
         return super().__new__(cls, fetches, feed_dict, options)
 
 
-@export(v1="train.SessionRunValues")
+@export("estimator.SessionRunValues", v1="train.SessionRunValues")
 class SessionRunValues(collections.namedtuple("SessionRunValues",
                                               ["results", "options", "run_metadata"])):
     """What a run gave for a hook."""
 
 
-@export(v1="train.SessionRunContext")
+@export("estimator.SessionRunContext", v1="train.SessionRunContext")
 class SessionRunContext:
     """A run, as hooks see it."""
 

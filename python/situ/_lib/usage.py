@@ -6,9 +6,25 @@ import types
 
 from situ._lib import importer
 
-GRAPH_NAMES = {"Session", "InteractiveSession", "placeholder", "ConfigProto", "GPUOptions", "app",
-               "get_variable", "global_variables_initializer", "contrib", "layers",
-               "MonitoredTrainingSession"}
+# Names that TensorFlow 2 no longer has: a program that uses one is in graph style.
+GRAPH_NAMES = set("""
+    AUTO_REUSE ConfigProto FixedLengthRecordReader GPUOptions GraphKeys InteractiveSession
+    RandomShuffleQueue ReaderBase Session TFRecordReader TextLineReader WholeFileReader
+    add_to_collection all_variables app assign assign_add assign_sub contrib decode_raw
+    enable_eager_execution flags get_collection get_default_graph get_default_session
+    get_variable get_variable_scope gfile global_variables global_variables_initializer
+    initialize_all_variables initialize_variables layers local_variables
+    local_variables_initializer log logging parse_single_example placeholder
+    placeholder_with_default py_func python_io random_normal random_uniform
+    reset_default_graph set_random_seed to_double to_float to_int32 to_int64
+    trainable_variables truncated_normal variable_scope variables_initializer
+    losses.get_total_loss nn.bidirectional_dynamic_rnn nn.dynamic_rnn nn.rnn_cell nn.static_rnn
+    summary.FileWriter summary.merge summary.merge_all train.AdagradOptimizer
+    train.AdamOptimizer train.GradientDescentOptimizer train.MomentumOptimizer
+    train.MonitoredSession train.MonitoredTrainingSession train.QueueRunner
+    train.RMSPropOptimizer train.Saver train.Supervisor train.batch train.create_global_step
+    train.exponential_decay train.get_global_step train.get_or_create_global_step
+    train.shuffle_batch train.start_queue_runners train.string_input_producer""".split())
 
 
 def parse(source, path):
@@ -102,7 +118,7 @@ def style_of(path, source):
             if parts[:1] in (["disable_v2_behavior"], ["disable_eager_execution"]):
                 return "v1"
             continue
-        if parts[0] in GRAPH_NAMES:
+        if parts[0] in GRAPH_NAMES or ".".join(parts[:2]) in GRAPH_NAMES:
             return "v1"
     return "v2"
 

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""slim.py: tf.contrib.slim beside its layers: variables by scope, losses, queues of batches."""
+import re
+
+from situ._lib import api, losses, queue_runner, queues, variable_scope
+from situ._lib.api import V1, export
+from situ._lib.array_ops import cast, convert_to_tensor
+from situ._lib.global_step import get_or_create_global_step
+from situ._lib.graph import GraphKeys, get_default_graph, scope as name_scope
+from situ._lib.summary_ops import scalar
+
+V1["contrib.slim.get_or_create_global_step"] = get_or_create_global_step
+V1["contrib.slim.get_global_step"] = V1["contrib.framework.get_global_step"]
+V1["contrib.slim.create_global_step"] = V1["contrib.framework.create_global_step"]
+
+
+def _both(name):
+    return "contrib.slim." + name, "contrib.framework." + name
+
+
+@export(v1=_both("get_variables"))
+def get_variables(scope=None, suffix=None, collection=GraphKeys.GLOBAL_VARIABLES):
+    """The variables of a scope, whose names end as given."""
+    if isinstance(scope, variable_scope.VariableScope):
+        scope = scope.name
+    if suffix is not None:
+        scope = (scope or "") + ".*" + (suffix if ":" in suffix else suffix + ":0")
+        pattern = re.compile(scope)
+        return [v for v in get_default_graph().get_collection(collection)
+                if pattern.match(v.name)]
+    return get_default_graph().get_collection(collection, scope)
+
+
+for _name, _key in (("model", GraphKeys.MODEL_VARIABLES), ("local", GraphKeys.LOCAL_VARIABLES),
+                    ("trainable", GraphKeys.TRAINABLE_VARIABLES)):
+    V1.update(dict.fromkeys(
+        _both(f"get_{_name}_variables"),
+        lambda scope=None, suffix=None, key=_key: get_variables(scope, suffix, key)))
+
+
+@export(v1=_both("get_variables_by_name"))
+def get_variables_by_name(given_name, scope=None):
+    """The variables of that last name in a scope."""
+    return [v for v in get_variables(scope)
+            if re.search(f"(^|/){re.escape(given_name)}(:0)?$", v.name)]
+
+
+V1.update(dict.fromkeys(_both("get_variables_by_suffix"),
+                        lambda suffix, scope=None: get_variables(scope, suffix)))
+
+
+@export(v1=_both("get_unique_variable"))
+def get_unique_variable(var_op_name):
+    """The one variable of that name."""
+    found = [v for v in get_variables(var_op_name) if v.op.name == var_op_name]
+    if not found:
+        raise ValueError(f"Variable {var_op_name} does not uniquely identify a variable")
+    return found[0]
+
+
+@export(v1=_both("get_variables_to_restore"))
+def get_variables_to_restore(include=None, exclude=None):
+    """The variables of some scopes, without those of others."""
+    def of(scopes):
+        return [v for s in ([scopes] if isinstance(scopes, str) else scopes)
+                for v in get_variables(s)]
+    found = get_variables() if include is None else of(include)
+    dropped = [] if exclude is None else of(exclude)
+    return [v for v in dict.fromkeys(found) if not any(v is d for d in dropped)]
+
+
+@export(v1=_both("add_model_variable"))
+def add_model_variable(var):
+    get_default_graph().add_to_collection(GraphKeys.MODEL_VARIABLES, var)
+
+
+@export(v1=_both("assign_from_checkpoint"))
+def assign_from_checkpoint(model_path, var_list, ignore_missing_vars=False):
+    """(an operation, a feed) that give variables their values from a checkpoint."""
+    reader = V1["train.NewCheckpointReader"](model_path)
+    named = var_list if isinstance(var_list, dict) else {v.op.name: v for v in var_list}
+    updates, feed = [], {}
+    for name, variable in named.items():
+        if not reader.has_tensor(name):
+            if ignore_missing_vars:
+                continue
+            raise ValueError(f"Checkpoint is missing variable [{name}]")
+        value = V1["placeholder"](variable.dtype.base_dtype, variable.shape)
+        feed[value] = reader.get_tensor(name).reshape(variable.shape.as_list())
+        updates.append(variable.assign(value))
+    return V1["group"](*updates) if "group" in V1 else api.BOTH["group"](*updates), feed
+
+
+# Losses: the same as tf.losses, with the predictions in front.
+
+def _turned(name, row):
+    made = getattr(losses, row)
+
+    def loss(predictions, labels, weights=1.0, *args, **words):
+        return made(labels, predictions, weights, *args, **words)
+    loss.__name__, loss.__doc__ = name, made.__doc__
+
+    def called(predictions=None, labels=None, *args, logits=None, onehot_labels=None,
+               multi_class_labels=None, target=None, **words):
+        def first(*values):
+            return next((v for v in values if v is not None), None)
+        return loss(first(predictions, logits), first(labels, onehot_labels, multi_class_labels,
+                                                      target), *args, **words)
+    called.__name__, called.__doc__ = name, made.__doc__
+    V1["contrib.slim.losses." + name] = V1["contrib.losses." + name] = called
+
+
+for _name in ("softmax_cross_entropy", "sigmoid_cross_entropy", "sparse_softmax_cross_entropy",
+              "hinge_loss", "cosine_distance"):
+    _turned(_name, _name)
+for _name in ("mean_squared_error", "absolute_difference", "log_loss"):
+    _made = V1["losses." + _name]
+    V1["contrib.slim.losses." + _name] = V1["contrib.losses." + _name] = \
+        lambda predictions, labels=None, weights=1.0, *args, made=_made, **words: \
+        made(labels, predictions, weights, *args, **words)
+for _name in ("add_loss", "get_losses", "get_regularization_losses", "get_total_loss",
+              "compute_weighted_loss"):
+    V1["contrib.slim.losses." + _name] = V1["contrib.losses." + _name] = V1["losses." + _name]
+
+
+@export(v1="contrib.slim.prefetch_queue.prefetch_queue")
+def prefetch_queue(tensors, capacity=8, num_threads=1, dynamic_pad=False, shared_name=None,
+                   name=None):
+    """A queue that threads fill with these tensors, ahead of need."""
+    names = sorted(tensors) if isinstance(tensors, dict) else None
+    flat = [convert_to_tensor(t) for t in ([tensors[n] for n in names] if names else tensors)]
+    with name_scope(name, "prefetch_queue"):
+        kind = queues.PaddingFIFOQueue if dynamic_pad else queues.FIFOQueue
+        queue = kind(capacity, [t.dtype for t in flat], [t.shape for t in flat], names,
+                     shared_name)
+        enqueue = queue.enqueue(dict(zip(names, flat)) if names else flat)
+        queue_runner.add_queue_runner(queue_runner.QueueRunner(queue, [enqueue] * num_threads))
+        scalar(f"fraction_of_{capacity}_full", cast(queue.size(), "float32") * (1.0 / capacity))
+        return queue
+
+
+@export(v1=("contrib.slim.metrics.aggregate_metrics", "contrib.metrics.aggregate_metrics"))
+def aggregate_metrics(*value_update_tuples):
+    """([values], [updates]) of pairs."""
+    values, updates = zip(*value_update_tuples)
+    return list(values), list(updates)
+
+
+@export(v1=("contrib.slim.metrics.aggregate_metric_map", "contrib.metrics.aggregate_metric_map"))
+def aggregate_metric_map(names_to_tuples):
+    """({name: value}, {name: update}) of named pairs."""
+    return ({n: pair[0] for n, pair in names_to_tuples.items()},
+            {n: pair[1] for n, pair in names_to_tuples.items()})
+
+
+for _key in [k for k in V1 if k.startswith("contrib.metrics.streaming")]:
+    V1["contrib.slim.metrics." + _key.rpartition(".")[2]] = V1[_key]

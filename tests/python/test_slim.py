@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""test_slim.py: tf.contrib.slim: arguments by scope, layers, variables, losses, the loop."""
+import os
+
+import numpy
+import pytest
+
+import situ.compat.v1 as tf
+
+slim = tf.contrib.slim
+
+
+@pytest.fixture(autouse=True)
+def fresh_graph():
+    tf.reset_default_graph()
+
+
+def names(variables):
+    return [v.op.name for v in variables]
+
+
+def test_arguments_come_from_the_scope():
+    images = tf.ones([2, 8, 8, 3])
+    with slim.arg_scope([slim.conv2d, slim.fully_connected], activation_fn=None,
+                        weights_initializer=tf.ones_initializer()) as outer:
+        with slim.arg_scope([slim.conv2d], padding="VALID"):
+            small = slim.conv2d(images, 4, [3, 3], scope="a")
+        large = slim.conv2d(images, 4, 3, scope="b")
+    with slim.arg_scope(outer):
+        flat = slim.fully_connected(slim.flatten(large), 2, biases_initializer=None, scope="c")
+    assert small.shape.as_list() == [2, 6, 6, 4] and large.shape.as_list() == [2, 8, 8, 4]
+    assert names(tf.global_variables()) == ["a/weights", "a/biases", "b/weights", "b/biases",
+                                            "c/weights"]
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        assert session.run(small)[0, 0, 0, 0] == 27
+        assert session.run(flat).shape == (2, 2)
+    with pytest.raises(ValueError, match="is not decorated with @add_arg_scope"):
+        with slim.arg_scope([tf.nn.relu], a=1):
+            pass
+
+
+def test_own_functions_take_arguments_from_a_scope():
+    @slim.add_arg_scope
+    def layer(x, factor=1, shift=0):
+        return x * factor + shift
+    with slim.arg_scope([layer], factor=3):
+        assert layer(2) == 6 and layer(2, shift=1) == 7 and layer(2, factor=1) == 2
+    assert layer(2) == 2
+
+
+def test_repeat_stack_and_other_layers():
+    images = tf.ones([1, 8, 8, 2])
+    net = slim.repeat(images, 2, slim.conv2d, 4, [3, 3], scope="conv1")
+    net = slim.max_pool2d(net, [2, 2], scope="pool")
+    net = slim.separable_conv2d(net, 6, [3, 3], 1, scope="sep")
+    net = slim.conv2d_transpose(net, 3, [2, 2], stride=2, scope="up")
+    assert net.shape.as_list() == [1, 8, 8, 3]
+    net = slim.stack(slim.flatten(net), slim.fully_connected, [5, 4], scope="fc")
+    net = slim.dropout(net, 0.5, is_training=False, scope="drop")
+    assert names(slim.get_variables("conv1")) == [
+        "conv1/conv1_1/weights", "conv1/conv1_1/biases", "conv1/conv1_2/weights",
+        "conv1/conv1_2/biases"]
+    assert names(slim.get_model_variables("sep")) == [
+        "sep/depthwise_weights", "sep/pointwise_weights", "sep/biases"]
+    assert names(slim.get_variables("fc")) == ["fc/fc_1/weights", "fc/fc_1/biases",
+                                               "fc/fc_2/weights", "fc/fc_2/biases"]
+    assert len(slim.get_variables(suffix="biases")) == 6
+    assert names(slim.get_variables_to_restore(include=["up"], exclude=["up/biases"])) == [
+        "up/weights"]
+    assert names([slim.get_unique_variable("up/weights")]) == ["up/weights"]
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        assert session.run(net).shape == (1, 4)
+
+
+@pytest.mark.parametrize("where, count", [(tf.GraphKeys.UPDATE_OPS, 2), (None, 0)])
+def test_batch_norm_updates(where, count):
+    x = tf.placeholder(tf.float32, [4, 2])
+    made = slim.batch_norm(x, decay=0.5, updates_collections=where, scope="bn")
+    assert len(tf.get_collection(tf.GraphKeys.UPDATE_OPS)) == count
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        session.run([made] + tf.get_collection(tf.GraphKeys.UPDATE_OPS),
+                    {x: numpy.full([4, 2], 6)})
+        assert session.run("bn/moving_mean:0").tolist() == [3, 3]
+
+
+def test_losses_take_predictions_first():
+    logits, labels = tf.constant([[1.0, 3.0]]), tf.constant([[0.0, 1.0]])
+    mine = slim.losses.softmax_cross_entropy(logits, labels)
+    slim.fully_connected(logits, 1, weights_regularizer=slim.l2_regularizer(0.5),
+                         weights_initializer=tf.ones_initializer(), scope="fc")
+    total = slim.losses.get_total_loss()
+    other = tf.losses.softmax_cross_entropy(labels, logits, loss_collection=None)
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        a, b, c = session.run([mine, total, other])
+    assert a == c and b == pytest.approx(a + 0.5 * 0.5 * 2)
+
+
+def test_prefetch_queue():
+    queue = slim.prefetch_queue.prefetch_queue([tf.constant([1, 2]), tf.constant(3.0)], capacity=2)
+    pair = queue.dequeue()
+    assert pair[0].shape.as_list() == [2]
+    with tf.Session() as session:
+        coord = tf.train.Coordinator()
+        threads = tf.train.start_queue_runners(session, coord)
+        for _ in range(4):
+            a, b = session.run(pair)
+            assert (a.tolist(), b) == ([1, 2], 3)
+        coord.request_stop()
+        coord.join(threads)
+
+
+def test_the_loop_trains_saves_and_goes_on(tmp_path):
+    def build():
+        x = tf.constant([[1.0], [2.0], [3.0]])
+        made = slim.fully_connected(x, 1, activation_fn=None, scope="line")
+        loss = slim.losses.mean_squared_error(made, x * 2)
+        return slim.learning.create_train_op(loss, tf.train.GradientDescentOptimizer(0.05))
+    folder = str(tmp_path)
+    loss = slim.learning.train(build(), folder, number_of_steps=60, log_every_n_steps=30,
+                               save_summaries_secs=1)
+    assert loss < 0.5
+    assert tf.train.latest_checkpoint(folder).endswith("model.ckpt-60")
+    tf.reset_default_graph()
+    again = slim.learning.train(build(), folder, number_of_steps=120, log_every_n_steps=0)
+    assert again <= loss and os.path.exists(folder + "/model.ckpt-120.index")
+    tf.reset_default_graph()
+    build()
+    slope = tf.reduce_sum(slim.get_unique_variable("line/weights"))
+    value = slim.evaluation.evaluate_once("", tf.train.latest_checkpoint(folder), final_op=slope)
+    assert value == pytest.approx(2, abs=0.7)
