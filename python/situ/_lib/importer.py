@@ -78,7 +78,9 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         if fullname.split(".")[0] != "tensorflow":
             return None
         if fullname != "tensorflow" and self._module(fullname) is None:
-            return None
+            below = fullname.partition(".")[2]
+            raise ModuleNotFoundError(f"No module named '{fullname}'\nsitu does not have "
+                                      f"tf.{below} (yet).\n{plan.word(below)}", name=fullname)
         return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
 
     def create_module(self, spec):
