@@ -3,7 +3,7 @@
 import _situ
 
 _NUMPY_ONLY = {8: ("complex64", 8), 14: ("bfloat16", 2), 18: ("complex128", 16),
-               21: ("variant", 8), 22: ("uint32", 4), 23: ("uint64", 8)}
+               22: ("uint32", 4), 23: ("uint64", 8)}
 
 
 class DType:
