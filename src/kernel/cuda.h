@@ -8,6 +8,7 @@
 typedef signed char i8;
 typedef unsigned char u8;
 typedef unsigned char uchar;
+typedef short i16;
 typedef unsigned short u16;
 typedef unsigned short ushort;
 typedef int i32;

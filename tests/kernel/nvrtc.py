@@ -26,6 +26,8 @@ TYPES = [
     Type("i64", "i64", "int64", 8, 0, 1, 0, 1),
     Type("i8", "i32", "int8", 1, 0, 1, 0, 1),
     Type("u8", "i32", "uint8", 1, 0, 1, 0, 0),
+    Type("i16", "i32", "int16", 2, 0, 1, 0, 1),
+    Type("u16", "i32", "uint16", 2, 0, 1, 0, 0),
     Type("u8", "i32", "truth", 1, 0, 0, 1, 0),
 ]
 ASSEMBLED = re.compile(r"Compiling entry function '(\w+)'.*?(\d+) bytes spill stores.*?"
