@@ -50,11 +50,20 @@ def test_kinds_of_input():
 
         def __getitem__(self, i):
             return X[4 * i:4 * i + 4], Y[4 * i:4 * i + 4]
-    for words in ({"x": batches()}, {"x": Halves()},
+    data = tf.data.Dataset.from_tensor_slices((X, Y)).batch(4)
+    for words in ({"x": batches()}, {"x": Halves()}, {"x": data},
+                  {"x": data.repeat(), "steps_per_epoch": 2},
                   {"x": tf.constant(X), "y": tf.constant(Y), "batch_size": 4},
                   {"x": X.tolist(), "y": Y.tolist(), "batch_size": 4}):
         found = line().fit(**words, verbose=0, shuffle=False).history["loss"]
         np.testing.assert_allclose(found, want, rtol=1e-6)
+
+
+def test_dataset_for_validation_and_prediction():
+    model, data = line(), tf.data.Dataset.from_tensor_slices((X, Y)).batch(3)
+    history = model.fit(data, validation_data=data, epochs=2, verbose=0).history
+    assert history["val_loss"][-1] == pytest.approx(model.evaluate(X, Y, verbose=0), rel=1e-5)
+    np.testing.assert_allclose(model.predict(data), model.predict(X), rtol=1e-6)
 
 
 def test_weights_of_examples_and_classes():

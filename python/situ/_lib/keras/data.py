@@ -89,6 +89,7 @@ class Arrays:
         listed = lambda s: _listed(s)
         self.structure = (listed(x), listed(y), listed(sample_weight))
         self.leaves = [_array(v) for v in nest.flatten(self.structure)]
+        self._is_flat = not any(nest.is_nested(part) for part in self.structure)
         sizes = {len(a) for a in self.leaves if a is not None}
         if len(sizes) > 1:
             raise ValueError("Data cardinality is ambiguous. Make sure all arrays contain the same "
@@ -112,7 +113,7 @@ class Arrays:
             else:
                 rows = order[start:stop]
                 cut = [None if a is None else a.take(rows, 0) for a in self.leaves]
-            yield nest.pack_sequence_as(self.structure, cut)
+            yield tuple(cut) if self._is_flat else nest.pack_sequence_as(self.structure, cut)
 
 
 def _listed(structure):

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """program.py: steps of training as compiled programs: one per kind and shapes of a batch."""
+from numpy import ndarray
+
 import _situ
 from situ._lib import nest
 from situ._lib.array_ops import op
 from situ._lib.function import ConcreteFunction, TensorSpec, _leaves, functions_run_eagerly
 from situ._lib.keras import context
+from situ._lib.keras.data import as_tensor
 
 
 class Programs:
@@ -13,22 +16,20 @@ class Programs:
     def __init__(self, model):
         self._model, self._made = model, {}
 
-    def run(self, kind, data):
-        """A step ("train", "test", "predict") on a batch of tensors; what it gives stays where
-        it is."""
-        leaves = _leaves(data)
-        tensors = [t for t in leaves if t is not None]
+    def run(self, kind, batch):
+        """A step ("train", "test", "predict") on a batch (x, y, weights) of arrays or tensors;
+        what it gives stays where it is."""
+        leaves = [t if t is None or isinstance(t, ndarray) else as_tensor(t)
+                  for t in _leaves(batch)]
         if self._model.run_eagerly or functions_run_eagerly():
-            return self._python(kind)(data)
-        key = (kind, context.setting("phase"),
-               *[None if t is None else (t.dtype.name, tuple(t.shape)) for t in leaves])
+            return self._python(kind)(_tensors(batch))
+        key = kind, context.setting("phase"), *map(_kind_of, leaves)
         program = self._made.get(key)
         if program is None:
-            python = self._python(kind)
-            made = ConcreteFunction(kind + "_function", python, (data,), {},
+            made = ConcreteFunction(kind + "_function", self._python(kind), (_tensors(batch),), {},
                                     lambda v: TensorSpec(v.shape, v.dtype))
             program = self._made[key] = made.trace
-        return program.run(tensors)
+        return program.run([as_tensor(t) for t in leaves if t is not None])
 
     def _python(self, kind):
         model, strategy = self._model, self._model._strategy
@@ -37,6 +38,17 @@ class Programs:
         if strategy is None or strategy.num_replicas_in_sync == 1:
             return step
         return lambda data: _replicated(model, strategy, kind, step, data)
+
+
+def _kind_of(leaf):
+    """The type and shape of an array or tensor."""
+    if isinstance(leaf, ndarray):
+        return leaf.dtype.char, leaf.shape
+    return None if leaf is None else (leaf.dtype.name, tuple(leaf.shape))
+
+
+def _tensors(batch):
+    return tuple(nest.map_structure(as_tensor, part) for part in batch)
 
 
 def _cut(data, replicas):

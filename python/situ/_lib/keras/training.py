@@ -106,11 +106,7 @@ class Training:
         return self(x, training=False)
 
     def make_train_function(self, force=False):
-        return lambda iterator: self._programs.run("train", self._fed(next(iterator)))
-
-    @staticmethod
-    def _fed(batch):
-        return tuple(nest.map_structure(batches_of.as_tensor, part) for part in batch)
+        return lambda iterator: self._programs.run("train", next(iterator))
 
     def _needs_compile(self):
         if not self._is_compiled:
@@ -169,7 +165,7 @@ class Training:
         logs, step = None, -1
         for step, batch in enumerate(train):
             callbacks.on_train_batch_begin(step)
-            logs = self._programs.run("train", self._fed(batch))
+            logs = self._programs.run("train", batch)
             callbacks.on_train_batch_end(step, logs)
             if self.stop_training:
                 break
@@ -185,7 +181,7 @@ class Training:
         logs = None
         for step, batch in enumerate(batches):
             callbacks.on_test_batch_begin(step)
-            logs = self._programs.run("test", self._fed(batch))
+            logs = self._programs.run("test", batch)
             callbacks.on_test_batch_end(step, logs)
         found = _numbers(logs or {})
         callbacks.on_test_end(found)
@@ -220,7 +216,7 @@ class Training:
         callbacks.on_predict_begin()
         for step, batch in enumerate(batches):
             callbacks.on_predict_batch_begin(step)
-            made = self._programs.run("predict", self._fed((batch[0], None, None)))
+            made = self._programs.run("predict", (batch[0], None, None))
             structure = made
             found.append([numpy.asarray(t.numpy()) for t in nest.flatten(made)])
             callbacks.on_predict_batch_end(step, {"outputs": made})
@@ -239,7 +235,7 @@ class Training:
                 batches_of.with_class_weight(batches, class_weight)
             if reset:
                 self.reset_metrics()
-            return _numbers(self._programs.run(kind, self._fed(next(iter(batches)))))
+            return _numbers(self._programs.run(kind, next(iter(batches))))
 
     def train_on_batch(self, x, y=None, sample_weight=None, class_weight=None,
                        reset_metrics=True, return_dict=False):
@@ -254,7 +250,7 @@ class Training:
     def predict_on_batch(self, x):
         with context.eager(), variables.strategy_scope(self._strategy):
             batch = next(iter(batches_of.Arrays(x, batch_size=1 << 62)))
-            made = self._programs.run("predict", self._fed(batch))
+            made = self._programs.run("predict", batch)
             return nest.map_structure(lambda t: numpy.asarray(t.numpy()), made)
 
     def fit_generator(self, generator, steps_per_epoch=None, epochs=1, verbose=1, **words):
