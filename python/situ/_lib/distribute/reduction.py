@@ -53,18 +53,19 @@ class NcclAllReduce(CrossDeviceOps):
     KIND = "parts"
 
 
-def _added(values, where):
+def added(values, where):
+    """The sum of values, in their order, on a device."""
     with device(where):
         return op("AddN", values) if len(values) > 1 else op("Identity", values[0])
 
 
 def _to_one(values, devices):
-    total = _added(values, devices[0])
+    total = added(values, devices[0])
     return [total] * len(devices)  # a consumer elsewhere gets one copy
 
 
 def _everywhere(values, devices):
-    return [_added(values, where) for where in devices]
+    return [added(values, where) for where in devices]
 
 
 def _in_parts(values, devices, count):
@@ -76,7 +77,7 @@ def _in_parts(values, devices, count):
         with device(devices[index]):
             flat = op("Reshape", value, [count])
             pieces.append(op("SplitV", flat, sizes, 0, num_split=n))
-    sums = [_added([p[i] for p in pieces], devices[i]) for i in range(n)]
+    sums = [added([p[i] for p in pieces], devices[i]) for i in range(n)]
     shape = values[0].shape.as_list()
     found = []
     for where in devices:
@@ -90,7 +91,7 @@ def all_reduce(values, devices, how=None):
     values = [convert_to_tensor(v) for v in values]
     kind = getattr(how, "KIND", "auto")
     if len(devices) == 1 or len(values) == 1 and len(devices) == 1:
-        return [_added(values, devices[0])]
+        return [added(values, devices[0])]
     count = 1
     for size in values[0].shape.as_list():
         count = None if size is None or count is None else count * size

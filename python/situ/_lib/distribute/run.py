@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """run.py: one run of all replicas: their writes to variables and steps of optimizers, joined."""
+from math import prod
+
 from situ._lib.distribute import reduction
-from situ._lib.distribute.values import at
+from situ._lib.distribute.values import MirroredVariable, at
 from situ._lib.scopes import device
 from situ._lib.updates import dense
 
@@ -34,6 +36,9 @@ class Run:
     def _step(self, optimizer, all_pairs, words):
         devices = self.strategy.devices
         variables = [v for _, v in all_pairs[0]]
+        if self._has_homes(optimizer, variables):
+            self._step_at_home(optimizer, all_pairs, variables, words)
+            return
         with at(None, None):
             totals = self._reduced(all_pairs, devices)
         for index, where in enumerate(devices):
@@ -41,6 +46,45 @@ class Run:
                 optimizer.apply_gradients(
                     [(t[index] if t is not None else None, v)
                      for t, v in zip(totals, variables)], **words)
+
+    def _has_homes(self, optimizer, variables):
+        """Whether each variable may be changed on one device and copied to the others: not where
+        an optimizer looks at all gradients at once, or a program says how to add."""
+        devices = self.strategy.devices
+        if len(devices) == 1 or self.strategy.cross_device_ops is not None or \
+                getattr(optimizer, "global_clipnorm", None):
+            return False
+        return all(isinstance(v, MirroredVariable) and len(v.values) == len(devices)
+                   for v in variables)
+
+    def _choose_homes(self, variables):
+        """Gives each variable the device that has the fewest elements to change so far."""
+        load = [0] * len(self.strategy.devices)
+        sizes = {id(v): prod(v.shape.as_list()) for v in variables}
+        for variable in sorted(variables, key=lambda v: -sizes[id(v)]):
+            if variable.home is None:
+                variable.home = load.index(min(load))
+            load[variable.home] += sizes[id(variable)]
+
+    def _step_at_home(self, optimizer, all_pairs, variables, words):
+        """Each variable is changed where it is at home, by the sum that is made there; the other
+        devices get copies: less work than to add and change everywhere."""
+        self._choose_homes(variables)
+        devices = self.strategy.devices
+        grads = [[g for g, _ in several if g is not None] for several in zip(*all_pairs)]
+        for index, where in enumerate(devices):
+            mine = [(v, g) for v, g in zip(variables, grads) if v.home == index]
+            with at(None, None):
+                pairs = [(reduction.added([dense(x, v) for x in g], where) if g else None, v)
+                         for v, g in mine]
+            with at(index, "update"), device(where):
+                if any(g is not None for g, _ in pairs):
+                    optimizer.apply_gradients(pairs, **words)
+                elif hasattr(optimizer, "iterations"):
+                    optimizer.iterations.assign_add(1)
+        for variable, some in zip(variables, grads):
+            if some:
+                variable.spread()
 
     def _reduced(self, all_pairs, devices):
         """For each variable its gradient, summed over the replicas, on every device."""

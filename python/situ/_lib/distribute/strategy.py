@@ -224,9 +224,9 @@ class Strategy:
             axes = list(axis) if isinstance(axis, (list, tuple)) else [axis]
             counts = [_count(v, axes) for v in values]
             values = [op("Sum", v, axes) for v in values]
-            total = reduction._added(values, self.devices[0])
+            total = reduction.added(values, self.devices[0])
             return total / cast(sum(counts), total.dtype) if kind == "MEAN" else total
-        total = reduction._added(values, self.devices[0])
+        total = reduction.added(values, self.devices[0])
         return total / cast(len(values), total.dtype) if kind == "MEAN" else total
 
     def gather(self, value, axis):

@@ -100,8 +100,15 @@ class Copies(EagerVariable):
     device = property(lambda s: s._here()._device)
     _device = device
 
+    home = None  # the number of the device that changes it and has its slots; None: all do
+
     def _here(self):
-        return self._parts[place.index or 0] if len(self._parts) > 1 else self._parts[0]
+        index = place.index if place.index is not None else self._main()
+        return self._parts[index] if len(self._parts) > 1 else self._parts[0]
+
+    def _main(self):
+        """The copy that is read outside of replicas."""
+        return 0
 
     def _situ_tensor_(self):
         return self._here()._situ_tensor_()
@@ -170,6 +177,15 @@ class MirroredVariable(Copies):
                     "Add" if kind == "add" else "Sub", part._situ_tensor_(), value)
                 part._put(on(part._device, new))
 
+    def spread(self):
+        """Gives the other copies what the one at home holds."""
+        with at(self.home, "update"):
+            value = self._parts[self.home]._situ_tensor_()
+        for index, part in enumerate(self._parts):
+            if index != self.home:
+                with at(index, "update"):
+                    part._put(on(part._device, value))
+
     def mirrored_like(self, value, name):
         """A variable of the same kind, for an optimizer."""
         parts = []
@@ -178,7 +194,18 @@ class MirroredVariable(Copies):
                 first = value() if callable(value) else value
                 parts.append(EagerVariable(on(part._device, convert_to_tensor(
                     first, self.dtype.base_dtype)), trainable=False, name=copy_name(name, i)))
-        return MirroredVariable(parts, False, None, name + ":0", "none")
+        return Slot(parts, self)
+
+
+class Slot(MirroredVariable):
+    """What an optimizer keeps of a variable: true where the variable is at home."""
+
+    def __init__(self, parts, variable):
+        super().__init__(parts, False, None, parts[0].name, "none")
+        self._variable = variable
+
+    def _main(self):
+        return self._variable.home or 0
 
 
 class SyncOnReadVariable(Copies):
