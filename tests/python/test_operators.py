@@ -112,5 +112,5 @@ def test_lists_are_joined_along_the_axis_that_is_said():
 
 
 def test_a_reshape_that_does_not_fit():
-    with pytest.raises(tf.errors.InvalidArgumentError, match="4 values, but the requested shape has 3"):
+    with pytest.raises(tf.errors.InvalidArgumentError, match="4 values, but .* shape has 3"):
         tf.reshape(tf.zeros([4]), [3])
