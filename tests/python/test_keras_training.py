@@ -66,6 +66,13 @@ def test_dataset_for_validation_and_prediction():
     np.testing.assert_allclose(model.predict(data), model.predict(X), rtol=1e-6)
 
 
+def test_images_of_bytes():
+    model = keras.Sequential([keras.layers.Flatten(input_shape=(2, 2)), keras.layers.Dense(
+        1, kernel_initializer="ones")])
+    assert model.predict(np.full((1, 2, 2), 200, "uint8")) == 800
+    assert keras.layers.Dense(1, kernel_initializer="ones")(np.array([[250, 5]], "uint8")) == 255
+
+
 def test_weights_of_examples_and_classes():
     model = line()
     weights = np.array([1, 1, 0, 0, 0, 0, 0, 0], "f")

@@ -5,7 +5,8 @@ from situ._lib.api import export
 from situ._lib.distribute.strategy import Strategy, all_devices, full_name
 
 
-@export("distribute.MirroredStrategy", v1="contrib.distribute.MirroredStrategy")
+@export("distribute.MirroredStrategy", "python.distribute.mirrored_strategy.MirroredStrategy",
+        v1="contrib.distribute.MirroredStrategy")
 class MirroredStrategy(Strategy):
     """A copy of the variables on each device; gradients are summed over all, in a fixed order."""
 

@@ -91,6 +91,8 @@ class Dense(Weighted):
 
     def call(self, inputs):
         known = inputs.shape.as_list()
+        if inputs.dtype != self.kernel.dtype:
+            inputs = cast(inputs, self.kernel.dtype.base_dtype)
         if len(known) == 2:
             return self.finish(op("MatMul", inputs, self.kernel))
         made = op("MatMul", op("Reshape", inputs, [-1, known[-1]]), self.kernel)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """topology.py: the calls of layers between inputs and outputs of a functional model."""
 from situ._lib import nest
+from situ._lib.array_ops import cast, op
 from situ._lib.keras import context, nodes
 from situ._lib.keras.names import plain, serialized
 
@@ -143,16 +144,17 @@ def flat_inputs(inputs, given):
     if isinstance(inputs, dict):
         names = [t._keras_history[0].name for t in given]
         if all(n in inputs for n in names):
-            return [inputs[n] for n in names]
+            inputs = [inputs[n] for n in names]
     flat = nest.flatten(inputs)
     if len(flat) != len(given):
         raise ValueError(f"Layer expects {len(given)} input(s), but it received {len(flat)} input "
                          f"tensors. Inputs received: {inputs}")
     found = []
     for value, tensor in zip(flat, given):
+        if value.dtype != tensor.dtype and not value.dtype.name == "string":
+            value = cast(value, tensor.dtype)
         rank, wanted = value.shape.rank, tensor.shape.rank
         if rank is not None and wanted is not None and rank != wanted:
-            from situ._lib.array_ops import op
             if rank == wanted - 1:
                 value = op("ExpandDims", value, -1)
             elif rank == wanted + 1 and value.shape.as_list()[-1] == 1:
