@@ -14,7 +14,7 @@ BARE = """
     finder = importlib.machinery.PathFinder
     real = finder.find_spec
     finder.find_spec = classmethod(lambda cls, name, path=None, target=None:
-                                   None if name.split(".")[0] in ("six", "absl")
+                                   None if name.split(".")[0] in ("six", "absl", "keras")
                                    else real(name, path, target))
     """
 
@@ -61,6 +61,21 @@ def test_absl(tmp_path):
         app.run(main)
         """, "--n=5", "word")
     assert (result.code, result.out) == (0, "5 ['word'] 3\n")
+
+
+def test_keras(tmp_path):
+    result = bare(tmp_path, """
+        import keras
+        import tensorflow as tf
+        from keras.layers import Dense
+        from keras import backend
+        print(keras.layers.Dense is Dense is tf.keras.layers.Dense)
+        try:
+            import keras.nothing
+        except ImportError:
+            print("without")
+        """)
+    assert (result.code, result.out) == (0, "True\nwithout\n"), result.err
 
 
 def test_flags_of_an_installed_absl_are_read(situ):

@@ -114,3 +114,9 @@ def test_lists_are_joined_along_the_axis_that_is_said():
 def test_a_reshape_that_does_not_fit():
     with pytest.raises(tf.errors.InvalidArgumentError, match="4 values, but .* shape has 3"):
         tf.reshape(tf.zeros([4]), [3])
+
+
+def test_one_size_is_a_shape():
+    for size in (2, np.int64(2), tf.constant(2)):
+        assert tf.zeros(size).numpy().tolist() == [0, 0]
+        assert tf.ones(size, tf.bool).numpy().tolist() == [True, True]

@@ -64,3 +64,26 @@ def test_estimators_are_not_planned():
     with pytest.raises(AttributeError, match="Estimators are not planned"):
         tf.estimator.Estimator
     assert tf.estimator.LoggingTensorHook is tf.train.LoggingTensorHook
+
+
+def test_layers_keep_their_shape_whatever_the_truth_value_is():
+    x, training = tf.placeholder(tf.float32, [None, 3]), tf.placeholder(tf.bool, None)
+    made = tf.layers.dropout(tf.layers.batch_normalization(x, training=training), 0.5,
+                             training=training)
+    assert made.shape.as_list() == [None, 3]
+    assert tf.layers.dense(made, 2).shape.as_list() == [None, 2]
+    assert run(made, {x: [[1, 2, 3]], training: False}).shape == (1, 3)
+
+
+def test_one_size_is_a_shape():
+    import numpy
+    for size in (3, numpy.int64(3), tf.constant(3)):
+        assert run(tf.zeros(size)).tolist() == [0, 0, 0]
+        assert run(tf.ones(size, tf.int32)).tolist() == [1, 1, 1]
+
+
+def test_sparse_to_dense_takes_one_value_for_all_places():
+    places = tf.stack([tf.range(3), tf.constant([2, 0, 1])], 1)
+    assert run(tf.sparse_to_dense(places, [3, 3], 1.0, 0.0)).tolist() == [
+        [0, 0, 1], [1, 0, 0], [0, 1, 0]]
+    assert run(tf.sparse_to_dense([1, 3], [4], 5)).tolist() == [0, 5, 0, 5]

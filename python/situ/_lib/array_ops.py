@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """array_ops.py: constants, shapes, joining: what is more than one op, or has Python's form."""
 import builtins
+import numbers
 
 import _situ
 from situ._lib import shapes
@@ -78,13 +79,11 @@ def _filled(value):
         with scope(name, kind) as full:
             zero = builtins.bool(value) if dtype.is_bool else \
                 ("" if dtype.name == "string" else value)
-            sizes = shape
-            if isinstance(shape, shapes.TensorShape):
-                sizes = shape.as_list()
+            sizes = _vector(shape)
             known = not hasattr(sizes, "_as_graph_element") and not _situ.executing_eagerly()
             if known and _is_small(sizes):
                 import numpy
-                array = numpy.full([int(s) for s in _listed(sizes)], zero,
+                array = numpy.full([int(s) for s in sizes], zero,
                                    dtype.as_numpy_dtype)
                 return constant(array, dtype, name=full)
             if isinstance(sizes, (list, tuple)) and not sizes:
@@ -93,23 +92,30 @@ def _filled(value):
     return make
 
 
+def _vector(shape):
+    """A shape of which a single size may stand for [size]."""
+    if isinstance(shape, shapes.TensorShape):
+        return shape.as_list()
+    if isinstance(shape, numbers.Integral):
+        return [shape]
+    if dtype_of(shape) is not None and getattr(shape.shape, "rank", 1) == 0:
+        return op("Reshape", shape, [-1])
+    return shape
+
+
 def _sizes(sizes):
     """A shape as a tensor; called as TensorFlow calls it."""
     if hasattr(sizes, "_as_graph_element") or _situ.executing_eagerly():
         return sizes
-    sizes = _listed(sizes)
+    sizes = list(sizes)
     return convert_to_tensor(sizes, None if _holds(sizes) else "int32",
                              None if _holds(sizes) else "shape_as_tensor")
-
-
-def _listed(sizes):
-    return [sizes] if isinstance(sizes, int) else list(sizes)
 
 
 def _is_small(sizes):
     try:
         count = 1
-        for size in _listed(sizes):
+        for size in sizes:
             count *= int(size)
         return count < 1000
     except (TypeError, ValueError):

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """companions.py: packages that come with TensorFlow and that its programs import beside it (six,
-absl), for `situ run` where they are not installed. Installed ones win."""
+absl, keras), for `situ run` where they are not installed. Installed ones win."""
 import importlib
 import importlib.abc
 import importlib.machinery
+import importlib.util
 import sys
 import types
 
@@ -89,10 +90,13 @@ def _absl(name):
 
 
 class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds six, six.moves.urllib, absl.flags, ... after everybody else has looked."""
+    """Finds six, six.moves.urllib, absl.flags, keras, ... after everybody else has looked."""
 
     def find_spec(self, fullname, path=None, target=None):
         top, _, below = fullname.partition(".")
+        if top == "keras":
+            spec = importlib.util.find_spec("tensorflow." + fullname)
+            return spec and importlib.machinery.ModuleSpec(fullname, self, is_package=True)
         known = {"six": ("", "moves", *("moves." + n for n in (*_MODULES, *_BELOW))),
                  "absl": ("", "app", "flags", "logging")}
         if below not in known.get(top, ()):
@@ -102,7 +106,9 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def create_module(self, spec):
         top, _, below = spec.name.partition(".")
         self.kept = None
-        if top == "absl" and below:
+        if top == "keras":
+            module = importlib.import_module("tensorflow." + spec.name)
+        elif top == "absl" and below:
             module = _absl(below)
         elif below.startswith("moves."):
             module = importlib.import_module(_MODULES.get(below[6:], below[6:]))

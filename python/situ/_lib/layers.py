@@ -18,7 +18,8 @@ def choose(condition, true, false):
     """One of two functions' results: by a truth value now, or by a tensor when it is known."""
     if isinstance(condition, (bool, int)):
         return true() if condition else false()
-    return op("SelectV2", convert_to_tensor(condition), true(), false())
+    condition = op("Reshape", convert_to_tensor(condition), [])  # it may come without a shape
+    return op("SelectV2", condition, true(), false())
 
 
 def _remember(values, regularizer, key):

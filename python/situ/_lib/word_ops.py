@@ -55,8 +55,8 @@ def sparse_to_dense(sparse_indices, output_shape, sparse_values, default_value=0
         rank = shapes.as_shape(places.shape).rank
         if rank is not None and rank < 2:
             places = op("Reshape", places, [-1, 1])
-            if not shapes.as_shape(values.shape).rank:
-                values = op("Reshape", values, [1])
+        if shapes.as_shape(values.shape).rank == 0:  # one value for all places
+            values = op("Fill", op("Slice", op("Shape", places), [0], [1]), values)
         return op("TensorScatterUpdate", op("Fill", shape, preset), places, values, name=full)
 
 

@@ -18,7 +18,8 @@ _LOCAL = DeviceSpec("localhost", 0, 0)
 
 
 def full_name(name):
-    """A device's whole name."""
+    """A device's whole name; of a name, a DeviceSpec or a device that tf.config lists."""
+    name = getattr(name, "name", name)
     spec = name if isinstance(name, DeviceSpec) else DeviceSpec.from_string(name)
     made = _LOCAL.make_merged_spec(spec)
     if made.device_index is None:
