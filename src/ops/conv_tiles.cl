@@ -88,8 +88,8 @@ GROUP_KERNEL(conv_images_tiles, IN(T, dy), IN(T, filter), OUT(T, dx), OUT(T, spa
       const int h = h0[q] - r, w = w0[q] - k;
       const bool in = at < depth && h >= 0 && w >= 0 && h % sh == 0 && w % sw == 0 &&
                       h / sh < dim[0] && w / sw < dim[1];
-      left[id_ % TILE_DEPTH][TILE_ITEM(q) / TILE_DEPTH] =
-          in ? (C)dy[image[q] * step[4] + h / sh * step[5] + w / sw * step[6] + channel * step[7]] : (C)0;
+      const i64 from = image[q] * step[4] + h / sh * step[5] + w / sw * step[6] + channel * step[7];
+      left[id_ % TILE_DEPTH][TILE_ITEM(q) / TILE_DEPTH] = in ? (C)dy[from] : (C)0;
     }
     for (int q = 0; q < TILE_RIGHT; q++) {
       const int j = TILE_ITEM(q) / TILE_DEPTH;

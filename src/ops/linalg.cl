@@ -45,7 +45,7 @@ GROUP_KERNEL(matmul_small, IN(T, a), IN(T, b), OUT(T, c), OUT(T, space), SIZE(m)
 #endif
 
 #if defined(PICK_matmul) || defined(ALL_KERNELS)
-/* The same with tiles of 128 x 128. The items that read side by side read what lies side by side. */
+/* The same with tiles of 128 x 128. Items that read side by side read what lies side by side. */
 GROUP_KERNEL(matmul, IN(T, a), IN(T, b), OUT(T, c), OUT(T, space), SIZE(m), SIZE(n), SIZE(k),
              SIZE(a_row), SIZE(a_col), SIZE(b_row), SIZE(b_col), SIZE(count), SIZES(dim),
              SIZES(a_step), SIZES(b_step)) {

@@ -28,6 +28,7 @@ struct opencl {
   struct programs programs;
   struct region *regions;
   int32_t trouble; /* the first error that says that the device failed */
+  char last[96];   /* the kernel that was started last, and its node; the worker's own */
   struct worker worker;
 };
 
@@ -54,7 +55,19 @@ static situ_status opencl_describe(int index, struct device_info *out) {
 
 static situ_status lost(const void *device) {
   const struct opencl *opencl = device;
-  return cl_status(opencl->trouble, opencl->gpu->label, "while working");
+  if (!opencl->trouble) return NULL;
+  char text[128], doing[160];
+  snprintf(doing, sizeof doing, "while working%s%s",
+           *opencl->last ? ", the last kernel being " : "", opencl->last);
+  return situ_status_create(SITU_UNAVAILABLE, "%s failed %s: %s.", opencl->gpu->label, doing,
+                            cl_error(opencl->trouble, text));
+}
+
+/* Whether an error of a call says nothing of the device: others may go on. */
+static bool is_harmless(int32_t error) {
+  return error == CL_MEM_OBJECT_ALLOCATION_FAILURE || error == CL_OUT_OF_HOST_MEMORY ||
+         error == CL_INVALID_KERNEL_ARGS || error == CL_INVALID_WORK_GROUP_SIZE ||
+         error == CL_INVALID_VALUE;
 }
 
 /* Remembers the first failure of the device. */
@@ -87,11 +100,18 @@ static int32_t start_copy(cl_queue queue, const struct work *work) {
 static void start(void *device, int queue, const struct work *work) {
   struct opencl *opencl = device;
   const cl_queue at = opencl->queues[queue];
-  const int32_t error = work->kind == WORK_CALL ? start_call(at, work) : start_copy(at, work);
+  const bool is_call = work->kind == WORK_CALL;
+  const struct launch *launch = is_call ? work->bound->launch : NULL;
+  if (is_call)
+    snprintf(opencl->last, sizeof opencl->last, "'%.40s' of '%.40s'", launch->kernel->name,
+             launch->node ? launch->node : "");
+  const int32_t error = is_call ? start_call(at, work) : start_copy(at, work);
   if (error == CL_SUCCESS) return;
-  note(opencl, error);
-  if (work->kind == WORK_CALL)
-    worker_fail(work->bound, cl_status(error, opencl->gpu->label, "starting a kernel"));
+  if (!is_call || !is_harmless(error)) note(opencl, error);
+  if (!is_call) return;
+  char doing[64];
+  snprintf(doing, sizeof doing, "starting kernel '%.40s'", launch->kernel->name);
+  worker_fail(work->bound, cl_status(error, opencl->gpu->label, doing));
 }
 
 static void finish(void *device) {
@@ -384,7 +404,7 @@ static situ_status opencl_stamp(void *device, int queue, int64_t *at) {
 const struct backend opencl_backend = {
     .name = "opencl",
     .kind = "GPU",
-    .tested = "every op, on PoCL (a CPU); never yet on a GPU",
+    .tested = "every op, on PoCL (a CPU) and in part in oclgrind; never yet on a GPU",
     .probe = opencl_probe,
     .describe = opencl_describe,
     .open = opencl_open,

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * test_opencl.c: OpenCL devices that fail: the error says what and where, others go on. PoCL is the
+ * driver; functions of OpenCL are put in the way that fail. Skipped where there is no device. */
+#include "backend/backends.h"
+#include "backend/opencl/gpus.h"
+#include "backend/rig.h"
+#include "device/memory.h"
+
+/* Sanitizers would look into the driver, and its compiler. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+enum { MAY_RUN = 0 };
+#else
+enum { MAY_RUN = 1 };
+#endif
+
+static struct cl_functions real;
+
+static int open_rig(void **state) {
+  static struct rig rig;
+  setenv("POCL_DEVICES", "basic basic", 1);
+  setenv("SITU_OPENCL_DEVICES", "all", 1);
+  setenv("SITU_KERNEL_CACHE", "", 1);
+  const struct backend_request request = rig_request(NULL);
+  int count = 0;
+  const char *why = NULL;
+  if (opencl_backend.probe(&request, &count, &why)) return 1;
+  *state = NULL;
+  if (!count || !MAY_RUN) return 0;
+  rig_open(&rig, &opencl_backend, NULL);
+  real = cl;
+  *state = &rig;
+  return 0;
+}
+
+static int close_rig(void **state) {
+  if (!*state) return 0;
+  cl = real;
+  rig_close(*state);
+  return 0;
+}
+
+static struct rig *need(void **state) {
+  if (!*state) skip();
+  return *state;
+}
+
+static int32_t refuse_launch(cl_queue queue, cl_kernel kernel, uint32_t dims, const size_t *offset,
+                             const size_t *global, const size_t *local, uint32_t n,
+                             const cl_event *events, cl_event *event) {
+  (void)queue, (void)kernel, (void)dims, (void)offset, (void)global, (void)local;
+  (void)n, (void)events, (void)event;
+  return CL_MEM_OBJECT_ALLOCATION_FAILURE;
+}
+
+static int32_t fail_finish(cl_queue queue) {
+  (void)queue;
+  return CL_OUT_OF_RESOURCES;
+}
+
+static cl_memory refuse_buffer(cl_context context, uint64_t flags, size_t size, void *host,
+                               int32_t *error) {
+  (void)context, (void)flags, (void)size, (void)host;
+  *error = CL_MEM_OBJECT_ALLOCATION_FAILURE;
+  return NULL;
+}
+
+/* Runs the kernel `add` on a device: what its run is told. */
+static situ_status add_on(struct rig *rig, int device, struct span x) {
+  struct bound *bound = NULL;
+  _Atomic(situ_status) error = NULL;
+  struct launch *launch = rig_launch_of(rig, &add_kernel, 1, 5);
+  launch->node = "sum";
+  const struct span slots[] = {x, x};
+  OK(rig->api->bind(rig->device[device], launch, slots, &rig->arena, &bound));
+  bound->error = &error;
+  uint64_t mark = 0;
+  situ_status status = rig->api->launch(rig->device[device], QUEUE_COMPUTE, bound);
+  if (!status) status = rig->api->mark(rig->device[device], QUEUE_COMPUTE, &mark);
+  if (!status) status = rig->api->sync(rig->device[device], QUEUE_COMPUTE, mark);
+  rig->api->unbind(rig->device[device], bound);
+  return status_first(atomic_exchange(&error, NULL), status);
+}
+
+static void a_kernel_that_cannot_start(void **state) {
+  struct rig *rig = need(state);
+  const struct span x = rig_alloc(rig, 0, 4096);
+  rig_put(rig, 0, x, &(int64_t){1}, 8);
+  cl.clEnqueueNDRangeKernel = refuse_launch;
+  const situ_status status = add_on(rig, 0, x);
+  cl = real;
+  assert_int_equal(situ_status_code(status), SITU_RESOURCE_EXHAUSTED);
+  assert_non_null(strstr(situ_status_message(status), "OpenCL device 0 ("));
+  assert_non_null(strstr(situ_status_message(status), "starting kernel 'add'"));
+  assert_non_null(strstr(situ_status_message(status), "CL_MEM_OBJECT_ALLOCATION_FAILURE (-4)"));
+  assert_string_equal(situ_status_node(status), "sum");
+  situ_status_release(status);
+  OK(add_on(rig, 0, x)); /* it was one kernel's failure */
+  assert_int_equal(rig_get_number(rig, 0, x), 6);
+  rig_free(rig, 0, x);
+}
+
+static void a_kernel_that_does_not_compile(void **state) {
+  struct rig *rig = need(state);
+  static const struct kernel broken = {.name = "broken",
+                                       .text = "KERNEL(broken, IN(T, x)) { nonsense; }\n",
+                                       .host = {[SITU_INT64] = rig_add}};
+  const struct span x = rig_alloc(rig, 0, 4096);
+  struct launch *launch = rig_launch_of(rig, &broken, 1, 5);
+  struct bound *bound = NULL;
+  const struct span slots[] = {x, x};
+  const situ_status status = rig->api->bind(rig->device[0], launch, slots, &rig->arena, &bound);
+  assert_non_null(status);
+  assert_non_null(
+      strstr(situ_status_message(status), "Kernel 'broken' does not compile on OpenCL"));
+  assert_non_null(strstr(situ_status_message(status), "nonsense"));
+  situ_status_release(status);
+  rig_put(rig, 0, x, &(int64_t){1}, 8);
+  OK(add_on(rig, 0, x));
+  rig_free(rig, 0, x);
+}
+
+static void memory_that_the_driver_refuses(void **state) {
+  struct rig *rig = need(state);
+  void *region = NULL;
+  cl.clCreateBuffer = refuse_buffer;
+  FAILS(rig->api->alloc(rig->device[0], 4096, &region), SITU_RESOURCE_EXHAUSTED, "(error -4)");
+  cl = real;
+  OK(rig->api->alloc(rig->device[0], 4096, &region));
+  rig->api->free(rig->device[0], region);
+}
+
+/* Memory that is larger than a buffer may be is several buffers. */
+static void regions_are_split(void **state) {
+  struct rig *rig = need(state);
+  struct gpu *gpu = gpus_get(0);
+  const size_t largest = gpu->largest;
+  gpu->largest = 1 << 20;
+  const struct memory_setup setup = {.backend = &opencl_backend,
+                                     .device = rig->device[0],
+                                     .device_name = "GPU:0",
+                                     .name = "GPU_0_bfc",
+                                     .info = gpu->info};
+  struct memory *memory = NULL;
+  struct memory_block blocks[6];
+  OK(memory_create(&setup, &(struct memory_options){.limit_bytes = 8 << 20}, &memory));
+  for (int i = 0; i < 6; i++) OK(memory_alloc(memory, 600000, NULL, &blocks[i]));
+  assert_ptr_not_equal(blocks[0].span.region, blocks[5].span.region);
+  for (int i = 0; i < 6; i++) memory_free(memory, &blocks[i]);
+  memory_destroy(memory);
+  gpu->largest = largest;
+}
+
+/* Comes last: the device stays lost. */
+static void a_device_that_is_lost(void **state) {
+  struct rig *rig = need(state);
+  if (!rig->device[1]) skip();
+  const struct span x = rig_alloc(rig, 0, 4096), y = rig_alloc(rig, 1, 4096);
+  rig_put(rig, 0, x, &(int64_t){1}, 8);
+  rig_put(rig, 1, y, &(int64_t){1}, 8);
+  cl.clFinish = fail_finish;
+  const situ_status status = add_on(rig, 0, x);
+  cl = real;
+  assert_int_equal(situ_status_code(status), SITU_UNAVAILABLE);
+  assert_non_null(strstr(situ_status_message(status), "OpenCL device 0 ("));
+  assert_non_null(strstr(situ_status_message(status), "the last kernel being 'add' of 'sum'"));
+  assert_non_null(strstr(situ_status_message(status), "CL_OUT_OF_RESOURCES (-5)"));
+  situ_status_release(status);
+  FAILS(rig->api->write(rig->device[0], QUEUE_IN, x, "", 1), SITU_UNAVAILABLE, "failed");
+  OK(add_on(rig, 1, y));
+  assert_int_equal(rig_get_number(rig, 1, y), 6);
+  rig_free(rig, 0, x);
+  rig_free(rig, 1, y);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_kernel_that_cannot_start),
+      cmocka_unit_test(a_kernel_that_does_not_compile),
+      cmocka_unit_test(memory_that_the_driver_refuses),
+      cmocka_unit_test(regions_are_split),
+      cmocka_unit_test(a_device_that_is_lost),
+  };
+  return cmocka_run_group_tests(tests, open_rig, close_rig);
+}
