@@ -96,6 +96,18 @@ static void add_first(struct text *out, const situ_tensor *tensor, int dim, int6
   }
 }
 
+/* The first elements of a tensor: "1 2 3...". */
+static void summarize(struct text *out, const situ_tensor *tensor, int64_t limit) {
+  const int64_t n = situ_shape_count(tensor->shape), most = limit < 0 ? n : limit;
+  int64_t next = 0;
+  if (!tensor->shape.rank) {
+    add_element(out, tensor, 0, false);
+    return;
+  }
+  add_first(out, tensor, 0, most, &next);
+  if (n > most) text_add(out, "...");
+}
+
 static situ_status give_text(struct compute *compute, struct text *text) {
   const situ_text all = {text_get(text), text->length};
   situ_status status = text->failed ? NO_MEMORY() : NULL;
@@ -107,17 +119,13 @@ static situ_status give_text(struct compute *compute, struct text *text) {
 static situ_status compute_format(struct compute *compute) {
   const situ_tensor *in = compute->in[0];
   const int64_t given = call_integer(compute->call, "summarize");
-  const int64_t n = situ_shape_count(in->shape), most = given < 0 ? n : given;
   struct text text = {0};
-  if (!in->shape.rank) {
-    add_element(&text, in, 0, call_bool(compute->call, "ends"));
-  } else if (call_bool(compute->call, "ends")) {
+  if (!call_bool(compute->call, "ends"))
+    summarize(&text, in, given);
+  else if (!in->shape.rank)
+    add_element(&text, in, 0, true);
+  else
     add_dim(&text, in, 0, 0, given < 0 ? INT64_MAX / 2 : given);
-  } else {
-    int64_t next = 0;
-    add_first(&text, in, 0, most, &next);
-    if (n > most) text_add(&text, "...");
-  }
   return give_text(compute, &text);
 }
 
@@ -142,6 +150,25 @@ static situ_status compute_print(struct compute *compute) {
   return NULL;
 }
 
+/* Assert */
+
+static situ_status assert_shape(struct call *call) { return op_need_rank(call, 0, 0, "condition"); }
+
+static situ_status compute_assert(struct compute *compute) {
+  const struct call *call = compute->call;
+  if (*(const bool *)situ_tensor_data(compute->in[0])) return NULL;
+  struct text text = {0};
+  text_add(&text, "assertion failed:");
+  for (int i = 1; i < call->n_in; i++) {
+    text_add(&text, " [");
+    summarize(&text, compute->in[i], call_integer(call, "summarize"));
+    text_add(&text, "]");
+  }
+  const situ_status status = INVALID("%s", text_get(&text));
+  text_free(&text);
+  return status;
+}
+
 static const struct op rows[] = {
     {.name = "StringFormat",
      .inputs = "input:T",
@@ -162,6 +189,15 @@ static const struct op rows[] = {
      .flags = OP_STATEFUL | OP_NO_GRADIENT,
      .shape = print_shape,
      .compute = compute_print},
+    {.name = "Assert",
+     .inputs = "condition:bool data:T",
+     .outputs = "",
+     .attrs = "T:list(type) summarize:int=3",
+     .doc = "Fails where the condition is false, and shows the first elements of the data.",
+     .devices = "CPU",
+     .flags = OP_STATEFUL | OP_NO_GRADIENT,
+     .shape = assert_shape,
+     .compute = compute_assert},
 };
 
 OP_FAMILY(say, rows);
