@@ -9,7 +9,7 @@ PLANS = {
     "contrib": "tf.contrib is not planned as a whole; what programs use of it most comes first.",
     "distribute": "Of tf.distribute there is what docs/distribute.md lists.",
     "estimator": "Estimators are not planned; sessions and tf.function are the way to train.",
-    "data": "tf.data is planned together with training.",
+    "data": "Of tf.data there is what docs/data.md lists.",
     "image": "Operations on images come as programs need them.",
     "saved_model": "SavedModel is not planned; checkpoints and GraphDef are the formats.",
     "lite": "TensorFlow Lite is not planned.",
