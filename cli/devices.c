@@ -31,10 +31,23 @@ static void add_row(struct table *table, const struct shown *shown) {
   table_add(table, device->backend);
 }
 
+/* The compute capability of GPUs that really have one. */
+static void print_capabilities(int count) {
+  situ_device device = {0};
+  for (int i = 0; i < count; i++) {
+    const situ_status s = situ_devices_get(i, &device);
+    if (!s && device.capability_major && strcmp(device.backend, "sim"))
+      printf("  %s: compute capability %d.%d\n", table_device(device.name), device.capability_major,
+             device.capability_minor);
+    situ_status_release(s);
+  }
+}
+
 /* How far each back end is tested, once. */
 static void print_tested(int count) {
   situ_device device = {0};
   const char *last = "";
+  print_capabilities(count);
   printf("\nBack ends\n");
   for (int i = 0; i < count; i++) {
     const situ_status s = situ_devices_get(i, &device);

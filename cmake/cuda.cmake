@@ -6,6 +6,7 @@ file(GLOB standin CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/cuda/ptx/*.c ${CMA
 file(GLOB nvrtc ${CMAKE_BINARY_DIR}/nvrtc/lib/python*/site-packages/nvidia/*/lib)
 find_library(NVRTC_LIBRARY NAMES nvrtc libnvrtc.so.13 libnvrtc.so.12 libnvrtc.so.11.2
              PATHS ${nvrtc} /usr/local/cuda/lib64)
+find_path(CUDA_HEADER cuda.h PATHS /usr/local/cuda/include)
 
 if(tests AND standin AND NOT SITU_SANITIZE)
   set(standin_folder ${CMAKE_BINARY_DIR}/standin)
@@ -16,14 +17,21 @@ if(tests AND standin AND NOT SITU_SANITIZE)
   target_link_libraries(cuda_standin PRIVATE situ_flags m)
   set_target_properties(cuda_standin PROPERTIES OUTPUT_NAME cuda SOVERSION 1 C_VISIBILITY_PRESET hidden
                         LIBRARY_OUTPUT_DIRECTORY ${standin_folder})
+  # A cuBLAS that goes with it.
+  add_library(cublas_standin SHARED ${CMAKE_SOURCE_DIR}/tests/cuda/blas/cublas.c)
+  target_include_directories(cublas_standin PRIVATE ${CMAKE_SOURCE_DIR}/tests ${CMAKE_SOURCE_DIR}/src
+                                                    ${CMAKE_SOURCE_DIR}/include)
+  target_link_libraries(cublas_standin PRIVATE situ_flags cuda_standin)
+  set_target_properties(cublas_standin PROPERTIES OUTPUT_NAME cublas SOVERSION 13 C_VISIBILITY_PRESET hidden
+                        LIBRARY_OUTPUT_DIRECTORY ${standin_folder})
 endif()
 
-# A test on the stand-in: its name, its program, and variables.
-function(add_cuda_test name target)
+# A test on the stand-in: its name, its command, and more words for add_test.
+function(add_cuda_test name command)
   get_filename_component(nvrtc_folder ${NVRTC_LIBRARY} DIRECTORY)
-  add_test(NAME cuda/${name} COMMAND ${target} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+  add_test(NAME cuda/${name} COMMAND ${command} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR} ${ARGN})
   set(environment LD_LIBRARY_PATH=${CMAKE_BINARY_DIR}/standin:${nvrtc_folder} SITU_CUDA=1
-                  SITU_KERNEL_CACHE=${CMAKE_BINARY_DIR}/kernels ${ARGN})
+                  SITU_KERNEL_CACHE=${CMAKE_BINARY_DIR}/kernels)
   set_tests_properties(cuda/${name} PROPERTIES LABELS cuda TIMEOUT 900 ENVIRONMENT "${environment}")
 endfunction()
 
@@ -33,9 +41,18 @@ if(TARGET cuda_standin AND NVRTC_LIBRARY)
     get_filename_component(name ${file} NAME_WE)
     add_internal_program(cuda_${name} tests/cuda ${file})
     target_include_directories(cuda_${name} PRIVATE ${CMOCKA_INCLUDE})
+    if(CUDA_HEADER)
+      target_include_directories(cuda_${name} SYSTEM PRIVATE ${CUDA_HEADER})
+    endif()
     target_link_libraries(cuda_${name} PRIVATE situ_support ${CMOCKA_LIBRARY} ${CMAKE_DL_LIBS})
     set_target_properties(cuda_${name} PROPERTIES OUTPUT_NAME ${name})
     add_cuda_test(${name} cuda_${name})
   endforeach()
   add_cuda_test(test_conformance backend_test_conformance)
+  # Long ones, only with ctest -C All (make test-cuda).
+  add_cuda_test(test_ops ops_test_ops CONFIGURATIONS All)
+  add_cuda_test(selftest_0 "situ_command;selftest;--device;/gpu:0;--seconds;100"
+                CONFIGURATIONS All)
+  add_cuda_test(selftest_1 "situ_command;selftest;--device;/gpu:1;--seconds;100"
+                CONFIGURATIONS All)
 endif()

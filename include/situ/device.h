@@ -72,6 +72,8 @@ typedef struct situ_device {
   uint64_t memory;         /* bytes in all */
   bool has_half;           /* computes with SITU_HALF: kernels of types that a device lacks */
   bool has_double;         /* ... SITU_DOUBLE: go to other devices */
+  int capability_major;    /* the compute capability of an NVIDIA GPU: 7 of 7.5; */
+  int capability_minor;    /* 0 elsewhere */
 } situ_device;
 
 /* Memory of a device in bytes. All but `limit` are 0 while nothing was ever taken. */

@@ -43,7 +43,9 @@ static situ_status describe(struct device *device, void *out) {
                                       .physical = device->physical,
                                       .memory = device->info.memory,
                                       .has_half = device->info.has_half,
-                                      .has_double = device->info.has_double};
+                                      .has_double = device->info.has_double,
+                                      .capability_major = device->info.capability_major,
+                                      .capability_minor = device->info.capability_minor};
   return NULL;
 }
 

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "backend/cuda/blas.h"
 #include "backend/cuda/modules.h"
 #include "backend/cuda/queues.h"
 #include "base/fork.h"
@@ -28,6 +29,8 @@ struct cuda {
   cuda_context context;
   int generation; /* of forks */
   struct modules modules;
+  cublas_handle blas; /* NULL where there is no cuBLAS, or no product yet */
+  bool blas_is_tried;
   pthread_mutex_t lock; /* for what follows */
   struct cuda_queue queues[N_QUEUES];
   struct region *regions;
@@ -49,6 +52,8 @@ struct cuda_call {
   struct bound bound;
   cuda_function function;
   unsigned blocks;
+  bool is_product; /* cuBLAS does it: */
+  struct blas_product product;
   union value *values;
   void **args;
 };
@@ -114,6 +119,7 @@ static void cuda_close(void *handle) {
   if (device->context && device->generation == fork_generation()) {
     cuda.cuCtxPushCurrent_v2(device->context);
     for (int i = 0; i < N_QUEUES; i++) queues_close(&device->queues[i]);
+    if (device->blas) blas_close(device->blas);
     modules_end(&device->modules);
     while (device->regions) {
       struct region *first = device->regions;
@@ -329,6 +335,17 @@ static situ_status set_args(struct cuda *device, struct cuda_call *call, const s
   return wrong < 0 ? NULL : refuse(launch, wrong);
 }
 
+/* Whether cuBLAS is there for a product; it is started for the first one. In the context. */
+static bool takes_product(struct cuda *device, struct cuda_call *call) {
+  if (!blas_takes(call->bound.launch, &call->product)) return false;
+  pthread_mutex_lock(&device->lock);
+  if (!device->blas_is_tried) device->blas = blas_open();
+  device->blas_is_tried = true;
+  const bool is_there = device->blas;
+  pthread_mutex_unlock(&device->lock);
+  return is_there;
+}
+
 static situ_status cuda_bind(void *handle, const struct launch *launch, const struct span *slots,
                              struct arena *arena, struct bound **out) {
   struct cuda *device = handle;
@@ -341,8 +358,10 @@ static situ_status cuda_bind(void *handle, const struct launch *launch, const st
   call->args = ARENA_ARRAY(arena, void *, launch->n_args);
   if (!call->values || !call->args) return NO_MEMORY();
   cuda.cuCtxPushCurrent_v2(device->context);
-  situ_status status =
-      modules_kernel(&device->modules, launch->kernel, launch->type, &call->function);
+  call->is_product = takes_product(device, call);
+  situ_status status = call->is_product ? NULL
+                                        : modules_kernel(&device->modules, launch->kernel,
+                                                         launch->type, &call->function);
   cuda.cuCtxPopCurrent_v2(NULL);
   if (!status) status = set_args(device, call, slots);
   if (!status) *out = &call->bound;
@@ -365,24 +384,32 @@ static bool is_cancelled(const struct bound *bound) {
   return code == SITU_CANCELLED || code == SITU_DEADLINE_EXCEEDED;
 }
 
+/* Called with the lock. */
+static cuda_result start(struct cuda *device, const struct cuda_call *call, cuda_stream stream) {
+  const union value *values = call->values;
+  if (!call->is_product)
+    return cuda.cuLaunchKernel(call->function, call->blocks, 1, 1, GROUP, 1, 1, 0, stream,
+                               call->args, NULL);
+  const cublas_status status = blas_run(device->blas, stream, &call->product, values[0].pointer,
+                                        values[1].pointer, values[2].pointer);
+  return status ? CUDA_LAUNCH_FAILED : CUDA_OK;
+}
+
 static situ_status cuda_launch(void *handle, int queue, struct bound *bound) {
   struct cuda *device = handle;
-  const struct cuda_call *call = (struct cuda_call *)bound;
   const struct launch *launch = bound->launch;
   struct cuda_queue *at = &device->queues[queue];
+  cuda_result result = CUDA_OK;
   if (!launch->items || is_cancelled(bound)) return NULL;
   TRY(check_process(device));
   enter(device);
   at->queued++;
-  const cuda_result result = device->trouble != CUDA_OK
-                                 ? CUDA_OK
-                                 : cuda.cuLaunchKernel(call->function, call->blocks, 1, 1, GROUP, 1,
-                                                       1, 0, at->stream, call->args, NULL);
-  if (device->trouble == CUDA_OK)
+  if (device->trouble == CUDA_OK) {
     snprintf(device->last, sizeof device->last, "'%s' of %.90s", launch->kernel->name,
              launch->node ? launch->node : "nobody");
-  const situ_status status = leave(device, result, "launching a kernel");
-  return status_at_node(status, launch->node);
+    result = start(device, (struct cuda_call *)bound, at->stream);
+  }
+  return status_at_node(leave(device, result, "launching a kernel"), launch->node);
 }
 
 /* ---- Queues ---- */

@@ -119,6 +119,15 @@ unsigned char *memory_data(const struct card *card, uint64_t address, size_t byt
   return extent->data + (address - extent->address);
 }
 
+unsigned char *standin_data(cuda_pointer address, size_t bytes) {
+  const struct extent *extent = memory_find(address);
+  if (extent && bytes <= extent->bytes - (size_t)(address - extent->address))
+    return extent->data + (address - extent->address);
+  standin_say("a library: %zu bytes at 0x%llx are outside of all memory of devices", bytes,
+              address);
+  return NULL;
+}
+
 bool memory_is_pinned(const void *data, size_t bytes) {
   for (size_t i = 0; i < sizeof pinned / sizeof *pinned; i++)
     if ((const unsigned char *)data >= pinned[i].data &&

@@ -41,7 +41,9 @@ static cuda_result asked_for(const char *function, bool *sticky) {
     char *end = NULL;
     if (*at == ',') at++;
     if (strncmp(at, function, length) != 0 || at[length] != ':') continue;
-    if (strtoul(at + length + 1, &end, 10) != call || *end != '=') continue;
+    const bool every = at[length + 1] == '*';
+    const unsigned long wanted = strtoul(at + length + 1 + every, &end, 10);
+    if ((!every && wanted != call) || *end != '=') continue;
     const unsigned long code = strtoul(end + 1, &end, 10);
     *sticky = *end == '!';
     return (cuda_result)code;

@@ -8,7 +8,7 @@
  *
  * Settings: STANDIN_DEVICES (2), STANDIN_MEMORY (MiB of each, 64), STANDIN_SEED (1), STANDIN_RACES
  * (1; 0 does not look for them), STANDIN_FAIL ("cuMemAlloc_v2:3=2,...": call number 3 of the
- * function gives error 2; with a ! behind it the context is lost).
+ * function gives error 2, of * all do; with a ! behind it the context is lost).
  */
 #ifndef SITU_TESTS_CUDA_STANDIN_H
 #define SITU_TESTS_CUDA_STANDIN_H
@@ -86,6 +86,10 @@ unsigned standin_random(unsigned n);
 void standin_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* What was said last; "" before that. For tests. */
 EXPORT const char *standin_said(void);
+/* The data of memory of any device, for other stand-ins, from inside of a host function; NULL, and
+ * says so, where it is not all in one allocation. */
+EXPORT unsigned char *standin_data(cuda_pointer address, size_t bytes);
+EXPORT cuda_result cuLaunchHostFunc(cuda_stream stream, void (*call)(void *), void *context);
 /* Begins chance anew. */
 EXPORT void standin_seed(uint64_t seed);
 

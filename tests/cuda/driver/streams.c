@@ -140,7 +140,6 @@ cuda_result cuStreamWaitEvent(cuda_stream stream, cuda_event event, unsigned fla
       streams_add(stream, &(struct work){.kind = WORK_WAIT, .ticket = event->ticket}));
 }
 
-EXPORT cuda_result cuLaunchHostFunc(cuda_stream stream, void (*call)(void *), void *context);
 cuda_result cuLaunchHostFunc(cuda_stream stream, void (*call)(void *), void *context) {
   ENTER(true);
   return standin_leave(streams_add(

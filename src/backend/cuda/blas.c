@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * blas.c: see blas.h. */
+#include "backend/cuda/blas.h"
+
+#include <limits.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct cublas_functions cublas;
+static const char *const libraries[] = {"libcublas.so.13", "libcublas.so.12", "libcublas.so.11",
+                                        NULL};
+#define CUBLAS_NEED(result, name, args) DL_SYMBOL(struct cublas_functions, name)
+static const struct dl_symbol symbols[] = {CUBLAS_FUNCTIONS(CUBLAS_NEED)};
+
+static bool is_loaded;
+
+static void load(void) {
+  char why[DL_WHY];
+  const char *wanted = getenv("SITU_CUBLAS");
+  if (wanted && !strcmp(wanted, "0")) return;
+  is_loaded = dl_load(libraries, symbols, (int)COUNT_OF(symbols), &cublas, why);
+}
+
+cublas_handle blas_open(void) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  cublas_handle handle = NULL;
+  pthread_once(&once, load);
+  return is_loaded && !cublas.cublasCreate_v2(&handle) ? handle : NULL;
+}
+
+void blas_close(cublas_handle handle) { cublas.cublasDestroy_v2(handle); }
+
+/* ---- The arguments ---- */
+
+/* The arguments of the kernels of products, as ops/linalg.cl has them. */
+enum {
+  ARG_M = 4,
+  ARG_N,
+  ARG_K,
+  ARG_A_ROW,
+  ARG_A_COL,
+  ARG_B_ROW,
+  ARG_B_COL,
+  ARG_COUNT,
+  ARG_DIM,
+  ARG_A_STEP = ARG_DIM + SITU_MAX_RANK,
+  ARG_B_STEP = ARG_A_STEP + SITU_MAX_RANK,
+  N_ARGS = ARG_B_STEP + SITU_MAX_RANK
+};
+
+/* The file of kernels that are products, and nothing else. */
+static const char products[] = "ops/linalg.cl";
+
+static int64_t number(const struct launch *launch, int arg) { return launch->args[arg].integer; }
+
+/* From one matrix of a batch to the next, where that is the same for all. */
+static bool step_of(const struct launch *launch, int steps, long long *out) {
+  int64_t first = 0, inner = 1;
+  for (int d = SITU_MAX_RANK - 1; d >= 0; d--) {
+    const int64_t dim = number(launch, ARG_DIM + d), step = number(launch, steps + d);
+    if (dim <= 1) continue;
+    if (inner == 1) first = step;
+    if (step != first * inner) return false;
+    inner *= dim;
+  }
+  *out = first;
+  return true;
+}
+
+/* How a matrix lies: one of the steps is 1, the other is at least the length of what it steps over.
+ */
+static bool lead_of(int64_t row, int64_t col, int64_t rows, int64_t cols, unsigned *turn,
+                    int *lead) {
+  const bool plain = col == 1 && row >= cols;
+  const bool turned = row == 1 && col >= rows;
+  if (!plain && !turned) return false;
+  *turn = plain ? CUBLAS_OP_N_NUMBER : CUBLAS_OP_T_NUMBER;
+  const int64_t other = plain ? row : col;
+  *lead = (int)other;
+  return other <= INT_MAX;
+}
+
+static bool set_types(situ_type type, struct blas_product *out) {
+  out->type = type == SITU_DOUBLE ? CUBLAS_REAL_64_NUMBER
+              : type == SITU_HALF ? CUBLAS_REAL_16_NUMBER
+                                  : CUBLAS_REAL_32_NUMBER;
+  out->compute = type == SITU_DOUBLE ? CUBLAS_COMPUTE_64_NUMBER : CUBLAS_COMPUTE_32_NUMBER;
+  return type == SITU_FLOAT || type == SITU_DOUBLE || type == SITU_HALF;
+}
+
+bool blas_takes(const struct launch *launch, struct blas_product *out) {
+  const char *file = launch->kernel->file;
+  if (!file || strcmp(file, products) != 0 || launch->n_args != N_ARGS) return false;
+  const int64_t m = number(launch, ARG_M), n = number(launch, ARG_N), k = number(launch, ARG_K);
+  const int64_t count = number(launch, ARG_COUNT);
+  if (!m || !n || !k || !count || m > INT_MAX || n > INT_MAX || k > INT_MAX || count > INT_MAX)
+    return false;
+  *out = (struct blas_product){.m = (int)m, .n = (int)n, .k = (int)k, .count = (int)count};
+  return set_types(launch->type, out) &&
+         lead_of(number(launch, ARG_A_ROW), number(launch, ARG_A_COL), m, k, &out->turn_a,
+                 &out->a_lead) &&
+         lead_of(number(launch, ARG_B_ROW), number(launch, ARG_B_COL), k, n, &out->turn_b,
+                 &out->b_lead) &&
+         step_of(launch, ARG_A_STEP, &out->a_step) && step_of(launch, ARG_B_STEP, &out->b_step);
+}
+
+static const void *at(cuda_pointer address) {
+  return (const void *)(uintptr_t)address; /* NOLINT(performance-no-int-to-ptr) */
+}
+
+cublas_status blas_run(cublas_handle handle, cuda_stream stream, const struct blas_product *p,
+                       cuda_pointer a, cuda_pointer b, cuda_pointer c) {
+  const float one = 1, none = 0;
+  const double wide_one = 1, wide_none = 0;
+  const bool wide = p->compute == CUBLAS_COMPUTE_64_NUMBER;
+  const cublas_status status = cublas.cublasSetStream_v2(handle, stream);
+  if (status) return status;
+  return cublas.cublasGemmStridedBatchedEx(
+      handle, p->turn_b, p->turn_a, p->n, p->m, p->k, wide ? (const void *)&wide_one : &one, at(b),
+      p->type, p->b_lead, p->b_step, at(a), p->type, p->a_lead, p->a_step,
+      wide ? (const void *)&wide_none : &none, (void *)(uintptr_t)at(c), p->type, p->n,
+      (long long)p->m * p->n, p->count, p->compute, CUBLAS_ALGORITHM_NUMBER);
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * blas.h: products of matrices by cuBLAS, where it is installed; loaded at the first product. */
+#ifndef SITU_BACKEND_CUDA_BLAS_H
+#define SITU_BACKEND_CUDA_BLAS_H
+
+#include "backend/cuda/driver.h"
+#include "device/backend.h"
+
+typedef unsigned cublas_status; /* and all other enums but the last argument of gemm */
+typedef struct cublasContext *cublas_handle;
+
+#define CUBLAS_FUNCTIONS(X)                                                                       \
+  X(cublas_status, cublasCreate_v2, (cublas_handle *))                                            \
+  X(cublas_status, cublasDestroy_v2, (cublas_handle))                                             \
+  X(cublas_status, cublasSetStream_v2, (cublas_handle, cuda_stream))                              \
+  X(cublas_status, cublasGemmStridedBatchedEx,                                                    \
+    (cublas_handle, unsigned, unsigned, int, int, int, const void *, const void *, unsigned, int, \
+     long long, const void *, unsigned, int, long long, const void *, void *, unsigned, int,      \
+     long long, int, unsigned, int))
+
+struct cublas_functions {
+  CUBLAS_FUNCTIONS(DL_FIELD)
+};
+
+/* The numbers of cublas_api.h and library_types.h that are used: ours, value, theirs. */
+#define CUBLAS_NUMBERS(X)               \
+  X(OP_N, 0, CUBLAS_OP_N)               \
+  X(OP_T, 1, CUBLAS_OP_T)               \
+  X(REAL_32, 0, CUDA_R_32F)             \
+  X(REAL_64, 1, CUDA_R_64F)             \
+  X(REAL_16, 2, CUDA_R_16F)             \
+  X(COMPUTE_32, 68, CUBLAS_COMPUTE_32F) \
+  X(COMPUTE_64, 70, CUBLAS_COMPUTE_64F) \
+  X(ALGORITHM, -1, CUBLAS_GEMM_DEFAULT)
+
+enum {
+#define CUBLAS_NUMBER_ENUM(name, value, theirs) CUBLAS_##name##_NUMBER = value,
+  CUBLAS_NUMBERS(CUBLAS_NUMBER_ENUM)
+#undef CUBLAS_NUMBER_ENUM
+};
+
+/* Products as cuBLAS counts them: columns first, so that C = A B is asked for as C' = B' A'. */
+struct blas_product {
+  unsigned type, compute, turn_a, turn_b;
+  int m, n, k, a_lead, b_lead, count;
+  long long a_step, b_step;
+};
+
+/* Whether the launch is a product that cuBLAS can do; then `out` says how. */
+bool blas_takes(const struct launch *launch, struct blas_product *out);
+
+/* A handle for the context that is current; NULL where there is no cuBLAS, or it does not start. */
+cublas_handle blas_open(void);
+void blas_close(cublas_handle handle);
+
+/* Queues a product; a status of cuBLAS, 0 is success. */
+cublas_status blas_run(cublas_handle handle, cuda_stream stream, const struct blas_product *product,
+                       cuda_pointer a, cuda_pointer b, cuda_pointer c);
+
+#endif

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * test_header.c: our headers of CUDA's libraries are the same as NVIDIA's, where those are there.
+ * The comparison is done by the compiler. */
+#if __has_include(<cuda.h>)
+#define __CUDA_API_VERSION_INTERNAL /* names of functions are not turned into others */
+#include <cuda.h>
+#endif
+#if __has_include(<nvrtc.h>)
+#include <nvrtc.h>
+#endif
+#if __has_include(<cublas_v2.h>)
+#include <cublas_v2.h>
+#endif
+
+#include "backend/cuda/blas.h"
+#include "backend/cuda/compiler.h"
+#include "backend/cuda/driver.h"
+#include "support/expect.h"
+
+#define SAME(table, name)                                                                     \
+  _Static_assert(                                                                             \
+      __builtin_types_compatible_p(__typeof__(&name), __typeof__(((struct table *)0)->name)), \
+      #name);
+
+#ifdef CUDA_VERSION
+#define CHECK_NUMBER(name, value, theirs) _Static_assert((value) == (int)(theirs), #name);
+#define CHECK_FUNCTION(result, name, args) SAME(cuda_functions, name)
+CUDA_NUMBERS(CHECK_NUMBER)
+CUDA_FUNCTIONS(CHECK_FUNCTION)
+_Static_assert(sizeof(CUuuid) == CUDA_UUID_BYTES, "CUuuid");
+enum { CHECKED_DRIVER = CUDA_VERSION };
+#else
+enum { CHECKED_DRIVER = 0 };
+#endif
+
+#ifdef __NVRTC_H__
+#define CHECK_NVRTC(result, name, args) SAME(nvrtc_functions, name)
+NVRTC_FUNCTIONS(CHECK_NVRTC)
+#endif
+
+#ifdef CUBLAS_VERSION
+#define CHECK_CUBLAS_NUMBER(name, value, theirs) _Static_assert((value) == (int)(theirs), #name);
+#define CHECK_CUBLAS(result, name, args) SAME(cublas_functions, name)
+CUBLAS_NUMBERS(CHECK_CUBLAS_NUMBER)
+CUBLAS_FUNCTIONS(CHECK_CUBLAS)
+#endif
+
+static void headers_are_the_same(void **state) {
+  (void)state;
+  if (!CHECKED_DRIVER) skip();
+  print_message("compared with cuda.h %d\n", CHECKED_DRIVER);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(headers_are_the_same)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
