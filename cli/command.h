@@ -29,7 +29,7 @@ struct command {
 };
 
 extern const struct command devices_command, ops_command, explain_command, plan_command,
-    run_command, selftest_command;
+    run_command, selftest_command, cluster_command, simulate_command;
 
 /* The words behind `situ`, sorted. */
 struct args {

@@ -5,8 +5,9 @@
 
 #include "command.h"
 
-static const struct command *const commands[] = {&devices_command, &ops_command, &explain_command,
-                                                 &plan_command,    &run_command, &selftest_command};
+static const struct command *const commands[] = {
+    &devices_command, &ops_command,      &explain_command, &plan_command,
+    &run_command,     &selftest_command, &cluster_command, &simulate_command};
 enum { N_COMMANDS = sizeof commands / sizeof *commands };
 
 static const char *command_name(const void *list, int i) {

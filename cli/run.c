@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "command.h"
+#include "python.h"
 
 static const struct option options[] = {
     {"api", "STYLE", "v1: graphs and sessions; v2: eager; else told from the program"},
@@ -16,29 +17,9 @@ static const struct option options[] = {
     {"check", NULL, "list the names the program uses that situ lacks; do not run it"},
     {0}};
 
-/* The .venv beside the folder of this program; false if there is none. */
-static bool find_venv(char *out, size_t size) {
-  char self[PATH_MAX];
-  const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
-  if (length <= 0) return false;
-  self[length] = '\0';
-  for (int up = 0; up < 2; up++) {
-    char *slash = strrchr(self, '/');
-    if (slash) *slash = '\0';
-  }
-  const int n = snprintf(out, size, "%s/.venv/bin/python", self);
-  return n > 0 && (size_t)n < size && access(out, X_OK) == 0;
-}
-
-static const char *find_python(char *room, size_t size) {
-  const char *named = getenv("SITU_PYTHON");
-  if (named && *named) return named;
-  return find_venv(room, size) ? room : "python3";
-}
-
 static int run(const struct args *args) {
   char room[PATH_MAX];
-  const char *python = find_python(room, sizeof room), *api = args_value(args, "api");
+  const char *python = python_find(room, sizeof room), *api = args_value(args, "api");
   if (api && strcmp(api, "v1") && strcmp(api, "v2"))
     return command_misuse(args, "--api is v1 or v2, not '%s'.", api);
   if (args_value(args, "gpus")) setenv("SITU_SIM_GPUS", args_value(args, "gpus"), 1);

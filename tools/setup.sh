@@ -6,9 +6,9 @@
 packages() {
   case $1 in
     build) echo build-essential cmake pkg-config python3 python3-dev python3-venv libdnnl-dev ;;
-    test) echo libcmocka-dev valgrind universal-ctags ocl-icd-libopencl1 pocl-opencl-icd clang-16 ;;
+    test) echo libcmocka-dev valgrind universal-ctags ocl-icd-libopencl1 pocl-opencl-icd clang-16 openmpi-bin ;;
     oclgrind) echo ocl-icd-libopencl1 oclgrind ;;
-    bench) echo ocl-icd-libopencl1 pocl-opencl-icd libclblast1 ;;
+    bench) echo ocl-icd-libopencl1 pocl-opencl-icd libclblast1 openmpi-bin ;;
     check) echo git clang-format clang-tidy cppcheck universal-ctags libcmocka-dev ;;
     fuzz) echo clang-16 libclang-rt-16-dev ;;
     peers) echo python3-venv ;;

@@ -118,6 +118,13 @@ typedef struct situ_need {
   int kernels; /* calls in a step */
 } situ_need;
 
+/* A call of a kernel in a run, and what it costs: operations on numbers, and bytes of memory that
+ * it reads and writes. */
+typedef struct situ_kernel {
+  const char *node, *device;
+  double flops, bytes;
+} situ_kernel;
+
 /* The plan of a run, made without running anything. */
 typedef struct situ_plan situ_plan;
 
@@ -135,6 +142,10 @@ SITU_API situ_status situ_plan_place(situ_session *session, situ_plan **out) SIT
 SITU_API const situ_placed *situ_plan_placed(const situ_plan *plan, int *count);
 SITU_API const situ_copy *situ_plan_copies(const situ_plan *plan, int *count);
 SITU_API const situ_need *situ_plan_needs(const situ_plan *plan, int *count);
+SITU_API const situ_kernel *situ_plan_kernels(const situ_plan *plan, int *count);
+
+/* Bytes of the variables that a run reads or changes. */
+SITU_API uint64_t situ_plan_variables(const situ_plan *plan);
 
 /* Frees a plan; NULL may be released. */
 SITU_API void situ_plan_release(situ_plan *plan);

@@ -12,6 +12,7 @@
  *   eager.h    running ops at once
  *   distribute.h sums over devices
  *   tape.h     gradients of eager calls
+ *   cluster.h  several processes that compute together
  *   catalog.h  what ops there are
  *   ops.h      a function for each op, made from the catalogue
  *
@@ -37,6 +38,7 @@
 #include "situ/eager.h"
 #include "situ/distribute.h"
 #include "situ/tape.h"
+#include "situ/cluster.h"
 #include "situ/catalog.h"
 #include "situ/selftest.h"
 #include "situ/ops.h"

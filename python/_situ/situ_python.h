@@ -265,7 +265,8 @@ situ_status script_exception(void);
 /* Remembers the main thread, for which signals are. */
 void watch_prepare(void);
 
-extern PyMethodDef dlpack_methods[], devices_methods[], types_methods[], script_methods[];
+extern PyMethodDef dlpack_methods[], devices_methods[], types_methods[], script_methods[],
+    cluster_methods[];
 extern PyMethodDef checksum_methods[];
 extern PyMethodDef tape_methods[], gradients_methods[];
 

@@ -82,6 +82,18 @@ def record(path):
     atexit.register(write)
 
 
+def cost(path):
+    """At the end, adds the bytes of all variables, and of those that are trained, to the costs that
+    the engine has written down."""
+    import atexit
+
+    def write():
+        from situ._lib import weigh
+        with open(path, "a", encoding="utf-8") as file:
+            file.write("V {} {}\n".format(*weigh.variables()))
+    atexit.register(write)
+
+
 def execute(path, name, source):
     """Runs the program as __main__; returns the exit code."""
     import types
@@ -122,6 +134,8 @@ def main():
         importer.log_placement(root)
     if "trace" in options:
         record(os.path.abspath(options["trace"]))
+    if os.environ.get("SITU_COSTS"):
+        cost(os.environ["SITU_COSTS"])
     code = execute(path, name, source)
     sys.stdout.flush()
     if code:

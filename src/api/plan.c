@@ -12,7 +12,9 @@ struct situ_plan {
   situ_placed *placed;
   situ_copy *copies;
   situ_need *needs;
-  int n_placed, n_copies, n_needs;
+  situ_kernel *kernels;
+  uint64_t variables;
+  int n_placed, n_copies, n_needs, n_kernels;
 };
 
 static const char *keep(situ_plan *plan, const char *text) {
@@ -70,6 +72,27 @@ static situ_status show_needs(const struct program *program, situ_plan *plan) {
                     .kernels = lane->n_calls};
   }
   return NULL;
+}
+
+static situ_status show_kernels(const struct program *program, situ_plan *plan) {
+  plan->kernels = ARENA_ARRAY(&plan->arena, situ_kernel, program->n_commands + 1);
+  if (!plan->kernels) return NO_MEMORY();
+  for (int32_t i = 0; i < program->n_commands; i++) {
+    const struct plan_command *command = &program->commands[i];
+    if (command->kind != COMMAND_CALL || command->once) continue;
+    const struct launch *launch = &program->launches[command->launch];
+    plan->kernels[plan->n_kernels++] =
+        (situ_kernel){.node = keep(plan, program->graph->nodes[command->node]->name),
+                      .device = program->devices->devices[command->device]->full,
+                      .flops = launch->flops,
+                      .bytes = launch->bytes};
+  }
+  for (int32_t i = 0; i < program->n_slots; i++) {
+    const struct slot *slot = &program->slots[i];
+    if (slot->kind == SLOT_STATE && !slot->initial && slot->output >= 0)
+      plan->variables += slot->bytes;
+  }
+  return plan->arena.failed ? NO_MEMORY() : NULL;
 }
 
 /* All nodes that nobody reads: what a run without fetches would be for. */
@@ -162,6 +185,7 @@ static situ_status make(struct situ_session *session, const struct plan_request 
   if (!status) status = show_placement(session, plan);
   if (!status) status = show_copies(program, plan);
   if (!status) status = show_needs(program, plan);
+  if (!status) status = show_kernels(program, plan);
   plan_free(program);
   return status;
 }
@@ -225,6 +249,13 @@ const situ_need *situ_plan_needs(const situ_plan *plan, int *count) {
   *count = plan ? plan->n_needs : 0;
   return plan ? plan->needs : NULL;
 }
+
+const situ_kernel *situ_plan_kernels(const situ_plan *plan, int *count) {
+  *count = plan ? plan->n_kernels : 0;
+  return plan ? plan->kernels : NULL;
+}
+
+uint64_t situ_plan_variables(const situ_plan *plan) { return plan ? plan->variables : 0; }
 
 void situ_plan_release(situ_plan *plan) {
   if (!plan) return;

@@ -42,6 +42,7 @@ struct frame {
   bool warm;                  /* constants are computed */
   uint64_t idle_bytes;        /* of device memory, while it is idle */
   struct watch *watch;        /* of the run under way; NULL: nobody looks */
+  uint64_t runs;              /* counted where costs are wanted */
   int64_t *times;             /* begin and end of each command, while a trace is made */
 };
 

@@ -2,6 +2,7 @@
  * run.c: one run of a frame: hand in what is fed, walk the commands, hand out what is fetched. */
 #include <string.h>
 
+#include "exec/costs.h"
 #include "exec/watch.h"
 #include "host/call.h"
 #include "tensor/shape.h"
@@ -255,6 +256,7 @@ static situ_status run(struct frame *frame, situ_tensor **results) {
   situ_status status = watch ? walk_watched(frame, watch) : walk(frame);
   if (status) return status;
   frame->warm = true;
+  if (costs_wanted()) costs_note(frame);
   mark_states(frame);
   for (int32_t i = 0; i < program->n_fetches && !status; i++) {
     results[i] = NULL;

@@ -44,7 +44,8 @@
   X(script) \
   X(iterator) \
   X(control) \
-  X(list)
+  X(list) \
+  X(collective)
 /* clang-format on */
 
 #define OP_FAMILY_EXTERN(name) extern const struct op_family name##_family;

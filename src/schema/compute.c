@@ -32,12 +32,16 @@ situ_status compute_output(const struct compute *compute, int index, situ_shape 
   return NULL;
 }
 
-/* Why a function that waits has to give up, or NULL. */
-static situ_status look(const struct services *services, const char *what) {
+situ_status compute_interrupted(const char *what) {
   const situ_interrupt hook = atomic_load(&interrupt_hook);
-  const bool cancelled = services->cancelled && *services->cancelled;
-  if (cancelled || (hook && hook()))
+  return hook && hook() ? situ_status_create(SITU_CANCELLED, "%s was cancelled", what) : NULL;
+}
+
+situ_status compute_ask(const struct compute *compute, const char *what) {
+  const struct services *services = compute->services;
+  if (services->cancelled && *services->cancelled)
     return situ_status_create(SITU_CANCELLED, "%s was cancelled", what);
+  TRY(compute_interrupted(what));
   return services->ask ? services->ask() : NULL;
 }
 
@@ -50,7 +54,7 @@ situ_status compute_wait(const struct compute *compute, pthread_cond_t *conditio
   until.tv_nsec %= 1000000000;
   if (pthread_cond_timedwait(condition, lock, &until) != ETIMEDOUT) return NULL;
   pthread_mutex_unlock(lock); /* the hook may wait for whoever waits for the lock */
-  const situ_status status = look(compute->services, what);
+  const situ_status status = compute_ask(compute, what);
   pthread_mutex_lock(lock);
   return status;
 }

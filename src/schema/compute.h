@@ -51,6 +51,12 @@ situ_status compute_output(const struct compute *compute, int index, situ_shape 
 situ_status compute_wait(const struct compute *compute, pthread_cond_t *condition,
                          pthread_mutex_t *lock, const char *what) SITU_MUST_USE;
 
+/* Why a function that waits in its own way has to give up, or NULL; `what` as above. */
+situ_status compute_ask(const struct compute *compute, const char *what) SITU_MUST_USE;
+
+/* The same of whoever is no op: Cancelled when the program is interrupted. */
+situ_status compute_interrupted(const char *what) SITU_MUST_USE;
+
 /* Finds or makes the object that the attributes container and shared_name (and without that one the
  * node) name, and gives its handle as output 0. */
 situ_status compute_resource(const struct compute *compute, const struct resource_kind *kind,

@@ -39,11 +39,10 @@ class Usage(unittest.TestCase):
     def test_help_names_every_command_and_option(self):
         done = run("--help")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
-        for word in ("devices", "ops", "explain", "plan", "run", "--gpus", "--version",
+        for word in ("devices", "ops", "explain", "plan", "run", "cluster", "simulate", "--gpus",
+                     "--version",
                      "Exit codes"):
             self.assertIn(word, done.stdout)
-        for word in ("selftest",):
-            self.assertNotIn(f"\n  {word} ", done.stdout)
 
     def test_each_command_has_help(self):
         for command, option in (("devices", "--json"), ("ops", "--json"), ("explain", "--soft"),
@@ -245,6 +244,52 @@ class Graphs(unittest.TestCase):
             self.assertEqual(done.stdout, "", text)
             self.assertEqual(done.returncode, 1, text)
             self.assertIn("standard input", done.stderr, text)
+
+
+class Scaling(unittest.TestCase):
+    def test_a_process_alone_is_a_cluster_of_one(self):
+        done = run("cluster")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn("1 rank on 1 machine", done.stdout)
+        self.assertEqual(json.loads(run("cluster", "--json").stdout)["size"], 1)
+
+    def predict(self, *words):
+        done = run("simulate", "--json", "--compute", "100", *words)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return {a["name"]: a for a in json.loads(done.stdout)["algorithms"]}
+
+    def test_one_gpu_waits_for_nobody(self):
+        for found in self.predict("--gpus", "1", "--gradients", "100MB").values():
+            self.assertEqual((found["step_ns"], found["communication_ns"]), (100000000, 0))
+
+    def test_a_ring_takes_what_its_formula_says(self):
+        words = ("--gpus", "4", "--link", "1e9/0,1e9/0", "--link-efficiency", "1", "--no-overlap",
+                 "--bucket", "1GB")
+        found = self.predict("--gradients", "100MB", *words)
+        self.assertEqual(found["ring"]["communication_ns"], 150000000)  # 2 * 3/4 * 0.1 s
+        self.assertEqual(found["ring"]["step_ns"], 250000000)
+        self.assertEqual(found["tree"]["communication_ns"], 200000000)
+
+    def test_more_machines_are_never_quicker(self):
+        last = 0
+        for nodes in (1, 2, 8, 64, 128):
+            step = min(a["step_ns"] for a in self.predict(
+                "--gpus", "8", "--nodes", str(nodes), "--gradients", "500MB").values())
+            self.assertGreaterEqual(step, last)
+            last = step
+
+    def test_a_graph_is_measured(self):
+        done = run("simulate", "--gpus", "4", "--feed", "x=1000x3", "-", stdin=saved())
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn("a step of", done.stdout)
+        self.assertIn("Ways to reduce", done.stdout)
+
+    def test_wrong_words(self):
+        for words in (("--link", "tin,can"), ("--device", "abacus"), ("--algorithm", "magic"),
+                      ("--nodes", "0"), ()):
+            done = run("simulate", *words)
+            self.assertEqual((done.returncode, done.stdout), (2, ""), words)
+            self.assertIn("situ simulate: ", done.stderr)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """companions.py: packages that come with TensorFlow and that its programs import beside it (six,
-absl, keras), for `situ run` where they are not installed. Installed ones win."""
+absl, keras; horovod is situ.mpi), for `situ run` where they are not installed. Installed ones
+win."""
 import importlib
 import importlib.abc
 import importlib.machinery
@@ -98,7 +99,8 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             spec = importlib.util.find_spec("tensorflow." + fullname)
             return spec and importlib.machinery.ModuleSpec(fullname, self, is_package=True)
         known = {"six": ("", "moves", *("moves." + n for n in (*_MODULES, *_BELOW))),
-                 "absl": ("", "app", "flags", "logging")}
+                 "absl": ("", "app", "flags", "logging"),
+                 "horovod": ("", "tensorflow")}
         if below not in known.get(top, ()):
             return None
         return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
@@ -110,6 +112,8 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             module = importlib.import_module("tensorflow." + spec.name)
         elif top == "absl" and below:
             module = _absl(below)
+        elif top == "horovod" and below:
+            module = importlib.import_module("situ.mpi")
         elif below.startswith("moves."):
             module = importlib.import_module(_MODULES.get(below[6:], below[6:]))
             if below == "moves.urllib":

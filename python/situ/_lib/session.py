@@ -22,6 +22,10 @@ class Session(_situ.Session):
         self.graph._session = weakref.ref(self)
         self._timeout_ms = config.operation_timeout_in_ms if config is not None else 0
 
+        if _situ.cluster_place()[2] > 1 and type(self) in (Session, InteractiveSession):
+            from situ._lib.cluster.tasks import TASK_SESSIONS
+            self.__class__ = TASK_SESSIONS[type(self)]
+
     graph_def = property(lambda s: s.graph.as_graph_def())
     sess_str = property(lambda s: s._target)
 

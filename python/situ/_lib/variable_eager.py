@@ -35,6 +35,7 @@ class Place:
 
     def __init__(self):
         self.index = self.mode = self.run = None
+        self.idle = False  # what this replica computes does not count
 
 
 place = Place()

@@ -88,12 +88,18 @@ class Run:
 
     def _reduced(self, all_pairs, devices):
         """For each variable its gradient, summed over the replicas, on every device."""
-        found = []
-        for several in zip(*all_pairs):
-            values = [dense(g, v) for g, v in several if g is not None]
-            found.append(reduction.all_reduce(values, devices, self.strategy.cross_device_ops)
-                         if values else None)
-        return found
+        all_values = [[dense(g, v) for g, v in several if g is not None]
+                      for several in zip(*all_pairs)]
+        if self.strategy.several_processes:
+            return self._reduced_far(all_values, devices)
+        return [reduction.all_reduce(values, devices, self.strategy.cross_device_ops)
+                if values else None for values in all_values]
+
+    def _reduced_far(self, all_values, devices):
+        """The same over all processes: what one device has summed travels, all in one message."""
+        sums = [reduction._added(values, devices[0]) for values in all_values if values]
+        totals = iter(self.strategy.sum_over_processes(sums))
+        return [[next(totals)] * len(devices) if values else None for values in all_values]
 
     def finish(self):
         """What is left when all replicas have run."""

@@ -109,6 +109,7 @@ class Strategy:
         self.extended = Extended(self)
 
     num_replicas_in_sync = property(lambda s: len(s.devices))
+    several_processes = False
 
     @contextlib.contextmanager
     def scope(self):
@@ -206,6 +207,14 @@ class Strategy:
         return self.run(fn, args, kwargs)
 
     call_for_each_tower = call_for_each_replica
+
+    def own_parts(self, parts, shares):
+        """Those of all parts of a batch, and their shares, that this process computes."""
+        return parts, shares
+
+    def sum_over_processes(self, tensors, how="sum"):
+        """The sums of what this and other processes have; without others what is there."""
+        return tensors
 
     # Values
 

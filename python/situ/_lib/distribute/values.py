@@ -92,6 +92,7 @@ class Copies(EagerVariable):
     def __init__(self, parts, trainable, constraint, name, aggregation):
         self._parts, self.trainable, self.constraint = parts, trainable, constraint
         self.name, self.aggregation = name, word(aggregation)
+        self.across = None  # a strategy over several processes
         for part in parts:
             part._owner = self
 
@@ -171,6 +172,8 @@ class MirroredVariable(Copies):
         """Writes what the replicas wrote."""
         with at(None, None):
             value = joined(values, self.aggregation, self._parts[0]._device)
+            if self.across is not None:
+                value = self.across.joined_over_processes(value, self.aggregation)
         for index, part in enumerate(self._parts):
             with at(index, "update"), device(part._device):
                 new = value if kind == "set" else self._unrecorded(
@@ -218,14 +221,18 @@ class SyncOnReadVariable(Copies):
         if self._is_local():
             return super()._situ_tensor_()
         how = self.aggregation if self.aggregation != "none" else "sum"
-        return joined([p._situ_tensor_() for p in self._parts], how, self._parts[0]._device)
+        total = joined([p._situ_tensor_() for p in self._parts], how, self._parts[0]._device)
+        if self.across is None or how == "only_first_replica":
+            return total
+        return self.across.sum_over_processes([total], how)[0]
 
     def numpy(self):
         return self._situ_tensor_().numpy()
 
     def _put(self, value):
         if self._is_local():
-            self._here()._put(value)
+            if not place.idle:
+                self._here()._put(value)
             return self
         zero = self._unrecorded("ZerosLike", value)
         for i, part in enumerate(self._parts):

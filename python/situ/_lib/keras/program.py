@@ -8,6 +8,7 @@ from situ._lib.array_ops import op
 from situ._lib.function import ConcreteFunction, TensorSpec, _leaves, functions_run_eagerly
 from situ._lib.keras import context
 from situ._lib.keras.data import as_tensor
+from situ._lib.variable_eager import place
 
 
 class Programs:
@@ -70,15 +71,19 @@ def _cut(data, replicas):
 def _replicated(model, strategy, kind, step, data):
     """One step of all replicas: towers in one graph, each on its device with its part."""
     from situ._lib.keras.training import Training
+    far = strategy.several_processes and kind != "predict"
     with _host():
-        parts, shares = _cut(data, strategy.num_replicas_in_sync)
+        parts, shares = _cut(data, strategy.num_replicas_in_sync if far else len(strategy.devices))
+        if far:
+            parts, shares = strategy.own_parts(parts, shares)
 
     def replica(part, share):
         before, context.call.share = context.call.share, share
+        place.idle = not share  # its part belongs to others: metrics do not see it
         try:
             return step(part)
         finally:
-            context.call.share = before
+            context.call.share, place.idle = before, False
     own = getattr(type(model), kind + "_step") is not getattr(Training, kind + "_step")
     made = strategy.run_parts(replica, list(zip(parts, shares)), may_meet=own)
     if kind == "predict":
@@ -90,6 +95,10 @@ def _replicated(model, strategy, kind, step, data):
     for name in found:
         if len(made) > 1:
             found[name] = op("AddN", [m[name] * s for m, s in zip(made, shares)])
+        elif far:
+            found[name] = found[name] * shares[0]
+    if far:
+        found = dict(zip(found, strategy.sum_over_processes(list(found.values()))))
     for metric in model.metrics:
         if metric.name in found:
             found[metric.name] = metric.result()

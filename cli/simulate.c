@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * simulate.c: `situ simulate`: how training would scale to GPUs and machines that are not there. */
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "json.h"
+#include "measure.h"
+#include "planned.h"
+#include "table.h"
+
+/* What is asked for. */
+struct question {
+  struct scaling_gpu gpu;
+  struct scaling_cluster cluster;
+  struct scaling_step step;
+  struct measured measured;
+  double reached;
+  bool strong;   /* the work of a step is shared out, and not done by each */
+  int algorithm; /* -1: the quickest */
+};
+
+/* ---- Options ---- */
+
+static double number_of(const struct args *args, const char *option, double otherwise) {
+  const char *text = args_value(args, option);
+  char *end = NULL;
+  const double value = text ? strtod(text, &end) : otherwise;
+  if (text && end != text && !strcasecmp(end, "kb")) return value * 1e3;
+  if (text && end != text && !strcasecmp(end, "mb")) return value * 1e6;
+  if (text && end != text && !strcasecmp(end, "gb")) return value * 1e9;
+  return text && (end == text || *end) ? -1 : value;
+}
+
+static bool read_links(const char *text, struct scaling_cluster *out) {
+  char near[64];
+  snprintf(near, sizeof near, "%s", text ? text : "nvlink,ib");
+  char *comma = strchr(near, ',');
+  if (comma) *comma = '\0';
+  return scaling_find_link(near, &out->near) &&
+         scaling_find_link(comma ? comma + 1 : near, &out->far);
+}
+
+static int read_algorithm(const char *text) {
+  for (int i = 0; text && i < SCALING_ALGORITHMS; i++)
+    if (!strcmp(text, scaling_names[i])) return i;
+  return !text || !strcmp(text, "auto") ? -1 : SCALING_ALGORITHMS;
+}
+
+static int read_question(const struct args *args, struct question *q) {
+  const char *device = args_value(args, "device"), *scaling = args_value(args, "scaling");
+  q->cluster = (struct scaling_cluster){.gpus = (int)number_of(args, "gpus", 1),
+                                        .nodes = (int)number_of(args, "nodes", 1),
+                                        .efficiency = number_of(args, "link-efficiency", 0.8),
+                                        .bucket = number_of(args, "bucket", 25e6),
+                                        .overlap = !args_has(args, "no-overlap")};
+  q->reached = number_of(args, "efficiency", 0.4);
+  q->algorithm = read_algorithm(args_value(args, "algorithm"));
+  q->strong = scaling && !strcmp(scaling, "strong");
+  q->step.backward = 2.0 / 3; /* it does twice what the forward pass does */
+  if (!scaling_find_gpu(device ? device : "v100", &q->gpu))
+    return command_misuse(args, "there is no --device %s: see situ simulate --help.", device);
+  if (!read_links(args_value(args, "link"), &q->cluster))
+    return command_misuse(args, "--link is NEAR,FAR as in nvlink,ib, not '%s'.",
+                          args_value(args, "link"));
+  if (q->algorithm == SCALING_ALGORITHMS)
+    return command_misuse(args, "--algorithm is ring, tree, hierarchical or auto.");
+  if (scaling && strcmp(scaling, "weak") && strcmp(scaling, "strong"))
+    return command_misuse(args, "--scaling is weak or strong, not '%s'.", scaling);
+  if (q->cluster.gpus < 1 || q->cluster.nodes < 1 || q->cluster.bucket <= 0 || q->reached <= 0 ||
+      q->reached > 1 || q->cluster.efficiency <= 0 || q->cluster.efficiency > 1)
+    return command_misuse(args, "--gpus, --nodes, --bucket and efficiencies are numbers above 0.");
+  return DONE;
+}
+
+static bool is_script(const char *path) {
+  const size_t length = strlen(path);
+  return length > 3 && !strcmp(path + length - 3, ".py");
+}
+
+static int measure(const struct args *args, struct question *q) {
+  int code = DONE;
+  if (args->n_words)
+    code = is_script(args->words[0]) ? measure_script(args, &q->gpu, q->reached, &q->measured)
+                                     : measure_graph(args, &q->gpu, q->reached, &q->measured);
+  if (code != DONE) return code;
+  q->step.compute = number_of(args, "compute", q->measured.seconds * 1e3) * 1e-3;
+  q->step.gradients = number_of(args, "gradients", q->measured.gradients);
+  if (q->step.compute > 0 && q->step.gradients >= 0) return DONE;
+  return command_misuse(args,
+                        "name a script or a graph, or give --compute MS and --gradients "
+                        "BYTES.");
+}
+
+/* ---- Answers ---- */
+
+static enum scaling_algorithm best_of(const struct question *q, const struct scaling_cluster *c,
+                                      const struct scaling_step *step) {
+  if (q->algorithm >= 0) return (enum scaling_algorithm)q->algorithm;
+  int best = 0;
+  for (int i = 1; i < SCALING_ALGORITHMS; i++)
+    if (scaling_predict(c, step, (enum scaling_algorithm)i).step <
+        scaling_predict(c, step, (enum scaling_algorithm)best).step)
+      best = i;
+  return (enum scaling_algorithm)best;
+}
+
+/* A row of the answer: so many GPUs of so many machines. */
+struct answer {
+  struct scaling_cluster cluster;
+  struct scaling_result result;
+  enum scaling_algorithm algorithm;
+  double alone, efficiency; /* seconds of a step of one GPU */
+};
+
+static struct answer answer(const struct question *q, int gpus, int nodes, int algorithm) {
+  struct answer a = {.cluster = q->cluster, .alone = q->step.compute};
+  struct scaling_step step = q->step;
+  a.cluster.gpus = gpus;
+  a.cluster.nodes = nodes;
+  const double n = (double)gpus * nodes;
+  if (q->strong) step.compute /= n;
+  a.algorithm = algorithm >= 0 ? (enum scaling_algorithm)algorithm : best_of(q, &a.cluster, &step);
+  a.result = scaling_predict(&a.cluster, &step, a.algorithm);
+  a.efficiency = step.compute / a.result.step;
+  return a;
+}
+
+static const char *milliseconds(double seconds, char out[32]) {
+  snprintf(out, 32, seconds < 1 ? "%.3g ms" : "%.0f ms", seconds * 1e3);
+  return out;
+}
+
+static const char *percent(double part, char out[32]) {
+  snprintf(out, 32, "%.1f %%", 100 * part);
+  return out;
+}
+
+static void add_row(struct table *table, const struct answer *a) {
+  char text[32];
+  table_number(table, (int64_t)a->cluster.gpus * a->cluster.nodes);
+  table_number(table, a->cluster.nodes);
+  table_add(table, a->cluster.gpus * a->cluster.nodes > 1 ? scaling_names[a->algorithm] : "-");
+  table_add(table, milliseconds(a->result.step, text));
+  table_add(table, milliseconds(a->result.communication, text));
+  table_add(table, milliseconds(a->result.exposed, text));
+  table_add(table, percent(a->result.step > 0 ? a->result.exposed / a->result.step : 0, text));
+  table_add(table, percent(a->efficiency, text));
+}
+
+#define HEADS                                                                            \
+  {                                                                                      \
+    ">GPUs", ">nodes", "all-reduce", ">step", ">communication", ">not hidden", ">share", \
+        ">efficiency"                                                                    \
+  }
+
+/* One GPU, one machine, then twice as many machines each time. */
+static bool print_growth(const struct question *q) {
+  struct table table = {.heads = HEADS};
+  struct answer a = answer(q, 1, 1, -1);
+  add_row(&table, &a);
+  for (int nodes = 1; nodes <= q->cluster.nodes;
+       nodes = nodes < q->cluster.nodes && nodes * 2 > q->cluster.nodes ? q->cluster.nodes
+                                                                        : nodes * 2) {
+    if (nodes == 1 && q->cluster.gpus == 1) continue;
+    a = answer(q, q->cluster.gpus, nodes, q->algorithm);
+    add_row(&table, &a);
+  }
+  printf("\nScaling (%s)\n", q->strong ? "strong: the work of one step is shared out"
+                                       : "weak: every GPU does what one did");
+  return table_print(&table);
+}
+
+static bool print_algorithms(const struct question *q) {
+  struct table table = {.heads = HEADS};
+  for (int i = 0; i < SCALING_ALGORITHMS; i++) {
+    const struct answer a = answer(q, q->cluster.gpus, q->cluster.nodes, i);
+    add_row(&table, &a);
+  }
+  printf("\nWays to reduce\n");
+  return table_print(&table);
+}
+
+static void print_head(const struct args *args, const struct question *q) {
+  char a[32], b[32], c[32];
+  const struct measured *m = &q->measured;
+  if (args->n_words)
+    printf("%s: a step of %.0f kernels, %.3g GFLOP%s\n", args->words[0], m->kernels, m->flops / 1e9,
+           q->strong ? ", shared out" : " on each GPU");
+  printf("gradients %s, computing %s on a %s (%.0f %% of its peak)\n",
+         table_size((uint64_t)q->step.gradients, a), milliseconds(q->step.compute, b), q->gpu.model,
+         100 * q->reached);
+  printf("links: %s between GPUs, %s between machines (%.0f %% of %.1f and %.1f GB/s)\n",
+         q->cluster.near.model, q->cluster.far.model, 100 * q->cluster.efficiency,
+         q->cluster.near.bandwidth / 1e9, q->cluster.far.bandwidth / 1e9);
+  if (!args->n_words) return;
+  const double memory = m->block + m->variables;
+  printf("memory of each GPU: %s (a step %s, variables %s), which %s\n",
+         table_size((uint64_t)memory, a), table_size((uint64_t)m->block, b),
+         table_size((uint64_t)m->variables, c), memory <= q->gpu.memory ? "fits" : "does NOT fit");
+}
+
+static void print_json(const struct question *q) {
+  json_open(NULL, '{');
+  json_size("gradient_bytes", (uint64_t)q->step.gradients);
+  json_size("memory_bytes", (uint64_t)(q->measured.block + q->measured.variables));
+  json_size("compute_ns", (uint64_t)(q->step.compute * 1e9));
+  json_open("algorithms", '[');
+  for (int i = 0; i < SCALING_ALGORITHMS; i++) {
+    const struct answer a = answer(q, q->cluster.gpus, q->cluster.nodes, i);
+    json_open(NULL, '{');
+    json_text("name", scaling_names[i]);
+    json_size("step_ns", (uint64_t)(a.result.step * 1e9));
+    json_size("communication_ns", (uint64_t)(a.result.communication * 1e9));
+    json_size("exposed_ns", (uint64_t)(a.result.exposed * 1e9));
+    json_close();
+  }
+  json_close();
+  json_close();
+}
+
+static int run(const struct args *args) {
+  struct question q = {0};
+  int code = read_question(args, &q);
+  if (code == DONE) code = measure(args, &q);
+  if (code != DONE) return code;
+  if (args_has(args, "json")) {
+    print_json(&q);
+    return DONE;
+  }
+  print_head(args, &q);
+  if (print_growth(&q) && (q.cluster.gpus * q.cluster.nodes == 1 || print_algorithms(&q)))
+    return DONE;
+  return command_fail(args, situ_status_create(SITU_RESOURCE_EXHAUSTED, "No memory."));
+}
+
+static const struct option options[] = {
+    {"nodes", "N", "machines, each with as many GPUs as --gpus says"},
+    {"link", "NEAR,FAR", "links between GPUs and between machines: nvlink,ib"},
+    {"device", "NAME", "k80, p100, v100 (default), a100, h100"},
+    {"algorithm", "NAME", "ring, tree, hierarchical, or the quickest (auto)"},
+    {"scaling", "HOW", "weak: each GPU does what one did (default); strong: share it out"},
+    {"compute", "MS", "computing time of a step, where it was measured"},
+    {"gradients", "BYTES", "what is reduced in a step: 102MB"},
+    {"bucket", "BYTES", "gradients are reduced in portions of this size: 25MB"},
+    {"no-overlap", NULL, "reduce when the backward pass is over"},
+    {"efficiency", "PART", "of a GPU's peak that kernels reach: 0.4"},
+    {"link-efficiency", "PART", "of a link's bandwidth that is reached: 0.8"},
+    PLANNED_OPTIONS,
+    {0}};
+
+const struct command simulate_command = {
+    .name = "simulate",
+    .words = "[SCRIPT|GRAPH]",
+    .least = 0,
+    .most = INT_MAX,
+    .help = "predict how training scales to GPUs and machines that are not there",
+    .more =
+        "A script (.py) is run once, on one simulated GPU, to find its training step; of a\n"
+        "graph the plan of a run is taken. docs/simulate.md tells what the model assumes.\n"
+        "Links: pcie nvlink nvlink1 nvlink3 nvlink4 eth10 eth25 eth50 eth100 fdr ib ib2 ib4 ib8,\n"
+        "or bytes per second, with the latency in us: 12.5e9/5\n\n"
+        "  situ simulate --gpus 8 --nodes 16 --link nvlink,ib train.py\n"
+        "  situ simulate --gpus 8 --nodes 32 --link nvlink1,eth50 --compute 147 --gradients "
+        "102MB\n",
+    .options = options,
+    .run = run,
+    .passes_on = true};

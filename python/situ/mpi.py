@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""mpi.py: several processes that train together, in the words of Horovod: `import situ.mpi as hvd`.
+
+    hvd.init()                                  # mpirun -np 4 situ run train.py
+    optimizer = hvd.DistributedOptimizer(tf.train.AdamOptimizer(0.01 * hvd.size()))
+    hooks = [hvd.BroadcastGlobalVariablesHook(0)]
+
+Without mpirun everything works with one process. docs/cluster.md tells more.
+"""
+from situ._lib.cluster.messages import (allgather, allgather_object, allreduce, barrier, broadcast,
+                                        broadcast_object, grouped_allreduce, receive, send)
+from situ._lib.cluster.processes import (init, is_initialized, join, local_rank, local_size,
+                                         members, rank, shutdown, size)
+from situ._lib.cluster.reductions import (Adasum, Average, Compression, Max, Min, Product, Sum)
+from situ._lib.cluster.variables import (BroadcastGlobalVariablesHook, broadcast_global_variables,
+                                         broadcast_variables)
+from situ._lib.cluster.wrappers import DistributedGradientTape, DistributedOptimizer
+
+__all__ = [name for name in dir() if not name.startswith("_")]
+
+
+def cross_rank():
+    """The number of this process's machine."""
+    return members()[rank()].machine
+
+
+def cross_size():
+    """How many machines there are."""
+    return 1 + max(m.machine for m in members())
+
+
+def mpi_built(verbose=False):
+    return True
+
+
+def mpi_enabled():
+    return is_initialized()
+
+
+def nccl_built(verbose=False):
+    return False
+
+
+gloo_built = gloo_enabled = ddl_built = ccl_built = cuda_built = rocm_built = nccl_built
+mpi_threads_supported = mpi_enabled

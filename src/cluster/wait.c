@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * wait.c: see wait.h. */
+#include "cluster/wait.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "base/fork.h"
+
+enum {
+  FAST_ROUNDS = 20000, /* in a loop, before the processor is left to others */
+  SLOW_ROUNDS = 50,
+  YIELD_ROUNDS = 400, /* then with a sleep in between */
+  SLEEP_NS = 50 * 1000
+};
+static const double look_seconds = 0.005;
+
+static double now(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+static void relax(void) {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#endif
+}
+
+static situ_status lost(const struct caller *caller, int rank) {
+  const situ_member *member = &world_here.members[rank];
+  return situ_status_create(SITU_UNAVAILABLE, "%s: rank %d is lost (process %d on %s has ended).",
+                            caller->what, rank, member->pid, member->host);
+}
+
+/* Tells the other machines once. Nobody waits for these messages to arrive. */
+static void tell(int rank) {
+  static int message;
+  struct world *world = &world_here;
+  if (world->told || world->n_machines < 2 || world->segment.seat) return;
+  world->told = true;
+  message = rank;
+  for (int i = 0; i < world->n_machines; i++) {
+    struct mpi_request *request = NULL;
+    if (world->leaders[i] == world->rank) continue;
+    situ_status_release(
+        mpi_send(&message, sizeof message, world->leaders[i], MPI_TAG_LOST, &request));
+  }
+}
+
+/* What another machine has told. */
+static void listen(void) {
+  struct world *world = &world_here;
+  struct mpi_request *request = NULL;
+  static int rank;
+  int from = -1;
+  if (world->n_machines < 2 || world->segment.seat || !mpi_probe(MPI_TAG_LOST, &from)) return;
+  if (mpi_receive(&rank, sizeof rank, from, MPI_TAG_LOST, &request)) return;
+  bool done = false;
+  while (!done && !mpi_test(&request, &done)) relax();
+  if (done && rank >= 0 && rank < world->size) {
+    world->told = true;
+    atomic_store(&world->segment.head->lost, rank + 1);
+  }
+}
+
+/* A rank of this machine whose process has ended without taking its leave; -1: none. */
+static int find_lost(void) {
+  const struct segment *segment = &world_here.segment;
+  for (int i = 0; i < segment->n_seats; i++)
+    if (!atomic_load(&segment->seats[i].left) && !segment_alive(segment, i))
+      return world_here.ranks[i];
+  return -1;
+}
+
+/* Whether the one who is waited for has taken its leave. */
+static bool has_left(int rank) {
+  const struct segment *segment = &world_here.segment;
+  for (int i = 0; i < segment->n_seats; i++)
+    if (world_here.ranks[i] == rank) return atomic_load(&segment->seats[i].left);
+  return false;
+}
+
+situ_status wait_check(const struct caller *caller) {
+  const struct world *world = &world_here;
+  if (world->size == 1) return NULL;
+  if (world->generation != fork_generation())
+    return situ_status_create(SITU_FAILED_PRECONDITION,
+                              "%s: this process was forked after it had joined a cluster.",
+                              caller->what);
+  const int rank = atomic_load(&world->segment.head->lost);
+  return rank ? lost(caller, rank - 1) : NULL;
+}
+
+static situ_status late(const struct waiting *wait) {
+  char who[64] = "another rank";
+  if (wait->rank >= 0) snprintf(who, sizeof who, "rank %d", wait->rank);
+  return situ_status_create(SITU_DEADLINE_EXCEEDED,
+                            "%s: %s has not come after %g seconds.\nSITU_CLUSTER_TIMEOUT sets how "
+                            "long the others wait.",
+                            wait->caller->what, who, world_here.timeout);
+}
+
+static situ_status look(struct waiting *wait) {
+  const double time = now();
+  if (!wait->since) wait->since = wait->looked = time;
+  if (time - wait->looked < look_seconds) return NULL;
+  wait->looked = time;
+  listen();
+  if (!atomic_load(&world_here.segment.head->lost)) {
+    const int rank = find_lost();
+    if (rank >= 0) atomic_store(&world_here.segment.head->lost, rank + 1);
+  }
+  const int rank = atomic_load(&world_here.segment.head->lost);
+  if (rank) tell(rank - 1);
+  TRY(wait_check(wait->caller));
+  if (has_left(wait->rank)) return lost(wait->caller, wait->rank);
+  if (time - wait->since > world_here.timeout) return late(wait);
+  return wait->caller->ask ? wait->caller->ask(wait->caller->context) : NULL;
+}
+
+situ_status wait_rest(struct waiting *wait) {
+  const unsigned quick = world_here.fast ? FAST_ROUNDS : SLOW_ROUNDS;
+  if (wait->rounds++ < quick) {
+    relax();
+    return NULL;
+  }
+  if (wait->rounds < quick + YIELD_ROUNDS)
+    sched_yield();
+  else
+    nanosleep(&(struct timespec){.tv_nsec = SLEEP_NS}, NULL);
+  return look(wait);
+}
+
+situ_status wait_reach_slowly(const struct caller *caller, const _Atomic uint64_t *counter,
+                              uint64_t goal, int seat) {
+  struct waiting wait = {.caller = caller, .rank = world_here.ranks[seat]};
+  while (atomic_load_explicit(counter, memory_order_acquire) < goal) {
+    const situ_status status = wait_rest(&wait);
+    if (!status) continue;
+    /* It may have come and gone meanwhile. */
+    if (atomic_load_explicit(counter, memory_order_acquire) < goal) return status;
+    situ_status_release(status);
+  }
+  return NULL;
+}
+
+situ_status wait_settle(const struct caller *caller, struct mpi_request **requests, int count,
+                        int rank) {
+  struct waiting wait = {.caller = caller, .rank = rank};
+  situ_status status = NULL;
+  int open = count;
+  while (open && !status) {
+    open = 0;
+    for (int i = 0; i < count && !status; i++) {
+      bool done = !requests[i];
+      if (!done) status = mpi_test(&requests[i], &done);
+      open += !done;
+    }
+    if (open && !status) status = wait_rest(&wait);
+  }
+  for (int i = 0; i < count && status; i++) mpi_drop(&requests[i]);
+  return status;
+}

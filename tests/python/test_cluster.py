@@ -1,0 +1,321 @@
+# SPDX-License-Identifier: Apache-2.0
+"""test_cluster.py: several processes: situ.mpi, MultiWorkerMirroredStrategy, graphs over tasks. The
+processes are started by hand, or by mpirun where there is one."""
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+
+import pytest
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+SITU = os.path.join(os.environ.get("SITU_BUILD", os.path.join(ROOT, "build")), "situ")
+_count = [0]
+
+
+def start(tmp_path, body, size, **env):
+    """`size` processes that run a program; rank r of n is in RANK and SIZE."""
+    _count[0] += 1
+    path = tmp_path / f"program{_count[0]}.py"
+    path.write_text(textwrap.dedent(body))
+    found = []
+    for rank in range(size):
+        cluster = f"{rank}/{size}/pytest-{os.getpid()}-{_count[0]}"
+        found.append(subprocess.Popen(
+            [sys.executable, "-m", "situ.run", "--", str(path)], text=True, cwd=tmp_path,
+            env={**os.environ, "SITU_CLUSTER": cluster, "SITU_CLUSTER_TIMEOUT": "60", **env},
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE))
+    return found
+
+
+def outputs(processes):
+    """What each prints; all must end well."""
+    found = []
+    for process in processes:
+        out, err = process.communicate(timeout=200)
+        assert process.returncode == 0, err
+        found.append(out)
+    return found
+
+
+def run(tmp_path, body, size, **env):
+    return outputs(start(tmp_path, body, size, **env))
+
+
+def test_messages(tmp_path):
+    body = """
+        import numpy as np
+        import tensorflow as tf
+        import horovod.tensorflow as hvd
+        hvd.init()
+        r, n = hvd.rank(), hvd.size()
+        print(hvd.allreduce(tf.constant([1.0, 2.0]) * (r + 1), op=hvd.Sum).numpy().tolist())
+        print(hvd.allreduce(tf.constant(3.0 * r)).numpy())
+        print(hvd.allgather(tf.constant([[r]] * (r + 1))).numpy().ravel().tolist())
+        print(hvd.broadcast(tf.constant([r, 7]), 1).numpy().tolist())
+        print(hvd.broadcast_object({"rank": r}, 2), len(hvd.allgather_object("x" * r)))
+        half = hvd.allreduce(tf.constant(0.5), compression=hvd.Compression.fp16, op=hvd.Sum)
+        print(half.numpy(), half.dtype.name)
+        many = hvd.grouped_allreduce([tf.ones([i + 1]) for i in range(40)], op=hvd.Sum)
+        print(all(m.numpy().tolist() == [3.0] * (i + 1) for i, m in enumerate(many)))
+
+        @tf.function
+        def double(x):
+            return hvd.allreduce(x, op=hvd.Max) * 2
+        print(double(tf.constant(r)).numpy())
+    """
+    texts = run(tmp_path, body, 3)
+    assert texts[0] == texts[1] == texts[2]
+    assert texts[0].splitlines() == [
+        "[6.0, 12.0]", "3.0", "[0, 1, 1, 2, 2, 2]", "[1, 7]", "{'rank': 2} 3", "1.5 float32",
+        "True", "4"]
+
+
+def test_distributed_optimizer_and_hook_in_graph_style(tmp_path):
+    body = """
+        import tensorflow as tf
+        import horovod.tensorflow as hvd
+        hvd.init()
+        w = tf.get_variable("w", initializer=tf.constant([1.0 + hvd.rank()]))
+        loss = tf.reduce_sum(w * (hvd.rank() + 1.0))
+        step = tf.train.get_or_create_global_step()
+        optimizer = hvd.DistributedOptimizer(tf.train.GradientDescentOptimizer(0.5))
+        train = optimizer.minimize(loss, step)
+        hooks = [hvd.BroadcastGlobalVariablesHook(1), tf.train.StopAtStepHook(last_step=2)]
+        with tf.train.MonitoredTrainingSession(hooks=hooks) as session:
+            while not session.should_stop():
+                session.run(train)
+                print(session.run(w) if not session.should_stop() else "")
+    """
+    texts = run(tmp_path, body, 2)
+    assert texts[0] == texts[1]
+    assert "1.25" in texts[0]  # begins as rank 1's 2, less 0.5 * mean(1, 2)
+
+
+def test_a_job_goes_on_from_the_checkpoint_of_rank_0(tmp_path):
+    body = """
+        import os
+        import tensorflow as tf
+        import horovod.tensorflow as hvd
+        hvd.init()
+        w = tf.get_variable("w", initializer=tf.constant(0.0))
+        step = tf.train.get_or_create_global_step()
+        loss = w * -(1.0 + hvd.rank())
+        train = hvd.DistributedOptimizer(tf.train.GradientDescentOptimizer(1.0)).minimize(
+            loss, step)
+        hooks = [hvd.BroadcastGlobalVariablesHook(0),
+                 tf.train.StopAtStepHook(last_step=int(os.environ["LAST"]))]
+        folder = "checkpoints" if hvd.rank() == 0 else None
+        with tf.train.MonitoredTrainingSession(hooks=hooks, checkpoint_dir=folder) as session:
+            print(session.run(w))
+            while not session.should_stop():
+                session.run(train)
+    """
+    assert run(tmp_path, body, 2, LAST="3") == ["0.0\n"] * 2
+    assert run(tmp_path, body, 2, LAST="5") == ["4.5\n"] * 2  # three steps of 1.5
+
+
+def test_tape(tmp_path):
+    body = """
+        import tensorflow as tf
+        from situ import mpi
+        mpi.init()
+        w = tf.Variable(2.0 * mpi.rank())
+        mpi.broadcast_variables([w], root_rank=0)
+        with tf.GradientTape() as tape:
+            loss = w * (mpi.rank() + 1)
+        tape = mpi.DistributedGradientTape(tape)
+        tf.keras.optimizers.SGD(1.0).apply_gradients([(tape.gradient(loss, w), w)])
+        print(w.numpy())
+    """
+    assert run(tmp_path, body, 2) == ["-1.5\n", "-1.5\n"]
+
+
+def test_a_strategy_over_processes_is_as_one_process(tmp_path):
+    with open(os.path.join(ROOT, "examples", "multiworker.py"), encoding="utf-8") as file:
+        body = file.read()
+    alone = run(tmp_path, body, 1)[0].splitlines()
+    for size in (2, 4):
+        texts = run(tmp_path, body, size)
+        lines = texts[0].splitlines()
+        assert lines[0] == f"{size} replicas in {size} processes"
+        assert lines[1:] == alone[1:] and lines[2].endswith("True")
+        assert texts[1:] == [""] * (size - 1)
+
+
+def test_a_training_loop_of_ones_own(tmp_path):
+    body = """
+        import numpy as np
+        import tensorflow as tf
+        from situ import mpi
+        strategy = tf.distribute.MultiWorkerMirroredStrategy()
+        with strategy.scope():
+            w = tf.Variable(float(mpi.rank() + 1))
+            optimizer = tf.keras.optimizers.SGD(0.1)
+        data = strategy.experimental_make_numpy_dataset(np.float32([1, 2, 3, 4])).batch(4)
+
+        def step(x):
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_sum(w * x) / 4
+            optimizer.apply_gradients([(tape.gradient(loss, w), w)])
+            return loss
+
+        for x in strategy.experimental_distribute_dataset(data):
+            total = strategy.reduce(tf.distribute.ReduceOp.SUM, strategy.run(step, (x,)), axis=None)
+        print(total.numpy(), round(float(w.numpy()), 4), strategy.num_replicas_in_sync)
+    """
+    assert run(tmp_path, body, 2, SITU_SIM_GPUS="2") == ["2.5 0.75 4\n"] * 2
+
+
+TASKS = """
+    import numpy as np
+    import tensorflow as tf
+    from situ import mpi
+    mpi.init()
+    with tf.device("/job:worker/task:1"):
+        w = tf.get_variable("w", initializer=tf.constant([[1.0, 2.0]]))
+    x = tf.placeholder(tf.float32, [2, 1])
+    with tf.device("/job:worker/replica:0/task:2/device:CPU:0"):
+        y = tf.matmul(x, w)
+    with tf.device("/job:worker/task:0"):
+        total = tf.reduce_sum(y) + 1.0
+    update = tf.assign_add(w, tf.ones([1, 2]) * total)
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        print(session.run([y, total], {x: [[1.0], [10.0]]}))
+        session.run(update, {x: [[1.0], [10.0]]})
+        print(session.run(w))
+"""
+
+
+def test_a_graph_over_tasks(tmp_path):
+    texts = run(tmp_path, TASKS, 3)
+    assert texts[0] == texts[1] == texts[2]
+    assert "34.0" in texts[0] and "[[35. 36.]]" in texts[0]
+
+
+def test_servers_of_a_cluster_spec(tmp_path):
+    body = """
+        import sys
+        import tensorflow as tf
+        task = int(tf.situ_version and __import__("os").environ["TASK"])
+        cluster = tf.train.ClusterSpec({"worker": ["localhost:2222", "localhost:2223"]})
+        server = tf.train.Server(cluster, job_name="worker", task_index=task)
+        with tf.device("/job:worker/task:1"):
+            a = tf.constant(3.0) * 2.0
+        with tf.Session(server.target) as session:
+            print(session.run(a + 1.0), cluster.num_tasks("worker"), server.target)
+    """
+    path = tmp_path / "server.py"
+    path.write_text(textwrap.dedent(body))
+    some = [subprocess.Popen([sys.executable, "-m", "situ.run", "--", str(path)], text=True,
+                             env={**os.environ, "TASK": str(i)}, stdout=subprocess.PIPE,
+                             stderr=subprocess.PIPE) for i in range(2)]
+    assert outputs(some) == ["7.0 2 grpc://localhost:2222\n", "7.0 2 grpc://localhost:2223\n"]
+
+
+def test_parameter_servers(tmp_path):
+    """Each worker has a graph of its own; variables are on the servers."""
+    body = """
+        import os
+        import tensorflow as tf
+        from situ import mpi
+        cluster = tf.train.ClusterSpec({"ps": ["localhost:3222", "localhost:3223"],
+                                        "worker": ["localhost:3224", "localhost:3225"]})
+        job, task = os.environ["JOB"], int(os.environ["TASK"])
+        server = tf.train.Server(cluster, job_name=job, task_index=task)
+        if job == "ps":
+            server.join()
+        else:
+            with tf.device(tf.train.replica_device_setter(
+                    worker_device=f"/job:worker/task:{task}", cluster=cluster)):
+                step = tf.train.get_or_create_global_step()
+                w = tf.get_variable("w", initializer=tf.constant([5.0, 6.0]))
+                b = tf.get_variable("b", initializer=tf.constant(0.0))
+                x = tf.placeholder(tf.float32, [2])
+                loss = tf.reduce_sum((w * x + b) ** 2)
+                train = tf.train.GradientDescentOptimizer(0.05).minimize(loss, global_step=step)
+            hooks = [tf.train.StopAtStepHook(last_step=40)]
+            with tf.train.MonitoredTrainingSession(master=server.target, is_chief=task == 0,
+                                                   hooks=hooks) as session:
+                first = session.run(loss, {x: [1.0, 1.0]})
+                while not session.should_stop():
+                    last, _ = session.run([loss, train], {x: [1.0, 1.0]})
+            print(first <= 61.0, last < 0.01)
+    """
+    path = tmp_path / "servers.py"
+    path.write_text(textwrap.dedent(body))
+    some = [subprocess.Popen([sys.executable, "-m", "situ.run", "--", str(path)], text=True,
+                             env={**os.environ, "JOB": job, "TASK": str(i)},
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            for job in ("ps", "worker") for i in range(2)]
+    assert outputs(some) == ["", "", "True True\n", "True True\n"]
+
+
+DEATH = """
+    import os, time
+    import tensorflow as tf
+    from situ import mpi
+    mpi.init()
+    print(os.getpid(), flush=True)
+    try:
+        for i in range(100000):
+            mpi.allreduce(tf.ones([1000]))
+            time.sleep(0.01)
+    except tf.errors.UnavailableError as error:
+        print("LOST", error.message.splitlines()[0], flush=True)
+        raise SystemExit(3)
+"""
+
+
+def test_a_rank_that_dies_ends_the_others(tmp_path):
+    processes = start(tmp_path, DEATH, 3)
+    for process in processes:
+        process.stdout.readline()
+    time.sleep(0.3)
+    processes[1].send_signal(signal.SIGKILL)
+    begin = time.monotonic()
+    for process in (processes[0], processes[2]):
+        out, _ = process.communicate(timeout=30)
+        assert "LOST" in out and "rank 1 is lost" in out and process.returncode == 3
+    assert time.monotonic() - begin < 20
+    processes[1].communicate()
+
+
+mpirun = pytest.mark.skipif(shutil.which("mpirun") is None, reason="mpirun is not there")
+
+
+def under_mpirun(size, *words, **env):
+    more = [w for k, v in env.items() for w in ("-x", f"{k}={v}")]
+    return subprocess.run(["mpirun", "--allow-run-as-root", "--oversubscribe", "-np", str(size),
+                           *more, *words], capture_output=True, text=True, timeout=300, check=False)
+
+
+@mpirun
+def test_mpirun(tmp_path):
+    done = under_mpirun(4, SITU, "run", os.path.join(ROOT, "examples", "multiworker.py"))
+    assert done.returncode == 0, done.stderr
+    assert "4 replicas in 4 processes" in done.stdout and "everywhere: True" in done.stdout
+
+
+@mpirun
+def test_machines_exchange_through_mpi(tmp_path):
+    """Ranks of one machine count as those of two."""
+    done = under_mpirun(4, SITU, "run", os.path.join(ROOT, "examples", "multiworker.py"),
+                        SITU_CLUSTER_MACHINE_SIZE="2")
+    assert done.returncode == 0, done.stderr
+    assert "everywhere: True" in done.stdout
+    shown = under_mpirun(4, SITU, "cluster", SITU_CLUSTER_MACHINE_SIZE="2")
+    assert "4 ranks on 2 machines" in shown.stdout
+
+
+@mpirun
+def test_machines_send_and_receive_through_mpi(tmp_path):
+    path = tmp_path / "tasks.py"
+    path.write_text(textwrap.dedent(TASKS))
+    done = under_mpirun(3, SITU, "run", str(path), SITU_CLUSTER_MACHINE_SIZE="1")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("[[35. 36.]]") == 3
