@@ -51,7 +51,8 @@ class Run:
         """Whether each variable may be changed on one device and copied to the others: not where
         an optimizer looks at all gradients at once, or a program says how to add."""
         devices = self.strategy.devices
-        if len(devices) == 1 or self.strategy.cross_device_ops is not None or \
+        if len(devices) == 1 or self.strategy.several_processes or \
+                self.strategy.cross_device_ops is not None or \
                 getattr(optimizer, "global_clipnorm", None):
             return False
         return all(isinstance(v, MirroredVariable) and len(v.values) == len(devices)
@@ -97,7 +98,7 @@ class Run:
 
     def _reduced_far(self, all_values, devices):
         """The same over all processes: what one device has summed travels, all in one message."""
-        sums = [reduction._added(values, devices[0]) for values in all_values if values]
+        sums = [reduction.added(values, devices[0]) for values in all_values if values]
         totals = iter(self.strategy.sum_over_processes(sums))
         return [[next(totals)] * len(devices) if values else None for values in all_values]
 

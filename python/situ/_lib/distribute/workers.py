@@ -10,7 +10,7 @@ from situ._lib.cluster import messages, processes
 from situ._lib.distribute.input import DistributedDataset, InputContext, bounds
 from situ._lib.distribute.strategies import MirroredStrategy
 from situ._lib.distribute.strategy import Strategy
-from situ._lib.distribute.values import Copies
+from situ._lib.distribute.values import Copies, PerReplica
 
 
 @export("distribute.experimental.CommunicationImplementation",
@@ -99,12 +99,15 @@ class MultiWorkerMirroredStrategy(MirroredStrategy):
     def reduce(self, reduce_op, value, axis=None):
         """The sum or the mean of the values of all replicas of all processes."""
         kind = getattr(reduce_op, "value", reduce_op).upper()
+        if not isinstance(value, (PerReplica, Copies)):
+            value = PerReplica([convert_to_tensor(value)] * len(self.devices))
         local = convert_to_tensor(super().reduce("SUM", value, axis))
         if kind == "SUM":
             return messages.reduced([local])[0]
         weight = len(self.devices)
         if axis is not None:
-            ones = nest.map_structure(lambda v: op("OnesLike", convert_to_tensor(v)), value)
+            ones = PerReplica(op("OnesLike", convert_to_tensor(v))
+                              for v in self.experimental_local_results(value))
             weight = super().reduce("SUM", ones, axis)
         total, count = messages.reduced([local, cast(convert_to_tensor(weight), local.dtype)])
         return total / count
