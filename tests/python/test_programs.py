@@ -87,3 +87,25 @@ def test_sparse_to_dense_takes_one_value_for_all_places():
     assert run(tf.sparse_to_dense(places, [3, 3], 1.0, 0.0)).tolist() == [
         [0, 0, 1], [1, 0, 0], [0, 1, 0]]
     assert run(tf.sparse_to_dense([1, 3], [4], 5)).tolist() == [0, 5, 0, 5]
+
+
+def test_labels_may_be_whole_numbers():
+    logits = tf.constant([[1.0, 3.0]])
+    whole, real = [tf.nn.softmax_cross_entropy_with_logits(
+        logits=logits, labels=tf.constant([[0, 1]], kind)) for kind in ("int32", "float32")]
+    a, b = run([whole, real])
+    assert a == b
+
+
+def test_the_graph_of_a_pipeline_is_written_for_tensorboard(tmp_path):
+    import numpy
+    data = tf.data.Dataset.from_tensor_slices(numpy.arange(4.0)).shuffle(10).batch(2)
+    for iterator in (data.make_initializable_iterator(), data.make_one_shot_iterator()):
+        iterator.get_next()
+    tf.summary.FileWriter(str(tmp_path), tf.get_default_graph()).close()
+    assert [f for f in tmp_path.iterdir() if "tfevents" in f.name]
+    tf.get_default_graph().as_graph_def().SerializeToString()
+
+
+def test_floor_div():
+    assert run(tf.floor_div(tf.constant([7, -7]), 2)).tolist() == [3, -4]

@@ -16,6 +16,12 @@ BOTH["keras.optimizer_v2.rmsprop.RMSProp"] = optimizers_v2.RMSprop
 BOTH["keras.optimizer_v2.rmsprop.RMSprop"] = optimizers_v2.RMSprop
 
 
+@export(v1="floor_div")
+def floor_div(x, y, name=None):
+    """x / y rounded down."""
+    return op("FloorDiv", x, y, name=name)
+
+
 @export("keras.utils.to_categorical")
 def to_categorical(y, num_classes=None, dtype="float32"):
     """Numbers of classes as rows with one 1."""

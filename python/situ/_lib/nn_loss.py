@@ -5,7 +5,7 @@ import collections
 
 from situ._lib import shapes
 from situ._lib.api import OPS, export
-from situ._lib.array_ops import constant, convert_to_tensor, op, shape as shape_op
+from situ._lib.array_ops import cast, constant, convert_to_tensor, op, shape as shape_op
 from situ._lib.graph import scope
 
 
@@ -75,7 +75,7 @@ def _front(tensor):
 def _cross_entropy(labels, logits, axis, name):
     with scope(name, "softmax_cross_entropy_with_logits") as full:
         logits = convert_to_tensor(logits, name="logits")
-        labels = convert_to_tensor(labels, logits.dtype, name="labels")
+        labels = cast(convert_to_tensor(labels, name="labels"), logits.dtype)
         order = _swapped(logits, axis)
         if order is not None:
             logits, labels = op("Transpose", logits, order), op("Transpose", labels, order)

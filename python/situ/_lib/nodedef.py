@@ -115,5 +115,13 @@ class GraphDef:
     def _json(self):
         return self._nodes
 
+    def SerializeToString(self):
+        """The bytes of the message, as in a .pb file."""
+        from situ._lib import graph_wire
+        return graph_wire.serialize(self._nodes)
+
+    def ByteSize(self):
+        return len(self.SerializeToString())
+
 
 _situ.hook("node_def", text_of)
