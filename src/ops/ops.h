@@ -45,7 +45,9 @@
   X(iterator) \
   X(control) \
   X(list) \
-  X(collective)
+  X(collective) \
+  X(example) \
+  X(picture)
 /* clang-format on */
 
 #define OP_FAMILY_EXTERN(name) extern const struct op_family name##_family;

@@ -103,3 +103,26 @@ def _metric(name):
 
 for _name in ("Mean", "Accuracy"):
     V1["contrib.eager.metrics." + _name] = _metric("keras.metrics." + _name)
+
+
+@export(v1="contrib.eager.Network")
+class Network:
+    """Layers that are told with track_layer; a subclass says in `call` what they do."""
+
+    def __init__(self, name=None):
+        self.name, self._tracked = name or type(self).__name__, []
+
+    def track_layer(self, layer):
+        self._tracked.append(layer)
+        return layer
+
+    layers = property(lambda s: list(s._tracked))
+    variables = property(lambda s: [v for layer in s._tracked for v in layer.variables])
+    trainable_variables = property(lambda s: [v for v in s.variables if v.trainable])
+
+    def __call__(self, *args, **words):
+        return self.call(*args, **words)
+
+
+for _name in [n for n in V1 if n.startswith("contrib.eager.")]:
+    V1[_name.replace("contrib.eager.", "contrib.eager.python.tfe.")] = V1[_name]

@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * example.c: tf.Example: records with named lists of numbers and texts. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "ops/ops.h"
+#include "tensor/shape.h"
+#include "tensor/tensor.h"
+
+/* Bytes of a message in the wire format of protobuf, and how far they were read. */
+struct wire {
+  const uint8_t *at, *end;
+};
+
+struct field {
+  uint32_t number;
+  int kind;           /* 0 varint, 1 eight bytes, 2 bytes, 5 four bytes */
+  uint64_t value;     /* of numbers */
+  struct wire inside; /* of bytes */
+};
+
+static bool read_varint(struct wire *wire, uint64_t *out) {
+  uint64_t value = 0;
+  for (int shift = 0; shift < 64 && wire->at < wire->end; shift += 7) {
+    const uint8_t byte = *wire->at++;
+    value |= (uint64_t)(byte & 0x7f) << shift;
+    if (byte & 0x80) continue;
+    *out = value;
+    return true;
+  }
+  return false;
+}
+
+static bool read_fixed(struct wire *wire, size_t bytes, uint64_t *out) {
+  *out = 0;
+  if ((size_t)(wire->end - wire->at) < bytes) return false;
+  memcpy(out, wire->at, bytes); /* the lowest byte comes first */
+  wire->at += bytes;
+  return true;
+}
+
+static bool read_field(struct wire *wire, struct field *out) {
+  uint64_t tag = 0, length = 0;
+  if (!read_varint(wire, &tag)) return false;
+  *out = (struct field){.number = (uint32_t)(tag >> 3), .kind = (int)(tag & 7)};
+  if (out->kind == 0) return read_varint(wire, &out->value);
+  if (out->kind == 1) return read_fixed(wire, 8, &out->value);
+  if (out->kind == 5) return read_fixed(wire, 4, &out->value);
+  if (out->kind != 2 || !read_varint(wire, &length)) return false;
+  if (length > (uint64_t)(wire->end - wire->at)) return false;
+  out->inside = (struct wire){wire->at, wire->at + length};
+  wire->at += length;
+  return true;
+}
+
+/* The last field of that number that holds bytes. */
+static bool find_bytes(struct wire wire, uint32_t number, struct wire *out) {
+  struct field field;
+  bool found = false;
+  while (wire.at < wire.end && read_field(&wire, &field))
+    if (field.number == number && field.kind == 2) {
+      *out = field.inside;
+      found = true;
+    }
+  return found;
+}
+
+/* The feature of that name in an example. */
+static bool find_feature(struct wire example, situ_text key, struct wire *out) {
+  struct wire features, name;
+  struct field entry;
+  bool found = false;
+  if (!find_bytes(example, 1, &features)) return false;
+  while (features.at < features.end && read_field(&features, &entry)) {
+    if (entry.number != 1 || entry.kind != 2 || !find_bytes(entry.inside, 1, &name)) continue;
+    if ((size_t)(name.end - name.at) == key.length && !memcmp(name.at, key.data, key.length))
+      found = find_bytes(entry.inside, 2, out) || found;
+  }
+  return found;
+}
+
+/* The values of a feature, as they come. */
+struct values {
+  situ_type type;
+  int64_t count, room;
+  int64_t *integers;
+  float *reals;
+  situ_text *texts;
+};
+
+static void values_free(struct values *values) {
+  free(values->integers);
+  free(values->reals);
+  free(values->texts);
+  *values = (struct values){0};
+}
+
+static bool push(struct values *values, const struct field *field) {
+  if (values->count == values->room) {
+    const int64_t room = values->room ? values->room * 2 : 16;
+    const size_t n = (size_t)room;
+    void **at = values->type == SITU_INT64   ? (void **)&values->integers
+                : values->type == SITU_FLOAT ? (void **)&values->reals
+                                             : (void **)&values->texts;
+    const size_t size = values->type == SITU_INT64   ? sizeof(int64_t)
+                        : values->type == SITU_FLOAT ? sizeof(float)
+                                                     : sizeof(situ_text);
+    void *more = realloc(*at, n * size);
+    if (!more) return false;
+    *at = more;
+    values->room = room;
+  }
+  const int64_t i = values->count++;
+  if (values->type == SITU_INT64) values->integers[i] = (int64_t)field->value;
+  if (values->type == SITU_FLOAT) memcpy(&values->reals[i], &field->value, sizeof(float));
+  if (values->type == SITU_STRING)
+    values->texts[i] =
+        (situ_text){(const char *)field->inside.at, (size_t)(field->inside.end - field->inside.at)};
+  return true;
+}
+
+/* Numbers may stand one by one, or packed. */
+static situ_status read_list(struct wire list, struct values *out) {
+  struct field field;
+  while (list.at < list.end) {
+    if (!read_field(&list, &field)) return INVALID("Could not parse example input.");
+    if (field.number != 1) continue;
+    if (out->type == SITU_STRING || field.kind != 2) {
+      if (!push(out, &field)) return NO_MEMORY();
+      continue;
+    }
+    for (struct wire packed = field.inside; packed.at < packed.end;) {
+      struct field one = {0};
+      if (!(out->type == SITU_FLOAT ? read_fixed(&packed, 4, &one.value)
+                                    : read_varint(&packed, &one.value)))
+        return INVALID("Could not parse example input.");
+      if (!push(out, &one)) return NO_MEMORY();
+    }
+  }
+  return NULL;
+}
+
+/* The values of a feature of an example; *found is false where it has none. */
+static situ_status read_feature(const situ_tensor *examples, int64_t index, situ_text key,
+                                situ_type type, struct values *out, bool *found) {
+  static const situ_type kinds[] = {SITU_NO_TYPE, SITU_STRING, SITU_FLOAT, SITU_INT64};
+  const situ_text text = situ_tensor_text(examples, index);
+  const uint8_t *data = (const uint8_t *)text.data;
+  struct wire feature, scan, whole = {data, data + text.length};
+  struct field field;
+  for (scan = whole; scan.at < scan.end;)
+    if (!read_field(&scan, &field))
+      return INVALID("Could not parse example input, value: %.*s",
+                     (int)min_i64(64, (int64_t)text.length), text.data);
+  *found = false;
+  out->type = type;
+  out->count = 0;
+  if (!find_feature(whole, key, &feature) || feature.at == feature.end) return NULL;
+  if (!read_field(&feature, &field) || field.number < 1 || field.number > 3)
+    return INVALID("Could not parse example input.");
+  *found = true;
+  if (kinds[field.number] != type)
+    return INVALID("Key: %.*s.  Data types don't match. Data type: %s but expected type: %s",
+                   (int)key.length, key.data, situ_type_name(kinds[field.number]),
+                   situ_type_name(type));
+  return read_list(field.inside, out);
+}
+
+/* Copies values to a place of a tensor of numbers, or of texts that are kept apart. */
+static void store(const struct values *values, void *data, situ_text *texts, int64_t at) {
+  const size_t n = (size_t)values->count;
+  if (!n) return;
+  if (values->type == SITU_INT64) memcpy((int64_t *)data + at, values->integers, n * 8);
+  if (values->type == SITU_FLOAT) memcpy((float *)data + at, values->reals, n * 4);
+  if (values->type == SITU_STRING) memcpy(texts + at, values->texts, n * sizeof *texts);
+}
+
+/* What the parts of one call share. Inputs: serialized, names, sparse keys, dense keys, ragged
+ * keys, dense defaults. Outputs: indices, values and shapes of the sparse ones, then dense values.
+ */
+struct parsing {
+  const struct compute *compute;
+  const situ_tensor *examples;
+  int64_t n; /* of examples */
+  bool one;  /* a scalar: no dimension of examples */
+};
+
+enum { SPARSE_KEYS = 2, DENSE_KEYS = 3, DEFAULTS = 5 };
+
+static situ_status finish(const struct compute *compute, int out, situ_type type, situ_shape shape,
+                          void *data, const situ_text *texts) {
+  if (type == SITU_STRING) return situ_tensor_create_texts(shape, texts, &compute->out[out]);
+  return situ_tensor_create(type, shape, data, &compute->out[out]);
+}
+
+/* The values that stand for a missing feature. */
+static situ_status take_default(const situ_tensor *preset, int64_t count, situ_text key,
+                                int64_t example, struct values *out) {
+  const int64_t have = situ_shape_count(preset->shape);
+  if (!have && count)
+    return INVALID(
+        "Name: <unknown>, Feature: %.*s (data type: %s) is required but could not be "
+        "found. (example %lld)",
+        (int)key.length, key.data, situ_type_name(preset->type), (long long)example);
+  for (int64_t i = 0; i < count; i++) {
+    struct field field = {0};
+    const int64_t k = have == 1 ? 0 : i;
+    if (preset->type == SITU_STRING) {
+      const situ_text text = situ_tensor_text(preset, k);
+      const uint8_t *data = (const uint8_t *)text.data;
+      field.inside = (struct wire){data, data + text.length};
+    } else {
+      const size_t size = situ_type_size(preset->type);
+      memcpy(&field.value, (const char *)situ_tensor_data(preset) + (size_t)k * size, size);
+    }
+    if (!push(out, &field)) return NO_MEMORY();
+  }
+  return NULL;
+}
+
+static situ_status dense_values(const struct parsing *p, int index, int64_t count, void *data,
+                                situ_text *texts) {
+  const situ_tensor *preset = p->compute->in[DEFAULTS + index];
+  const situ_text key = situ_tensor_text(p->compute->in[DENSE_KEYS], index);
+  struct values values = {0};
+  situ_status status = NULL;
+  for (int64_t i = 0; i < p->n && !status; i++) {
+    bool found = false;
+    status = read_feature(p->examples, i, key, preset->type, &values, &found);
+    if (!status && !found) status = take_default(preset, count, key, i, &values);
+    if (!status && values.count != count)
+      status = INVALID(
+          "Key: %.*s, Index: %lld.  Number of %s values != expected.  values size: "
+          "%lld but output shape has %lld",
+          (int)key.length, key.data, (long long)i, situ_type_name(preset->type),
+          (long long)values.count, (long long)count);
+    if (!status) store(&values, data, texts, i * count);
+  }
+  values_free(&values);
+  return status;
+}
+
+static situ_status parse_dense(const struct parsing *p, int index, int out) {
+  const situ_shape *shape = &call_attr(p->compute->call, "dense_shapes")->shapes.items[index];
+  const situ_type type = p->compute->in[DEFAULTS + index]->type;
+  const int64_t count = situ_shape_count(*shape);
+  if (count < 0) return INVALID("Dense features need shapes that are known.");
+  situ_shape whole = *shape;
+  if (!p->one) {
+    memmove(whole.dim + 1, whole.dim, sizeof *whole.dim * (size_t)whole.rank++);
+    whole.dim[0] = p->n;
+  }
+  const size_t n = (size_t)(count * p->n) + 1;
+  void *data = calloc(n, 8);
+  situ_text *texts = calloc(n, sizeof *texts);
+  situ_status status = data && texts ? dense_values(p, index, count, data, texts) : NO_MEMORY();
+  if (!status) status = finish(p->compute, out, type, whole, data, texts);
+  free(data);
+  free(texts);
+  return status;
+}
+
+/* All values of a sparse feature: those of each example behind those of the one before. */
+static situ_status gather(const struct parsing *p, int index, situ_type type, struct values *all,
+                          int64_t *counts) {
+  const situ_text key = situ_tensor_text(p->compute->in[SPARSE_KEYS], index);
+  struct values values = {0};
+  situ_status status = NULL;
+  all->type = type;
+  for (int64_t i = 0; i < p->n && !status; i++) {
+    bool found = false;
+    status = read_feature(p->examples, i, key, type, &values, &found);
+    counts[i] = status ? 0 : values.count;
+    for (int64_t k = 0; k < counts[i] && !status; k++) {
+      struct field field = {0};
+      if (type == SITU_INT64) field.value = (uint64_t)values.integers[k];
+      if (type == SITU_FLOAT) memcpy(&field.value, &values.reals[k], sizeof(float));
+      if (type == SITU_STRING) {
+        const uint8_t *data = (const uint8_t *)values.texts[k].data;
+        field.inside = (struct wire){data, data + values.texts[k].length};
+      }
+      if (!push(all, &field)) status = NO_MEMORY();
+    }
+  }
+  values_free(&values);
+  return status;
+}
+
+static situ_status give_indices(const struct parsing *p, int index, int n_sparse, int64_t total,
+                                const int64_t *counts) {
+  const struct compute *compute = p->compute;
+  const int64_t columns = p->one ? 1 : 2;
+  void *data = NULL;
+  TRY(compute_output(compute, index, SITU_SHAPE(total, columns), &data));
+  int64_t *at = data, widest = 0;
+  for (int64_t i = 0; i < p->n; i++) {
+    widest = max_i64(widest, counts[i]);
+    for (int64_t k = 0; k < counts[i]; k++) {
+      if (!p->one) *at++ = i;
+      *at++ = k;
+    }
+  }
+  TRY(compute_output(compute, 2 * n_sparse + index, SITU_SHAPE(columns), &data));
+  if (!p->one) ((int64_t *)data)[0] = p->n;
+  ((int64_t *)data)[columns - 1] = widest;
+  return NULL;
+}
+
+static situ_status parse_sparse(const struct parsing *p, int index, int n_sparse) {
+  const struct compute *compute = p->compute;
+  const situ_type type = (situ_type)call_attr(compute->call, "sparse_types")->list.items[index];
+  struct values all = {0};
+  int64_t *counts = calloc((size_t)p->n + 1, sizeof *counts);
+  if (!counts) return NO_MEMORY();
+  situ_status status = gather(p, index, type, &all, counts);
+  void *data = type == SITU_INT64 ? (void *)all.integers : (void *)all.reals;
+  if (!status)
+    status = finish(compute, n_sparse + index, type, SITU_SHAPE(all.count), data, all.texts);
+  if (!status) status = give_indices(p, index, n_sparse, all.count, counts);
+  values_free(&all);
+  free(counts);
+  return status;
+}
+
+static situ_status compute_parse(struct compute *compute) {
+  const int n_sparse = (int)call_integer(compute->call, "num_sparse");
+  const int n_dense = (int)call_attr(compute->call, "Tdense")->list.count;
+  const situ_tensor *examples = compute->in[0];
+  const struct parsing p = {.compute = compute,
+                            .examples = examples,
+                            .n = situ_shape_count(examples->shape),
+                            .one = !examples->shape.rank};
+  if (examples->shape.rank > 1) return INVALID("serialized must be a scalar or a vector.");
+  for (int i = 0; i < n_sparse; i++) TRY(parse_sparse(&p, i, n_sparse));
+  for (int i = 0; i < n_dense; i++) TRY(parse_dense(&p, i, 3 * n_sparse + i));
+  return NULL;
+}
+
+static situ_status parse_shape(struct call *call) {
+  const int n_sparse = (int)call_integer(call, "num_sparse");
+  const struct attr_value *shapes = call_attr(call, "dense_shapes");
+  const situ_shape *in = &call->in[0].shape;
+  for (int i = 0; i < call->n_out; i++) {
+    situ_shape shape = SITU_SHAPE(SITU_ANY);
+    if (i < n_sparse || in->rank < 0) shape = SITU_ANY_SHAPE;
+    const int dense = i - 3 * n_sparse;
+    if (dense >= 0 && dense < shapes->shapes.count && in->rank >= 0) {
+      shape = shapes->shapes.items[dense];
+      if (in->rank == 1 && shape.rank >= 0 && shape.rank < SITU_MAX_RANK) {
+        memmove(shape.dim + 1, shape.dim, sizeof *shape.dim * (size_t)shape.rank++);
+        shape.dim[0] = in->dim[0];
+      }
+    }
+    call->out[i].shape = shape;
+  }
+  return NULL;
+}
+
+static const struct op rows[] = {
+    {.name = "ParseExampleV2",
+     .inputs = "serialized:string names:string sparse_keys:string dense_keys:string "
+               "ragged_keys:string dense_defaults:Tdense",
+     .outputs = "sparse_indices:num_sparse*int64 sparse_values:sparse_types "
+                "sparse_shapes:num_sparse*int64 dense_values:Tdense",
+     .attrs = "Tdense:list(type)=[] num_sparse:int sparse_types:list(type)=[] "
+              "dense_shapes:list(shape)=[]",
+     .python = "",
+     .doc = "The features of tf.Example records: of one, or of a vector of them.",
+     .devices = "CPU",
+     .flags = OP_NO_GRADIENT,
+     .shape = parse_shape,
+     .compute = compute_parse},
+};
+
+OP_FAMILY(example, rows);

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""test_catalogue.py: the names that programs need most are there, in one of the styles."""
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+LIST = Path(__file__).resolve().parents[2].parent / "shared" / "spec" / "api.txt"
+# Parts that are not there: what begins so is no surprise.
+ABSENT = ("tf.estimator", "tf.feature_column", "tf.keras.estimator", "tf.train.ClusterSpec",
+          "tf.train.Server", "tf.train.SyncReplicasOptimizer", "tf.contrib.rnn",
+          "tf.contrib.seq2seq", "tf.nn.rnn_cell", "tf.nn.dynamic_rnn",
+          "tf.nn.bidirectional_dynamic_rnn", "tf.TensorArray", "tf.while_loop",
+          "tf.python.framework.graph_util", "tf.python.distribute",
+          "tf.image.sample_distorted_bounding_box", "tf.image.draw_bounding_boxes")
+PROGRAM = """
+import sys
+import {module} as tf
+for name in sys.stdin.read().split():
+    thing = tf
+    try:
+        for part in name.split(".")[1:]:
+            thing = getattr(thing, part)
+    except AttributeError:
+        print(name)
+"""
+
+
+def _missing(module, names):
+    done = subprocess.run([sys.executable, "-c", PROGRAM.format(module=module)], text=True,
+                          input=" ".join(names), capture_output=True, check=True)
+    return set(done.stdout.split())
+
+
+@pytest.mark.skipif(not LIST.exists(), reason="the list of names is not here")
+def test_names_down_to_the_third_mark():
+    text = LIST.read_text().split("## mark 3")[0]
+    names = [w for line in text.splitlines() if not line.startswith("#")
+             for w in re.findall(r"tf\.[\w.]+", line)]
+    missing = _missing("situ", names) & _missing("situ.compat.v1", names)
+    assert sorted(n for n in missing if not n.startswith(ABSENT)) == []

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""test_parsing.py: tf.Example records, pictures, IndexedSlices."""
+import base64
+import struct
+import zlib
+
+import numpy as np
+import pytest
+
+import situ as tf
+
+
+def _example(**features):
+    lists = {bytes: ("bytes_list", tf.train.BytesList), float: ("float_list", tf.train.FloatList),
+             int: ("int64_list", tf.train.Int64List)}
+    made = {}
+    for name, values in features.items():
+        field, kind = lists[type(values[0])]
+        made[name] = tf.train.Feature(**{field: kind(value=values)})
+    return tf.train.Example(features=tf.train.Features(feature=made)).SerializeToString()
+
+
+EXAMPLES = [_example(i=[1, -2, 3], f=[1.5, 2.5], s=[b"a", b"bc"], v=[7]),
+            _example(i=[4, 5, 6], f=[0.5, 2.0], s=[b"z", b"y"], v=[8, 9])]
+
+
+def test_one_example():
+    parsed = tf.io.parse_single_example(EXAMPLES[0], {
+        "i": tf.io.FixedLenFeature([3], tf.int64), "s": tf.io.FixedLenFeature([2], tf.string),
+        "d": tf.io.FixedLenFeature([], tf.float32, default_value=5.),
+        "v": tf.io.VarLenFeature(tf.int64)})
+    assert parsed["i"].numpy().tolist() == [1, -2, 3]
+    assert parsed["s"].numpy().tolist() == [b"a", b"bc"]
+    assert parsed["d"].numpy() == 5 and parsed["d"].shape == ()
+    assert tf.sparse.to_dense(parsed["v"]).numpy().tolist() == [7]
+
+
+def test_many_examples():
+    parsed = tf.io.parse_example(EXAMPLES, {
+        "f": tf.io.FixedLenFeature([2], tf.float32), "v": tf.io.VarLenFeature(tf.int64)})
+    assert parsed["f"].numpy().tolist() == [[1.5, 2.5], [0.5, 2]]
+    assert tf.sparse.to_dense(parsed["v"]).numpy().tolist() == [[7, 0], [8, 9]]
+    parsed = tf.io.parse_example(EXAMPLES, {
+        "v": tf.io.FixedLenSequenceFeature([], tf.int64, allow_missing=True)})
+    assert parsed["v"].numpy().tolist() == [[7, 0], [8, 9]]
+
+
+def test_in_a_pipeline():
+    data = tf.data.Dataset.from_tensor_slices(EXAMPLES).map(
+        lambda e: tf.io.parse_single_example(e, {"i": tf.io.FixedLenFeature([3], tf.int64)})["i"],
+        num_parallel_calls=2).batch(2)
+    assert data.element_spec.shape.as_list() == [None, 3]
+    assert next(iter(data)).numpy().tolist() == [[1, -2, 3], [4, 5, 6]]
+
+
+@pytest.mark.parametrize("feature, text", [
+    ({"x": tf.io.FixedLenFeature([], tf.int64)}, "Feature: x .* is required but could not be"),
+    ({"f": tf.io.FixedLenFeature([2], tf.int64)}, "Data types don't match. Data type: float"),
+    ({"i": tf.io.FixedLenFeature([2], tf.int64)}, "Number of int64 values != expected")])
+def test_wrong_examples(feature, text):
+    with pytest.raises(tf.errors.InvalidArgumentError, match=text):
+        tf.io.parse_single_example(EXAMPLES[0], feature)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="Could not parse example input"):
+        tf.io.parse_single_example(b"garbage!", feature)
+
+
+def _png(pixels):
+    height, width, _ = pixels.shape
+
+    def chunk(name, data):
+        return struct.pack(">I", len(data)) + name + data + \
+            struct.pack(">I", zlib.crc32(name + data))
+    rows = b"".join(b"\0" + row.tobytes() for row in pixels)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0,
+                                                             0)) + \
+        chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
+
+
+def test_png_and_bmp():
+    pixels = np.arange(5 * 3 * 3, dtype=np.uint8).reshape(5, 3, 3)
+    assert np.array_equal(tf.image.decode_png(_png(pixels)).numpy(), pixels)
+    assert tf.image.decode_image(_png(pixels), channels=4).numpy()[0, 0].tolist() == [0, 1, 2, 255]
+    lines = b"".join(row[:, ::-1].tobytes() + b"\0" * 3 for row in pixels[::-1])
+    bmp = b"BM" + struct.pack("<IHHIIiiHHI", 54 + len(lines), 0, 0, 54, 40, 3, 5, 1, 24, 0) + \
+        b"\0" * 20 + lines
+    assert np.array_equal(tf.image.decode_bmp(bmp).numpy(), pixels)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="Unknown image file format"):
+        tf.image.decode_image(b"no picture at all")
+
+
+JPEG = base64.b64decode("""
+/9j/4AAQSkZJRgABAQEBLAEsAAD/2wBDAAUDBAQEAwUEBAQFBQUGBwwIBwcHBw8LCwkMEQ8SEhEPERETFhwXExQaFRERGCEY
+Gh0dHx8fExciJCIeJBweHx7/2wBDAQUFBQcGBw4ICA4eFBEUHh4eHh4eHh4eHh4eHh4eHh4eHh4eHh4eHh4eHh4eHh4eHh4e
+Hh4eHh4eHh4eHh4eHh7/wgARCAAJAAoDASIAAhEBAxEB/8QAFQABAQAAAAAAAAAAAAAAAAAABQb/xAAUAQEAAAAAAAAAAAAA
+AAAAAAAC/9oADAMBAAIQAxAAAAESmapyf//EABkQAAIDAQAAAAAAAAAAAAAAAAABBAUhMf/aAAgBAQABBQKFViq8hC5//8QA
+FxEAAwEAAAAAAAAAAAAAAAAAAAQFE//aAAgBAwEBPwGJZYxP/8QAFxEAAwEAAAAAAAAAAAAAAAAAAAIDEf/aAAgBAgEBPwGV
+Ww//xAAWEAEBAQAAAAAAAAAAAAAAAAAyABD/2gAIAQEABj8CMd//xAAYEAEBAAMAAAAAAAAAAAAAAAAAMSFBwf/aAAgBAQAB
+PyGRgcNUH//aAAwDAQACAAMAAAAQS//EABYRAAMAAAAAAAAAAAAAAAAAAABBUf/aAAgBAwEBPxBrD//EABQRAQAAAAAAAAAA
+AAAAAAAAAAD/2gAIAQIBAT8Qb//EABkQAAIDAQAAAAAAAAAAAAAAAAABEIGh8f/aAAgBAQABPxDjlIUPAj//2Q==
+""")
+PIXELS = [[[0, 4, 0], [64, 8, 35], [136, 9, 78], [209, 10, 113]],
+          [[10, 108, 57], [77, 112, 90], [148, 114, 131], [220, 116, 167]],
+          [[18, 213, 108], [84, 219, 142], [157, 221, 186], [230, 222, 220]]]
+
+
+def test_jpeg():
+    pixels = tf.image.decode_jpeg(JPEG).numpy()
+    assert pixels.shape == (9, 10, 3) and pixels[::4, ::3, :].tolist() == PIXELS
+    grey = tf.image.decode_jpeg(JPEG, channels=1).numpy()
+    assert grey.shape == (9, 10, 1)
+    assert tf.image.extract_jpeg_shape(JPEG).numpy().tolist() == [9, 10, 3]
+    part = tf.image.decode_and_crop_jpeg(JPEG, [1, 2, 3, 4]).numpy()
+    assert np.array_equal(part, pixels[1:4, 2:6])
+
+
+def test_damaged_jpeg_never_hurts():
+    for at in range(2, len(JPEG), 7):
+        damaged = bytearray(JPEG)
+        damaged[at] ^= 0x55
+        for data in (bytes(damaged), JPEG[:at]):
+            try:
+                tf.image.decode_jpeg(data)
+            except tf.errors.InvalidArgumentError:
+                pass
+
+
+def test_indexed_slices():
+    rows = tf.IndexedSlices([[1., 2.], [3., 4.], [5., 6.]], [0, 2, 0], [3, 2])
+    assert tf.convert_to_tensor(rows).numpy().tolist() == [[6, 8], [0, 0], [3, 4]]
