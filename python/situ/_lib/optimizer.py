@@ -101,7 +101,10 @@ class Optimizer:
 
     def apply_gradients(self, grads_and_vars, global_step=None, name=None):
         """An operation that changes every variable by its gradient, and counts the step."""
-        if place.mode == "replica" and at_once():
+        if place.mode == "replica":
+            if not at_once():
+                raise NotImplementedError("In graph style, strategies train Keras models (fit); "
+                                          "loops of a program's own need eager style.")
             return place.run.apply(self, list(grads_and_vars), global_step=global_step)
         pairs = [self._pair(g, v) for g, v in grads_and_vars]
         if not pairs:
