@@ -146,7 +146,7 @@ def test_python_control_flow():
 
 
 def test_a_tensor_is_no_condition():
-    @tf.function
+    @tf.function(autograph=False)
     def f(x):
         return x if x > 0 else -x
     with pytest.raises(tf.errors.OperatorNotAllowedInGraphError) as caught:

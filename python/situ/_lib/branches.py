@@ -88,7 +88,8 @@ class BranchGraph(Graph):
         """Operations that run though nobody reads them: in functions all that have no outputs."""
         if not self.building_function:
             return []
-        return [o for o in self.get_operations() if not o.outputs and o.type != "NoOp"]
+        return [o for o in self.get_operations() if not o.outputs and o.type != "NoOp"] + \
+            self.__dict__.get("_effects", [])
 
 
 @contextlib.contextmanager
@@ -150,6 +151,12 @@ def with_effects(graph, outputs):
         return outputs
     with graph.as_default(), graph.control_dependencies(effects):
         return [OPS["Identity"](x) for x in outputs]
+
+
+def note_effects(outer, graphs, operation):
+    """An operation runs for what its functions do, though nobody may read its results."""
+    if any(graph.effects() for graph in graphs):
+        outer.__dict__.setdefault("_effects", []).append(operation)
 
 
 # Structures, in which an array counts as the tensor that it is made of

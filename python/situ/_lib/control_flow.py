@@ -38,9 +38,26 @@ def _check_alike(results):
                              f"{a.dtype.name}, {b.dtype.name}")
 
 
+def choose_aligned(pred, true_fn, false_fn):
+    """cond of functions that give lists with None in them: None where one of them has it."""
+    outer = _situ.current_graph()
+    with name_scope(None, "cond", [pred]):
+        traced = [_branch(outer, f) for f in (true_fn, false_fn)]
+        (_, (_, yes)), (_, (_, no)) = traced
+        if len(yes) != len(no):
+            raise ValueError("The ways of an if over a tensor set values of different structure.")
+        for i, (a, b) in enumerate(zip(yes, no)):
+            if a is None or b is None:
+                yes[i] = no[i] = None
+        return _choose_traced(outer, convert_to_tensor(pred), traced)
+
+
 def _choose(outer, pred, functions):
+    return _choose_traced(outer, pred, [_branch(outer, f) for f in functions])
+
+
+def _choose_traced(outer, pred, traced):
     """If over two traced functions: the structure of the results."""
-    traced = [_branch(outer, f) for f in functions]
     graphs, results = [g for g, _ in traced], [r for _, r in traced]
     _check_alike(results)
     written = list({v: None for g in graphs for v in g.writes})
@@ -61,6 +78,7 @@ def _choose(outer, pred, functions):
                          Tin=[t.dtype.base_dtype for t in outers.values()],
                          Tout=[t.dtype.base_dtype for t in outputs[0]],
                          then_branch=names[0], else_branch=names[1], name="If")
+    branches.note_effects(outer, graphs, made[0].op)
     made = [OPS["Identity"](x, name="Merge") if x.dtype.name != "variant" else x
             for x in made[:len(outputs[0])]]
     for variable, value in zip(written, made[len(made) - len(written):]):

@@ -127,7 +127,8 @@ class ConcreteFunction:
             graph = self.graph
             captured = list(graph.captured.values())
             soft = {k: v for k, v in options().items() if k == "allow_soft_placement"}
-            effects = tuple(o for o in graph.get_operations() if not o.outputs)
+            effects = tuple([o for o in graph.get_operations() if not o.outputs] +
+                            graph.__dict__.get("_effects", []))
             self._trace = _situ.Trace(
                 graph, soft, self.name, self.structure, tuple(self.inputs),
                 tuple(inside for _, inside in captured), tuple(tensor for tensor, _ in captured),
@@ -163,8 +164,9 @@ def functions_run_eagerly():
 class Function(_situ.Function):
     """A Python function that runs as a graph; a new trace for each new kind of arguments."""
 
-    def __init__(self, python, input_signature=None, name=None):
+    def __init__(self, python, input_signature=None, name=None, autograph=True):
         self.python_function, self.input_signature = python, input_signature
+        self._autograph = autograph
         self._name = name or getattr(python, "__name__", "function")
         self._traces, self._kept = {}, []
         functools.update_wrapper(self, python)
@@ -180,7 +182,8 @@ class Function(_situ.Function):
         key = "_situ_function_" + self._name
         if key not in instance.__dict__:
             bound = self.python_function.__get__(instance, owner)
-            instance.__dict__[key] = Function(bound, self.input_signature, self._name)
+            instance.__dict__[key] = Function(bound, self.input_signature, self._name,
+                                              self._autograph)
         return instance.__dict__[key]
 
     def _key(self, value):
@@ -231,10 +234,19 @@ class Function(_situ.Function):
             raise TypeError(f"Can not cast {TensorSpec(tensor.shape, tensor.dtype)} to {spec}")
         return tensor
 
+    def _converted(self):
+        """The function with Python's control flow over tensors as operations."""
+        if not self._autograph:
+            return self.python_function
+        from situ._lib.autograph import convert
+        return convert(self.python_function)
+
     def _make(self, args, words, specs):
         """A trace. Variables are made by the first one alone, which therefore is made again."""
+        python = self._converted()
+
         def trace():
-            return ConcreteFunction(self._name, self.python_function, args, words, specs())
+            return ConcreteFunction(self._name, python, args, words, specs())
         concrete = trace()
         if concrete.graph.created and not self._traces:
             concrete = trace()
@@ -269,7 +281,9 @@ class Function(_situ.Function):
 
     def _call(self, *args, **words):
         """A call of a kind that has not been remembered."""
-        if _situ.current_graph() is not None or _state["eagerly"]:  # inside of another trace
+        if _situ.current_graph() is not None:  # inside of another trace
+            return self._converted()(*args, **words)
+        if _state["eagerly"]:
             return self.python_function(*args, **words)
         if _situ.tape_count():  # its ops are recorded one by one
             return self.python_function(*args, **words)
@@ -290,10 +304,15 @@ def function(func=None, input_signature=None, autograph=True, experimental_imple
              experimental_compile=None, jit_compile=None, reduce_retracing=False):
     """Makes a Python function run as a graph: as a decorator, with or without arguments."""
     if func is None:
-        return lambda f: Function(f, input_signature)
-    return Function(func, input_signature)
+        return lambda f: Function(f, input_signature, autograph=autograph)
+    return Function(func, input_signature, autograph=autograph)
 
 
 @export("autograph.experimental.do_not_convert")
 def do_not_convert(func=None, *args):
-    return func if func is not None else lambda f: f
+    """A decorator: Python's control flow in a function stays Python's."""
+    if func is None:
+        return do_not_convert
+    if hasattr(func, "__dict__"):
+        func._situ_as_it_is = True
+    return func

@@ -95,6 +95,7 @@ class _Loop:
         with outer.control_dependencies(before) if before else contextlib.nullcontext():
             made = OPS["While"](inputs, T=[t.dtype.base_dtype for t in inputs], cond=names[0],
                                 body=names[1], name="While")
+        branches.note_effects(outer, [second], made[0].op)
         for key, value in zip(outers, made[len(self.values):]):
             if key in written:
                 outer.write_variable(key, value)
