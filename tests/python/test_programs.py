@@ -109,3 +109,21 @@ def test_the_graph_of_a_pipeline_is_written_for_tensorboard(tmp_path):
 
 def test_floor_div():
     assert run(tf.floor_div(tf.constant([7, -7]), 2)).tolist() == [3, -4]
+
+
+def test_moving_averages_inside_of_a_branch():
+    x, train = tf.placeholder(tf.float32, [4, 2]), tf.placeholder(tf.bool, [])
+    mean, _ = tf.nn.moments(x, [0])
+    ema = tf.train.ExponentialMovingAverage(decay=0.5)
+
+    def update():
+        with tf.control_dependencies([ema.apply([mean])]):
+            return tf.identity(mean)
+    used = tf.cond(train, update, lambda: ema.average(mean))
+    assert [v.op.name for v in tf.global_variables()][0] == \
+        "moments/Squeeze/ExponentialMovingAverage"
+    data = [[0, 1], [2, 3], [4, 5], [6, 7]]
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        assert session.run(used, {x: data, train: True}).tolist() == [3, 4]
+        assert session.run(used, {x: [[9, 9]] * 4, train: False}).tolist() == [3, 4]

@@ -85,15 +85,24 @@ def colocate_with(op, ignore_existing=False):
     """Operations of this scope go where `op` goes."""
     if not _is_building():
         return contextlib.nullcontext()
-    return get_default_graph().colocate_with(op, ignore_existing)
+    here = get_default_graph()
+    if getattr(op, "graph", here) is not here and hasattr(here, "root"):
+        return contextlib.nullcontext()  # a branch cannot name what is outside of it
+    return here.colocate_with(op, ignore_existing)
 
 
 @export("init_scope")
 @contextlib.contextmanager
 def init_scope():
     if style.is_graph():
-        with get_default_graph().control_dependencies(None):
-            yield
+        here = get_default_graph()
+        root = getattr(here, "root", here)  # out of the branches of tf.cond, too
+        with root.as_default(), root.control_dependencies(None):
+            before, root._scope = root._scope, here._scope
+            try:
+                yield
+            finally:
+                root._scope = before
         return
     before = _situ.swap_graph(None)
     try:
