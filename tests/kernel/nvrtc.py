@@ -4,13 +4,16 @@
 That is: for the oldest and the newest architecture that NVRTC knows.
 
 Usage: nvrtc.py SOURCE_DIR [--out FOLDER] [--ptxas PTXAS] [--types float,half] [FILE...]
---out keeps the PTX; --ptxas assembles it for every architecture and reports registers and spills.
+--out keeps the PTX; --ptxas assembles it, float for every architecture of the toolkit, other types
+for the oldest, and reports registers and spills.
 Where there is no NVRTC it ends with 77: skipped.
 """
 import argparse
 import collections
+import concurrent.futures
 import ctypes
 import itertools
+import os
 import pathlib
 import re
 import subprocess
@@ -98,9 +101,14 @@ def source(root, file, type_):
 def assemble(ptxas, path, archs):
     """Runs ptxas; returns the failures and, per kernel, registers and bytes spilled at most."""
     failed, report = 0, collections.defaultdict(lambda: [0, 0])
-    for arch in archs:
-        done = subprocess.run([ptxas, f"-arch=sm_{arch}", "-v", "-o", "/dev/null", path],
+
+    def start(arch):
+        return subprocess.run([ptxas, f"-arch=sm_{arch}", "-v", "-o", "/dev/null", path],
                               text=True, capture_output=True, check=False)
+
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        results = list(pool.map(start, archs))
+    for arch, done in zip(archs, results):
         if done.returncode:
             print(f"{path.name} is refused for sm_{arch}:\n{done.stderr}")
             failed += 1
@@ -154,7 +162,7 @@ def main():
         path = out / f"{pathlib.Path(name).stem}.{type_.name}.{arch}.ptx"
         path.write_text(ptx)
         if args.ptxas and arch == archs[0]:
-            bad, rows = assemble(args.ptxas, path, archs)
+            bad, rows = assemble(args.ptxas, path, archs if type_.name == "float" else archs[:1])
             failed += bad
             report.update({f"{type_.name} {kernel}": row for kernel, row in rows.items()})
     if report:
