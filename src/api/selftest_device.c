@@ -173,7 +173,7 @@ void selftest_queues(struct selftest *test) {
 static situ_status keep_apart(struct bench *bench, struct memory_block *blocks) {
   void *handle = bench->device->handle;
   for (int i = 0; i < BLOCKS; i++) {
-    const size_t bytes = (size_t)(i * 997 + 8);
+    const size_t bytes = (size_t)i * 997 + 8;
     TRY(memory_alloc(bench->device->memory, bytes, &tag, &blocks[i]));
     TRY(bench->api->write(handle, QUEUE_IN, blocks[i].span, bench->from + i * 100, bytes));
   }
