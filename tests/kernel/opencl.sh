@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # opencl.sh: every kernel file in every type is OpenCL C 1.2. Usage: opencl.sh CLANG SOURCE_DIR
 clang=$1
-source=$2
+source=$(cd "$2" && pwd)
 text=$(mktemp)
 trap 'rm -f "$text"' EXIT
 status=0
