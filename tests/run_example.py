@@ -88,6 +88,7 @@ def run(case, folder):
     env = {k: v for k, v in os.environ.items()
            if not k.startswith("SITU_") and k != "CUDA_VISIBLE_DEVICES"}
     env["SITU_OPENCL_DEVICES"] = "none"  # the same on machines with GPUs
+    env["SITU_CUDA"] = "0"
     program = case.program(os.path.abspath(folder), EXAMPLES)
     with tempfile.TemporaryDirectory() as scratch:
         return subprocess.run([*program, *case.args], env={**env, **case.env}, cwd=scratch,

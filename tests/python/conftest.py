@@ -16,6 +16,7 @@ def environment(**more):
     env = {k: v for k, v in os.environ.items()
            if not k.startswith("SITU_") and k != "CUDA_VISIBLE_DEVICES"}
     env["SITU_OPENCL_DEVICES"] = "none"  # the same on machines with GPUs
+    env["SITU_CUDA"] = "0"
     env.update(more)
     return env
 

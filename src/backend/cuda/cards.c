@@ -12,7 +12,7 @@ enum { MOST_CARDS = 64 };
 static struct card cards[MOST_CARDS];
 static int n_cards;
 static bool is_loaded;
-static const char *why_none;
+static const char *why_none; /* NULL where nobody wants it */
 static cuda_result failed;
 
 static void write_unit(const struct card *card, char *out, size_t size) {
@@ -48,7 +48,6 @@ static cuda_result describe(int index, struct card *out) {
 static void find(void) {
   int count = 0;
   const char *wanted = getenv("SITU_CUDA");
-  why_none = "SITU_CUDA=0 turns it off";
   is_loaded = !(wanted && !strcmp(wanted, "0")) && cuda_load(&why_none);
   if (!is_loaded) return;
   failed = cuda.cuDeviceGetCount(&count);
