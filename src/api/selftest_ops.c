@@ -131,9 +131,12 @@ static situ_status run_sample(const struct selftest *test, situ_graph *graph, si
     status = try_sample(&trial, test->device);
     *was_run = true;
   }
-  if (status)
-    status = situ_status_create(situ_status_code(status), "sample %d: %s", number,
-                                situ_status_message(status));
+  if (status) {
+    const situ_status said = status;
+    status = situ_status_create(situ_status_code(said), "sample %d: %s", number,
+                                situ_status_message(said));
+    situ_status_release(said);
+  }
   sample_free(&sample);
   arena_free(&arena);
   return status;

@@ -61,6 +61,7 @@ static void devices_that_lack_a_type(void **state) {
   p.devices[1].lacks = NEEDS_DOUBLE;
   problem_node(&p, "asked", DOUBLE, "/gpu:0", -1);
   problem_fails(&p, SITU_INVALID_ARGUMENT, "asked", NULL);
+  problem_end(&p);
 }
 
 static void requests(void **state) {
