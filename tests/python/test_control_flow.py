@@ -214,3 +214,17 @@ def test_places():
     names = [t.name for t in tf.while_loop(lambda i, a: i < 2, lambda i, a: (i + 1, a),
                                            [tf.constant(0), tf.constant(1)])]
     assert names == ["while/Exit:0", "while/Exit_1:0"]
+
+
+def test_rows_that_a_loop_tells():
+    x = tf.constant(np.arange(12, dtype=np.float32).reshape(6, 2))
+    n = tf.placeholder(tf.int32, [])
+    assert x[n].shape.as_list() == [2] and x[:, n].shape.as_list() == [6]
+    assert x[n:, tf.newaxis].shape.as_list() == [None, 1, 2]
+    total = tf.while_loop(lambda i, s: i < n, lambda i, s: (i + 1, s + x[i] + x[-1 - i, :]),
+                          [0, tf.zeros([2])])[1]
+    with tf.Session() as sess:
+        np.testing.assert_array_equal(sess.run(total, {n: 6}), [60, 72])
+        np.testing.assert_array_equal(sess.run(total, {n: 0}), [0, 0])
+        with pytest.raises(tf.errors.InvalidArgumentError):
+            sess.run(total, {n: 7})

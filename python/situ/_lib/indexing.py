@@ -44,7 +44,61 @@ def _masks(key):
     return begin, end, strides, masks
 
 
+def _is_all(part):
+    return isinstance(part, slice) and part == slice(None)
+
+
+def _row(tensor, parts):
+    """tensor[i], where a loop tells i: a Gather, which is compiled once for all i; else None."""
+    graph, first = _situ.current_graph(), parts[0]
+    if graph is None or not graph._captures or not isinstance(first, _situ.GraphTensor) or \
+            not all(_is_all(p) for p in parts[1:]) or first.shape.ndims != 0 or \
+            tensor.shape.ndims is None or len(parts) > tensor.shape.ndims:
+        return None
+    _check(first)
+    with scope(None, "strided_slice"):
+        size = tensor.shape.as_list()[0]
+        size = OPS["Shape"](tensor, out_type=first.dtype)[0] if size is None else size
+        at = OPS["SelectV2"](OPS["Less"](first, 0), OPS["Add"](first, size), first)
+        return OPS["GatherV2"](tensor, at, 0)
+
+
+def _known_shape(tensor, parts):
+    """The shape of a part that tensors cut out, as far as it is known; None where nothing is."""
+    sizes = tensor.shape.as_list() if tensor.shape.ndims is not None else None
+    if sizes is None:
+        return None
+    used = sum(p is not None and p is not Ellipsis for p in parts)
+    if not any(p is Ellipsis for p in parts):
+        parts = (*parts, Ellipsis)
+    made, at = [], 0
+    for part in parts:
+        if part is None:
+            made.append(1)
+        elif part is Ellipsis:
+            rest = len(sizes) - used
+            made += sizes[at:at + rest]
+            at += rest
+        else:
+            if isinstance(part, slice):
+                made.append(sizes[at] if _is_all(part) else None)
+            at += 1
+    return made
+
+
 def index(tensor, key):
+    parts = key if isinstance(key, tuple) else (key,)
+    if parts and (row := _row(tensor, parts)) is not None:
+        return row
+    made = _slice(tensor, key)
+    if isinstance(made, _situ.GraphTensor) and made.shape.ndims is None:
+        known = _known_shape(tensor, parts)
+        if known is not None:
+            made.set_shape(known)
+    return made
+
+
+def _slice(tensor, key):
     begin, end, strides, masks = _masks(key)
     with scope(None, "strided_slice") as full:
         if _situ.current_graph() is not None:
