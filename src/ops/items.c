@@ -36,11 +36,12 @@ situ_status items_check(const struct series *list, int64_t index) {
 /* The shape of an element, also of one that is not there. */
 situ_status items_shape(const struct series *list, int index, const situ_shape *said,
                         situ_shape *out) {
-  for (const struct series *at = list; at; at = at->like)
-    if (index < at->count && at->items[index]) {
-      *out = at->items[index]->shape;
-      return NULL;
-    }
+  const struct series *at = list;
+  while (at->like && !(index < at->count && at->items[index])) at = at->like;
+  if (index < at->count && at->items[index]) {
+    *out = at->items[index]->shape;
+    return NULL;
+  }
   *out = *said;
   for (int i = 0; i < list->count && !shape_is_known(out); i++)
     if (list->items[i]) *out = list->items[i]->shape;
@@ -71,27 +72,28 @@ static situ_status joint_begin(struct joint *joint, situ_type type, situ_shape s
 
 /* Adds `count` elements of a tensor in the host; of NULL: zeros. */
 static void joint_add(struct joint *joint, const situ_tensor *from, int64_t first, int64_t count) {
-  char *to =
-      joint->made ? (char *)joint->made->buffer->host + (size_t)joint->at * joint->size : NULL;
   const size_t bytes = (size_t)count * joint->size;
-  if (joint->texts)
+  if (joint->texts) {
     for (int64_t i = 0; from && i < count; i++)
       joint->texts[joint->at + i] = situ_tensor_text(from, first + i);
-  else if (bytes && from)
-    memcpy(to, (const char *)situ_tensor_data(from) + (size_t)first * joint->size, bytes);
-  else if (bytes)
-    memset(to, 0, bytes);
+  } else if (bytes && joint->made) {
+    char *to = (char *)joint->made->buffer->host + (size_t)joint->at * joint->size;
+    if (from)
+      memcpy(to, (const char *)situ_tensor_data(from) + (size_t)first * joint->size, bytes);
+    else
+      memset(to, 0, bytes);
+  }
   joint->at += count;
 }
 
 static situ_status joint_end(struct joint *joint, situ_status status, situ_tensor **out) {
-  if (!status && joint->texts)
-    status = situ_tensor_create_texts(joint->shape, joint->texts, &joint->made);
+  situ_tensor *made = joint->made;
+  if (!status && joint->texts) status = situ_tensor_create_texts(joint->shape, joint->texts, &made);
   free(joint->texts);
   if (status)
     situ_tensor_release(joint->made);
   else
-    *out = joint->made;
+    *out = made;
   return status;
 }
 

@@ -188,8 +188,7 @@ situ_status tensor_own(situ_tensor **tensor) {
   } else if (from->buffer->device) {
     TRY(tensor_copy(from, from->buffer->device, "copy", &copy));
   } else {
-    TRY(tensor_create_raw(from->type, from->shape, &copy));
-    if (from->bytes) memcpy(copy->buffer->host, from->buffer->host, from->bytes);
+    TRY(situ_tensor_create(from->type, from->shape, from->buffer->host, &copy));
   }
   situ_tensor_release(from);
   *tensor = copy;

@@ -295,14 +295,15 @@ static situ_status set_memory(const struct opencl *opencl, struct opencl_call *c
                               struct span span) {
   const struct launch *launch = call->bound.launch;
   cl_memory part = NULL;
+  struct cl_region whole;
+  int32_t error = CL_SUCCESS;
   if (span.region) { /* a value without elements has no memory */
     span.offset += (size_t)launch->args[arg].offset;
     const struct region *region = find(opencl, span, 1);
     if (!region)
       return INTERNAL("Argument %d of kernel '%s' is not memory of the device that runs it.", arg,
                       launch->kernel->name);
-    const struct cl_region whole = {span.offset, region->bytes - span.offset};
-    int32_t error = CL_SUCCESS;
+    whole = (struct cl_region){span.offset, region->bytes - span.offset};
     part = cl.clCreateSubBuffer(region->memory, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION,
                                 &whole, &error);
     TRY(cl_status(error, opencl->gpu->label, "taking a part of a buffer"));
