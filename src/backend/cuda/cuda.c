@@ -98,6 +98,11 @@ static situ_status check_process(const struct cuda *device) {
   return fork_check(device->generation, device->card->label);
 }
 
+static void pop(void) {
+  cuda_context ignored = NULL;
+  cuda.cuCtxPopCurrent_v2(&ignored);
+}
+
 /* Begins something in the device's context; `leave` ends it, and makes a status of the result. */
 static void enter(struct cuda *device) {
   cuda.cuCtxPushCurrent_v2(device->context);
@@ -108,7 +113,7 @@ static situ_status leave(struct cuda *device, cuda_result result, const char *do
   if (is_fatal(result) && device->trouble == CUDA_OK) device->trouble = result;
   situ_status status = lost(device);
   pthread_mutex_unlock(&device->lock);
-  cuda.cuCtxPopCurrent_v2(NULL);
+  pop();
   return status ? status : cuda_status(result, device->card->label, doing);
 }
 
@@ -127,7 +132,7 @@ static void cuda_close(void *handle) {
       if (first->address) cuda.cuMemFree_v2(first->address);
       free(first);
     }
-    cuda.cuCtxPopCurrent_v2(NULL);
+    pop();
     cuda.cuDevicePrimaryCtxRelease_v2(device->card->id);
   }
   pthread_mutex_destroy(&device->lock);
@@ -362,7 +367,7 @@ static situ_status cuda_bind(void *handle, const struct launch *launch, const st
   situ_status status = call->is_product ? NULL
                                         : modules_kernel(&device->modules, launch->kernel,
                                                          launch->type, &call->function);
-  cuda.cuCtxPopCurrent_v2(NULL);
+  pop();
   if (!status) status = set_args(device, call, slots);
   if (!status) *out = &call->bound;
   return status;
@@ -421,7 +426,7 @@ static situ_status cuda_mark(void *handle, int queue, uint64_t *mark) {
   if (device->trouble != CUDA_OK) result = CUDA_OK; /* sync says it */
   if (is_fatal(result)) device->trouble = result;
   pthread_mutex_unlock(&device->lock);
-  cuda.cuCtxPopCurrent_v2(NULL);
+  pop();
   return is_fatal(result) ? NULL : cuda_status(result, device->card->label, "marking");
 }
 
@@ -462,7 +467,7 @@ static situ_status cuda_sync(void *handle, int queue, uint64_t mark) {
   if (event) {
     cuda.cuCtxPushCurrent_v2(device->context);
     result = cuda.cuEventSynchronize(event);
-    cuda.cuCtxPopCurrent_v2(NULL);
+    pop();
   }
   return arrive(device, queue, number, result);
 }
@@ -476,7 +481,7 @@ static bool cuda_reach(void *handle, int queue, uint64_t mark, double seconds) {
   for (useconds_t nap = 10; event; nap = nap < 500 ? nap * 2 : nap) {
     cuda.cuCtxPushCurrent_v2(device->context);
     result = cuda.cuEventQuery(event);
-    cuda.cuCtxPopCurrent_v2(NULL);
+    pop();
     if (result != CUDA_NOT_READY) break;
     if (trace_now() >= end) return false;
     usleep(nap);
