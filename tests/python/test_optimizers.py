@@ -142,12 +142,13 @@ def test_moving_average():
         np.testing.assert_allclose(sess.run(averages.average(w)), [4.9])
 
 
-def test_moving_average_of_a_tensor_is_unbiased():
+@pytest.mark.parametrize("debias, wanted", [(False, (0.3, 0.57)), (True, (3.0, 3.0))])
+def test_moving_average_of_a_tensor_begins_at_0(debias, wanted):
     x = tf.placeholder(tf.float32, [], name="x")
-    averages = tf.train.ExponentialMovingAverage(0.9)
+    averages = tf.train.ExponentialMovingAverage(0.9, zero_debias=debias)
     keep = averages.apply([x])
     with tf.Session() as sess:
         sess.run(tf.global_variables_initializer())
-        for value in (3.0, 3.0):
-            sess.run(keep, {x: value})
-            np.testing.assert_allclose(sess.run(averages.average(x)), 3.0, rtol=1e-6)
+        for value in wanted:
+            sess.run(keep, {x: 3.0})
+            np.testing.assert_allclose(sess.run(averages.average(x)), value, rtol=1e-5)

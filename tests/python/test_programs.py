@@ -126,4 +126,4 @@ def test_moving_averages_inside_of_a_branch():
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
         assert session.run(used, {x: data, train: True}).tolist() == [3, 4]
-        assert session.run(used, {x: [[9, 9]] * 4, train: False}).tolist() == [3, 4]
+        assert session.run(used, {x: [[9, 9]] * 4, train: False}).tolist() == [1.5, 2]

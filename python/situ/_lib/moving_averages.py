@@ -95,7 +95,7 @@ class ExponentialMovingAverage:
             if self._key(var) not in self._averages:
                 with init_scope():
                     self._averages[self._key(var)] = self._make(var)
-            if self._zero_debias or not isinstance(var, Variable):
+            if self._zero_debias and not isinstance(var, Variable):
                 debias.add(self._key(var))
         with scope(self._name) as full:
             decay = self._rate()
