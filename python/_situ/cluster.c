@@ -94,18 +94,29 @@ static PyObject *bytes_of(situ_tensor *tensor) {
   return made;
 }
 
-/* cluster_poll(rank, name): the bytes that it sent, or None. */
-static PyObject *poll_bytes(PyObject *self, PyObject *args) {
-  (void)self;
+/* The bytes that a rank sent under a name; None where nothing has come. */
+static PyObject *taken(PyObject *args, situ_status (*take)(int, const char *, situ_tensor **)) {
   int from;
   const char *name;
   if (!PyArg_ParseTuple(args, "is", &from, &name)) return NULL;
   situ_tensor *tensor = NULL;
   situ_status status;
-  Py_BEGIN_ALLOW_THREADS status = situ_cluster_poll(from, name, &tensor);
+  Py_BEGIN_ALLOW_THREADS status = take(from, name, &tensor);
   Py_END_ALLOW_THREADS if (status) return errors_raise(status, NULL);
   if (!tensor) Py_RETURN_NONE;
   return bytes_of(tensor);
+}
+
+/* cluster_poll(rank, name): what is there already. */
+static PyObject *poll_bytes(PyObject *self, PyObject *args) {
+  (void)self;
+  return taken(args, situ_cluster_poll);
+}
+
+/* cluster_receive(rank, name): waits for it. */
+static PyObject *receive_bytes(PyObject *self, PyObject *args) {
+  (void)self;
+  return taken(args, situ_cluster_receive);
 }
 
 /* cluster_send(bytes, rank, name) */
@@ -124,19 +135,6 @@ static PyObject *send_bytes(PyObject *self, PyObject *args) {
   Py_END_ALLOW_THREADS PyBuffer_Release(&data);
   if (status) return errors_raise(status, NULL);
   Py_RETURN_NONE;
-}
-
-/* cluster_receive(rank, name): the bytes that it sent. */
-static PyObject *receive_bytes(PyObject *self, PyObject *args) {
-  (void)self;
-  int from;
-  const char *name;
-  if (!PyArg_ParseTuple(args, "is", &from, &name)) return NULL;
-  situ_tensor *tensor = NULL;
-  situ_status status;
-  Py_BEGIN_ALLOW_THREADS status = situ_cluster_receive(from, name, &tensor);
-  Py_END_ALLOW_THREADS if (status) return errors_raise(status, NULL);
-  return bytes_of(tensor);
 }
 
 /* cluster_gather(bytes): those of all ranks, as a list. */
