@@ -61,10 +61,10 @@ static struct gemm swapped(const struct gemm *g) {
 
 static size_t packed_bytes(situ_type type, int64_t m, int64_t n, int64_t k) {
   if (volume(m, n, k) <= SMALL || m <= THIN || n <= THIN) return 0;
-  const struct gemm_kernels *kernels = kernels_for(type);
-  if (!kernels) return 0;
-  const int64_t lines = ceil_div(m, ROWS) * ROWS + ceil_div(n, kernels->cols) * kernels->cols;
-  return (size_t)lines * (size_t)kernels->depth * situ_type_size(type);
+  if (!kernels_for(type)) return 0;
+  const int64_t cols = MOST_COLS_BYTES / (int64_t)situ_type_size(type);
+  const int64_t lines = ceil_div(m, ROWS) * ROWS + ceil_div(n, cols) * cols;
+  return (size_t)lines * MOST_DEPTH * situ_type_size(type);
 }
 
 size_t gemm_space(situ_type type, int64_t m, int64_t n, int64_t k) {

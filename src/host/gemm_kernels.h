@@ -9,6 +9,9 @@ enum {
   ROWS = 6,    /* of a tile in registers */
   THIN = 4,    /* products with so few rows read the other operand in place, once */
   STRIP = 512, /* columns of such a product that are summed at a time */
+  /* What no processor's kernels pass: a plan takes the same memory on every machine. */
+  MOST_DEPTH = 256,      /* rows of B that are packed at a time */
+  MOST_COLS_BYTES = 128, /* a row of a tile in registers */
 };
 
 /* A part of a result, from packed panels of the rows first <= p < first + k of B. */
