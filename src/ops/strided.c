@@ -50,11 +50,27 @@ situ_status strided_copy(struct call *call, situ_type type, int32_t from, const 
                 ARG_INTS(v.dim), ARG_INTS(v.stride), ARG_INT(v.start), ARG_INT(n));
 }
 
+/* Whether a merged view is rows of neighbours. */
+static bool as_rows(const struct view *v, struct rows *out) {
+  const int last = SITU_MAX_RANK - 1;
+  for (int d = 0; d < last - 1; d++)
+    if (v->dim[d] != 1) return false;
+  if (v->dim[last] > 1 && v->stride[last] != 1) return false;
+  *out = (struct rows){.count = v->dim[last - 1],
+                       .length = v->dim[last],
+                       .from_pitch = v->dim[last],
+                       .to_start = v->start,
+                       .to_pitch = v->stride[last - 1]};
+  return true;
+}
+
 situ_status strided_paste(struct call *call, situ_type type, int32_t from, const struct view *view,
                           int32_t to, int64_t count) {
   int64_t n;
   const struct view v = merge(view, &n);
   TRY(LAUNCH(call, &put_zeros_kernel, type, count, GRAIN, 0, ARG_AT(to), ARG_INT(count)));
+  struct rows rows;
+  if (as_rows(&v, &rows)) return strided_rows(call, type, from, to, &rows);
   return LAUNCH(call, &paste_view_kernel, type, n, GRAIN, 0, ARG_AT(from), ARG_AT(to),
                 ARG_INTS(v.dim), ARG_INTS(v.stride), ARG_INT(v.start), ARG_INT(n));
 }

@@ -69,8 +69,9 @@ def test_input_signature():
     for args in ((tf.constant([[1.]]),), (tf.constant([1]),), (tf.constant([1.]), 3), ()):
         with pytest.raises(TypeError, match="Binding inputs to tf.function failed due to"):
             g(*args)
+    assert f(tf.constant([1.])).numpy().tolist() == [2]  # what the signature lacks has defaults
     with pytest.raises(TypeError):
-        f(tf.constant([1.]))  # the signature lacks y and flag
+        f(tf.constant([1.]), 3)
 
 
 def test_concrete_functions():

@@ -208,7 +208,8 @@ class Function(_situ.Function):
         try:
             if self._signature is not None:  # equal calls are written differently
                 bound = self._signature.bind(*args, **words)
-                bound.apply_defaults()
+                if self.input_signature is None:  # else the rest has its defaults
+                    bound.apply_defaults()
                 args, words = bound.args, bound.kwargs
             if self.input_signature is not None:
                 if len(args) != len(self.input_signature) or words:

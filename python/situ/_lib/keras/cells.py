@@ -6,7 +6,7 @@ from situ._lib import shapes
 from situ._lib.array_ops import constant, convert_to_tensor, op, zeros
 from situ._lib.keras import activations, constraints, context, initializers, regularizers
 from situ._lib.keras.layer import Layer
-from situ._lib.keras.layers_core import named, settings
+from situ._lib.keras.layers_core import named, settings, with_last
 
 
 class ForgetBias:
@@ -84,8 +84,7 @@ class Cell(Layer):
         made = made if bias is None else op("BiasAdd", made, bias)
         if rank == 2:
             return made
-        sizes = [-1 if d is None else d for d in inputs.shape.as_list()[:-1]]
-        return op("Reshape", made, [*sizes, self.units * self.GATES])
+        return op("Reshape", made, with_last(inputs, self.units * self.GATES))
 
     def step(self, projected, states, drop=None):
         """(output, states) of a projected input; drop: what the state is multiplied by."""

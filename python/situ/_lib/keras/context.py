@@ -124,6 +124,15 @@ def eager():
         _situ.swap_graph(graph)
 
 
+def graphed(python):
+    """A function of the program as it is called here: in a graph, Python's if, while and for over
+    tensors become operations."""
+    if _situ.current_graph() is None:
+        return python
+    from situ._lib.autograph import convert
+    return convert(python)
+
+
 def function(name):
     """A function of tf, wherever it is defined."""
     from situ._lib import api

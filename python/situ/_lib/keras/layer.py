@@ -288,7 +288,7 @@ class Layer(Module):
             has_mask = any(m is not None for m in nest.flatten(masks))
             if "mask" in known and words.get("mask") is None and has_mask:
                 words = {**words, "mask": masks}
-            outputs = self.call(inputs, *args, **words)
+            outputs = context.graphed(self.call)(inputs, *args, **words)
             if self.activity_regularizer is not None:
                 self._penalize(outputs)
         self._pass_mask(inputs, outputs, words.get("mask", masks if has_mask else None))

@@ -268,7 +268,7 @@ class Lambda(Layer):
             words["mask"] = mask
         if "training" in names[1:]:
             words["training"] = training
-        return self.function(inputs, **words)
+        return context.graphed(self.function)(inputs, **words)
 
     def compute_mask(self, inputs, mask=None):
         return self.mask(inputs, mask) if callable(self.mask) else self.mask

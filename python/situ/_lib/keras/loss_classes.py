@@ -100,7 +100,7 @@ class LossFunctionWrapper(Loss):
     def call(self, y_true, y_pred):
         y_true, y_pred = losses.squeezed(y_true, y_pred) if self.fn is not \
             losses.sparse_categorical_crossentropy else (y_true, y_pred)
-        return self.fn(y_true, y_pred, **self._words)
+        return context.graphed(self.fn)(y_true, y_pred, **self._words)
 
     def get_config(self):
         return {**super().get_config(), **plain(self._words)}

@@ -150,7 +150,7 @@ class MeanMetricWrapper(Mean):
         mask = context.get_mask(y_pred)
         if self._fn not in _SPARSE:
             y_true, y_pred = losses.squeezed(y_true, y_pred)
-        values = self._fn(y_true, y_pred, **self._words)
+        values = context.graphed(self._fn)(y_true, y_pred, **self._words)
         return super().update_state(values, masked_weight(mask, sample_weight, values))
 
     def get_config(self):

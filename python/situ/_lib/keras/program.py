@@ -7,7 +7,7 @@ from situ._lib import nest
 from situ._lib.array_ops import op
 from situ._lib.function import ConcreteFunction, TensorSpec, _leaves, functions_run_eagerly
 from situ._lib.keras import context
-from situ._lib.keras.data import as_tensor
+from situ._lib.keras.data import as_tensor, pack
 from situ._lib.variable_eager import place
 
 
@@ -37,7 +37,7 @@ class Programs:
         step = {"train": model.train_step, "test": model.test_step,
                 "predict": model.predict_step}[kind]
         if strategy is None or strategy.num_replicas_in_sync == 1:
-            return step
+            return lambda data: context.graphed(step)(pack(*data))
         return lambda data: _replicated(model, strategy, kind, step, data)
 
 
@@ -81,7 +81,7 @@ def _replicated(model, strategy, kind, step, data):
         before, context.call.share = context.call.share, share
         place.idle = not share  # its part belongs to others: metrics do not see it
         try:
-            return step(part)
+            return context.graphed(step)(pack(*part))
         finally:
             context.call.share, place.idle = before, False
     own = getattr(type(model), kind + "_step") is not getattr(Training, kind + "_step")

@@ -1,16 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""rnn.py: recurrent layers: RNN over any cell, SimpleRNN, LSTM, GRU. Steps are unrolled."""
+"""rnn.py: recurrent layers: RNN over any cell, SimpleRNN, LSTM, GRU."""
+import _situ
 from situ._lib import nest, shapes
 from situ._lib.array_ops import convert_to_tensor, op, transpose, zeros
+from situ._lib.keras import context, rnn_loop
 from situ._lib.keras.cells import Cell, GRUCell, LSTMCell, SimpleRNNCell, StackedRNNCells
 from situ._lib.keras.layer import Layer
 from situ._lib.keras.layers_core import named
 from situ._lib.keras.names import KINDS_OF_LAYERS, serialized
-
-
-def _chosen(mask, new, old):
-    """New values where the mask is true, the old ones elsewhere."""
-    return op("SelectV2", op("ExpandDims", mask, -1), new, old)
 
 
 @named("RNN")
@@ -34,7 +31,6 @@ class RNN(Layer):
         shape = input_shape[0] if isinstance(input_shape, list) else input_shape
         sizes = shapes.as_shape(shape).as_list()
         if not self.cell.built:
-            from situ._lib.keras import context
             if isinstance(self.cell, Cell):
                 if self.cell._dtype is None:
                     self.cell._dtype = self._dtype
@@ -122,45 +118,38 @@ class RNN(Layer):
         states = self._first_states(inputs, initial_state)
         prepared, step = self._stepper(inputs, states, training)
         steps = inputs.shape.as_list()[1]
-        if steps is None:
-            output, sequence, states = self._unknown(prepared, step, states)
+        if isinstance(_situ.current_graph(), context.KerasGraph):
+            output, sequence, states = self._shapes_alone(prepared, step, states)
         else:
-            output, sequence, states = self._unrolled(prepared, step, states, steps, mask)
+            short = self.unroll or _situ.current_graph() is None or steps is not None and \
+                steps <= rnn_loop.MOST_UNROLLED
+            whole = rnn_loop.Steps(step, self.zero_output_for_mask)
+            steps = op("Shape", prepared).numpy()[1] if short and steps is None else steps
+            output, sequence, states = (whole.unrolled if short else whole.looped)(
+                prepared, mask, states, steps, self.go_backwards, self.return_sequences)
         if self._states is not None:
             for variable, value in zip(self._states, nest.flatten(states)):
                 variable.assign(value)
-        made = sequence() if self.return_sequences else output
+        made = output
+        if self.return_sequences:
+            made = transpose(sequence, [1, 0, *range(2, sequence.shape.rank)]) \
+                if self.time_major else sequence
         if self.return_state:
             return [made, *nest.flatten(states)]
         return made
 
-    def _unrolled(self, prepared, step, states, steps, mask):
-        parts = op("Unpack", prepared, num=steps, axis=1)
-        parts = list(parts) if isinstance(parts, (list, tuple)) else [parts]
-        kept = None if mask is None else op("Unpack", mask, num=steps, axis=1)
-        kept = [kept] if kept is not None and not isinstance(kept, (list, tuple)) else kept
-        outputs, order = [], range(steps)
-        for i in (reversed(order) if self.go_backwards else order):
-            output, new = step(parts[i], states)
-            if kept is not None:
-                before = outputs[-1] if outputs and not self.zero_output_for_mask else \
-                    op("ZerosLike", output)
-                output = _chosen(kept[i], output, before)
-                new = nest.pack_sequence_as(new, [
-                    _chosen(kept[i], a, b) for a, b in zip(nest.flatten(new),
-                                                           nest.flatten(states))])
-            outputs.append(output)
-            states = new
-        axis = 0 if self.time_major else 1
-        return outputs[-1], lambda: op("Pack", outputs, axis=axis), states
-
     @staticmethod
-    def _unknown(prepared, step, states):
-        """Tensors of the right shapes where the number of steps is not known: a model that is
-        built calls the layer again with sequences that have one."""
+    def _shapes_alone(prepared, step, states):
+        """Tensors of the right shapes, for a graph that never runs: a model that is built calls
+        the layer again."""
         output, states = step(prepared[:, 0], states)
-        spread = op("Sum", prepared, [-1], keep_dims=True) * 0.0
-        return output, lambda: spread + op("ExpandDims", output, 1), states
+        steps = op("Slice", op("Shape", prepared), [1], [1])
+        sizes = op("Shape", output)
+        shape = op("ConcatV2", [sizes[:1], steps, sizes[1:]], 0)
+        sequence = op("BroadcastTo", op("ExpandDims", output, 1), shape)
+        known = output.shape.as_list()
+        sequence.set_shape([known[0], prepared.shape.as_list()[1], *known[1:]])
+        return output, sequence, states
 
     def compute_mask(self, inputs, mask=None):
         mask = nest.flatten(mask)[0] if mask is not None else None
@@ -201,7 +190,6 @@ def _layer(name, cell_class, doc):
         return property(lambda s: getattr(s.cell, key))
 
     def build(self, input_shape):
-        from situ._lib.keras import context
         context.call.names.append(self.cell.name)
         try:
             RNN.build(self, input_shape)

@@ -66,7 +66,7 @@ class Saving:
 
     def save_weights(self, filepath, overwrite=True, save_format=None, options=None):
         """Writes the values of all weights."""
-        if not self.built:
+        if not self.built and not self.weights:  # built: unless __call__ is the program's own
             raise ValueError(f"Unable to save weights of model {self.name}: it has no weights yet; "
                              "call it on a batch of data first.")
         arrays = {"weights/" + k: v for k, v in _named(self.weights).items()}

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""test_keras_rnn.py: recurrent layers over long sequences are loops that give what steps one by one
+give, in graphs that do not grow with the sequences."""
+import numpy as np
+import pytest
+
+import situ as tf
+
+L = tf.keras.layers
+
+
+def trained(kind, unroll, masked, sequences, both_ways, steps=37):
+    """The losses of three steps, and what the model gives then."""
+    tf.keras.utils.set_random_seed(1)
+    random = np.random.RandomState(0)
+    x, y = random.randn(6, steps, 3).astype("f"), random.randn(6, 1).astype("f")
+    x[2, 20:], x[3, :7] = 0, 0
+    inputs = tf.keras.Input((steps, 3))
+    layer = kind(5, return_sequences=sequences, unroll=unroll)
+    layer = L.Bidirectional(layer) if both_ways else layer
+    made = layer(L.Masking()(inputs) if masked else inputs)
+    made = L.LSTM(4, go_backwards=True, unroll=unroll)(made) if sequences else made
+    model = tf.keras.Model(inputs, L.Dense(1)(made))
+    model.compile(tf.keras.optimizers.SGD(0.1), "mse")
+    losses = model.fit(x, y, epochs=3, verbose=0, shuffle=False).history["loss"]
+    return losses, model.predict(x, verbose=0)
+
+
+@pytest.mark.parametrize("both_ways", [False, True])
+@pytest.mark.parametrize("sequences", [False, True])
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("kind", [L.LSTM, L.GRU, L.SimpleRNN])
+def test_loop_gives_what_steps_give(kind, masked, sequences, both_ways):
+    one, other = (trained(kind, unroll, masked, sequences, both_ways) for unroll in (True, False))
+    np.testing.assert_allclose(one[0], other[0], rtol=1e-5)
+    np.testing.assert_allclose(one[1], other[1], rtol=1e-5, atol=1e-6)
+
+
+def count_of_ops(steps, **words):
+    layer = L.LSTM(4, **words)
+    function = tf.function(layer).get_concrete_function(tf.TensorSpec([2, steps, 3]))
+    return len(function.graph.get_operations())
+
+
+def test_graph_does_not_grow():
+    assert count_of_ops(48) == count_of_ops(480)
+    assert count_of_ops(480, unroll=True) > 5 * count_of_ops(480)
+
+
+def test_length_may_be_unknown():
+    layer = L.GRU(5, return_sequences=True, return_state=True, go_backwards=True)
+    x = np.random.RandomState(0).randn(2, 7, 3).astype("f")
+    function = tf.function(layer.__call__, input_signature=[tf.TensorSpec([None, None, 3])])
+    for steps in (1, 2, 7):
+        for a, b in zip(function(x[:, :steps]), layer(x[:, :steps])):
+            np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-6, atol=1e-7)
+
+
+def test_state_goes_on_over_a_loop():
+    layer = L.LSTM(2, stateful=True)
+    step = tf.function(layer.__call__)
+    x = np.random.RandomState(0).randn(1, 60, 2).astype("f")
+    step(x[:, :30])
+    second = step(x[:, 30:]).numpy()
+    layer.reset_states()
+    np.testing.assert_allclose(step(x).numpy(), second, rtol=1e-5)
+
+
+def test_own_cell_in_a_loop():
+    class Cell(L.Layer):
+        state_size = output_size = 4
+
+        def build(self, shape):
+            self.kernel = self.add_weight("kernel", [shape[-1], 4])
+
+        def call(self, inputs, states):
+            made = states[0] * 0.5 + tf.matmul(inputs, self.kernel)
+            return made, [made]
+    x = np.random.RandomState(0).randn(2, 50, 3).astype("f")
+    layer = L.RNN(Cell(), return_sequences=True)
+    with tf.GradientTape() as tape:
+        wanted = tf.reduce_sum(layer(x) ** 2)
+    slope = tape.gradient(wanted, layer.trainable_variables)[0].numpy()
+
+    @tf.function
+    def looped():
+        with tf.GradientTape() as tape:
+            found = tf.reduce_sum(layer(x) ** 2)
+        return found, tape.gradient(found, layer.trainable_variables)[0]
+    found, again = looped()
+    np.testing.assert_allclose(found.numpy(), wanted.numpy(), rtol=1e-5)
+    np.testing.assert_allclose(again.numpy(), slope, rtol=1e-4)
