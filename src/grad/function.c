@@ -11,6 +11,7 @@
 
 #include "graph/build.h"
 #include "ops/gradient.h"
+#include "ops/tape.h"
 
 /* Which outputs depend on which inputs */
 
@@ -47,32 +48,128 @@ situ_status function_reaches(const struct function *function, const bool *in, bo
 struct making {
   struct arena arena;
   situ_graph *graph;
+  const struct function *function;
+  const struct function_wish *wish;
   int32_t first; /* node of the gradient */
   int n_ys, n_xs, n_read;
+  int n_pulled;    /* of xs: what the function took of a tape; they come first */
+  situ_value list; /* the input with gradients of what is on the tape */
   situ_value *ys, *dys, *xs, *dxs;
+  int *numbers;     /* of what is pulled, on the tape that it comes from */
   situ_value *read; /* values of the function that the gradient reads */
   int *taped;       /* their numbers on the tape */
 };
 
-static bool begin(const struct function *function, const bool *arrives, const bool *wanted,
-                  struct making *making) {
+static void add_y(struct making *making, situ_value y, situ_value dy) {
+  making->ys[making->n_ys] = y;
+  making->dys[making->n_ys++] = dy;
+}
+
+/* What arrives at outputs, and at what is on the tape. */
+static void begin_ys(struct making *making) {
+  const struct function *function = making->function;
+  for (int i = 0; i < function->n_outputs; i++) {
+    const situ_value y = function->outputs[i];
+    if (making->wish->arrives[i])
+      add_y(
+          making, y,
+          situ_placeholder(making->graph, "gradients/dy", situ_value_type(y), situ_value_shape(y)));
+  }
+  if (!making->wish->tape_arrives) return;
+  making->list = situ_placeholder(making->graph, "gradients/dtape", SITU_VARIANT, SITU_SCALAR);
+  for (int i = 0; i < function->n_pulled; i++) {
+    const struct function_saved *saved = function->saved;
+    const situ_value y = saved->values[function->pulled[i]];
+    add_y(making, y, tape_item(making->graph, making->list, y, function->pulled[i]));
+  }
+}
+
+/* What gradients are wanted of. */
+static void begin_xs(struct making *making) {
+  const struct function *function = making->function;
+  for (int i = 0; i < function->n_taped && making->wish->tape_wanted; i++) {
+    if (!gradient_is_real(function->types[i])) continue;
+    making->numbers[making->n_xs] = function->taped[i];
+    making->xs[making->n_xs++] = function->inputs[i];
+  }
+  making->n_pulled = making->n_xs;
+  for (int i = function->n_taped; i < function->n_inputs; i++)
+    if (making->wish->wanted[i - function->n_taped])
+      making->xs[making->n_xs++] = function->inputs[i];
+}
+
+static situ_status begin(const struct function *function, const struct function_wish *wish,
+                         struct making *making) {
+  const int n_ys = function->n_outputs + function->n_pulled;
+  making->function = function;
+  making->wish = wish;
   making->graph = function->graph;
-  making->ys = ARENA_ARRAY(&making->arena, situ_value, function->n_outputs + 1);
+  making->ys = ARENA_ARRAY(&making->arena, situ_value, n_ys + 1);
+  making->dys = ARENA_ARRAY(&making->arena, situ_value, n_ys + 1);
   making->xs = ARENA_ARRAY(&making->arena, situ_value, function->n_inputs + 1);
   making->dxs = ARENA_ARRAY(&making->arena, situ_value, function->n_inputs + 1);
-  making->dys = ARENA_ARRAY(&making->arena, situ_value, function->n_outputs + 1);
-  if (making->arena.failed) return false;
+  making->numbers = ARENA_ARRAY(&making->arena, int, function->n_inputs + 1);
+  if (making->arena.failed) return NO_MEMORY();
   making->first = function->graph->n_nodes;
-  for (int i = 0; i < function->n_outputs; i++)
-    if (arrives[i]) {
-      const situ_value y = function->outputs[i];
-      making->dys[making->n_ys] = situ_placeholder(function->graph, "gradients/dy",
-                                                   situ_value_type(y), situ_value_shape(y));
-      making->ys[making->n_ys++] = y;
-    }
-  for (int i = 0; i < function->n_inputs; i++)
-    if (wanted[i]) making->xs[making->n_xs++] = function->inputs[i];
-  return true;
+  begin_ys(making);
+  begin_xs(making);
+  return situ_graph_take_error(function->graph);
+}
+
+/* The gradients, each of its own part of what the function does: what it took of a tape counts as
+ * constant beyond. */
+static situ_status differentiate(struct making *making, const situ_gradient_options *options) {
+  const situ_gradient_options inside = {.stop = making->xs,
+                                        .n_stop = making->n_pulled,
+                                        .overrides = options->overrides,
+                                        .n_overrides = options->n_overrides};
+  TRY(situ_gradients(making->graph, making->ys, making->n_ys, making->xs, making->n_xs, making->dys,
+                     &inside, making->dxs));
+  for (int i = making->n_pulled; i < making->n_xs; i++)
+    if (making->dxs[i].node < 0) making->dxs[i] = tape_zeros(making->graph, making->xs[i]);
+  return situ_graph_take_error(making->graph);
+}
+
+/* The function whose tape it is must know that gradients of these arrive there. */
+static situ_status note_pulled(situ_graph *owner, struct function *of, const int64_t *numbers,
+                               int count) {
+  int *pulled = ARENA_ARRAY(&owner->arena, int, of->n_pulled + count + 1);
+  if (!pulled) return NO_MEMORY();
+  int n = of->n_pulled;
+  if (n) memcpy(pulled, of->pulled, sizeof *pulled * (size_t)n);
+  for (int i = 0; i < count; i++) {
+    int at = 0;
+    while (at < n && pulled[at] != (int)numbers[i]) at++;
+    if (at == n) pulled[n++] = (int)numbers[i];
+  }
+  of->pulled = pulled;
+  of->n_pulled = n;
+  return NULL;
+}
+
+/* Puts gradients of what came from a tape into a list: the first output. */
+static situ_status pack(situ_graph *owner, struct function *of, struct making *making) {
+  if (!making->wish->tape_wanted) return NULL;
+  int64_t *numbers = ARENA_ARRAY(&making->arena, int64_t, making->n_pulled + 1);
+  int64_t *types = ARENA_ARRAY(&making->arena, int64_t, making->n_pulled + 1);
+  situ_value *values = ARENA_ARRAY(&making->arena, situ_value, making->n_xs + 2);
+  int n = 0;
+  if (making->arena.failed || !of) return of ? NO_MEMORY() : INTERNAL("The tape is nobody's.");
+  for (int i = 0; i < making->n_pulled; i++) {
+    if (making->dxs[i].node < 0) continue;
+    numbers[n] = making->numbers[i];
+    types[n] = situ_value_type(making->dxs[i]);
+    values[n++] = making->dxs[i];
+  }
+  const situ_value list = tape_pack(making->graph, values, types, numbers, n);
+  TRY(situ_graph_take_error(making->graph));
+  TRY(note_pulled(owner, of, numbers, n));
+  values[0] = list;
+  for (int i = making->n_pulled; i < making->n_xs; i++)
+    values[1 + i - making->n_pulled] = making->dxs[i];
+  making->dxs = values;
+  making->n_xs += 1 - making->n_pulled;
+  return NULL;
 }
 
 /* Which nodes of the function depend on constants alone: a run of the gradient computes them, too.
@@ -152,15 +249,19 @@ static situ_status save(situ_graph *owner, struct function *function, struct mak
 static situ_status add(situ_graph *owner, const struct function *function, struct making *making,
                        const struct function **out) {
   char name[512];
-  const int n = making->n_read + making->n_ys;
-  situ_value *inputs = ARENA_ARRAY(&making->arena, situ_value, n + 1);
+  const struct function_wish *wish = making->wish;
+  situ_value *inputs = ARENA_ARRAY(&making->arena, situ_value, making->n_read + making->n_ys + 2);
   if (!inputs) return NO_MEMORY();
-  if (making->n_read) memcpy(inputs, making->read, sizeof *inputs * (size_t)making->n_read);
-  memcpy(inputs + making->n_read, making->dys, sizeof *inputs * (size_t)making->n_ys);
+  int n = making->n_read;
+  if (n) memcpy(inputs, making->read, sizeof *inputs * (size_t)n);
+  if (wish->tape_arrives) inputs[n++] = making->list;
+  for (int i = 0, y = 0; i < function->n_outputs; i++)
+    if (wish->arrives[i]) inputs[n++] = making->dys[y++];
   snprintf(name, sizeof name, "%.400s_grad_%d", function->name, (int)owner->n_functions);
   situ_function_add(owner, name, making->graph, inputs, n, making->dxs, making->n_xs);
   TRY(situ_graph_take_error(owner));
   struct function *made = owner->functions[owner->n_functions - 1];
+  made->of = function;
   made->taped = making->taped;
   made->n_taped = making->n_read;
   *out = made;
@@ -175,22 +276,17 @@ static struct function *writable(const situ_graph *owner, const struct function 
 }
 
 situ_status function_differentiate(situ_graph *owner, const struct function *function,
-                                   const bool *arrives, const bool *wanted,
+                                   const struct function_wish *wish,
                                    const situ_gradient_options *options,
                                    const struct function **out) {
   struct making making = {0};
-  struct function *of = writable(owner, function);
-  if (!of) return INTERNAL("Function '%s' belongs to another graph.", function->name);
-  const situ_gradient_options inside = {.zero_unconnected = true,
-                                        .overrides = options->overrides,
-                                        .n_overrides = options->n_overrides};
-  situ_status status = begin(function, arrives, wanted, &making) ? NULL : NO_MEMORY();
-  if (!status) status = situ_graph_take_error(function->graph);
-  if (!status)
-    status = situ_gradients(function->graph, making.ys, making.n_ys, making.xs, making.n_xs,
-                            making.dys, &inside, making.dxs);
+  struct function *self = writable(owner, function);
+  if (!self) return INTERNAL("Function '%s' belongs to another graph.", function->name);
+  situ_status status = begin(function, wish, &making);
+  if (!status) status = differentiate(&making, options);
+  if (!status) status = pack(owner, writable(owner, function->of), &making);
   if (!status) status = find_read(&making);
-  if (!status) status = save(owner, of, &making);
+  if (!status) status = save(owner, self, &making);
   if (!status) status = add(owner, function, &making, out);
   arena_free(&making.arena);
   return status;

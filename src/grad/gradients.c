@@ -72,10 +72,10 @@ static const situ_tensor *value(const void *to, struct term term) {
   return attr < 0 ? NULL : node->attrs[attr].tensor;
 }
 
-static situ_status differentiate(void *to, const struct function *function, const bool *arrives,
-                                 const bool *wanted, const struct function **out) {
+static situ_status differentiate(void *to, const struct function *function,
+                                 const struct function_wish *wish, const struct function **out) {
   const struct walk *walk = to;
-  return function_differentiate(walk->graph, function, arrives, wanted, walk->options, out);
+  return function_differentiate(walk->graph, function, wish, walk->options, out);
 }
 
 static situ_status reaches(void *to, const struct function *function, const bool *in, bool *out) {

@@ -244,7 +244,7 @@ static const struct op rows[] = {
      .outputs = "output:dtype",
      .attrs = "dtype:type shape:shape=<unknown>",
      .doc = "A value that every run must be given.",
-     .devices = ALL_DEVICES,
+     .devices = "CPU GPU(" NUMERIC " variant)", /* a list is in the host, its elements are not */
      .flags = OP_FED,
      .shape = placeholder_shape},
     {.name = "Identity",

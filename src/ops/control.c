@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ops/gradient.h"
+#include "ops/control.h"
 #include "ops/ops.h"
 #include "schema/function.h"
 #include "schema/series.h"
@@ -53,10 +53,11 @@ static situ_status run(const struct compute *compute, const struct function *fun
   return services->run(services->context, function, in, out, tape);
 }
 
-/* Runs the gradient of a function: `given` are the inputs behind those of the tape. */
+/* Runs the gradient of a function: `given` are the inputs behind those of the tape; `own` gets a
+ * tape of the gradient itself, or is NULL. */
 static situ_status run_gradient(const struct compute *compute, const struct function *function,
                                 const situ_tensor *tape, situ_tensor *const *given,
-                                situ_tensor **out) {
+                                situ_tensor **out, situ_tensor **own) {
   struct series *list = NULL;
   struct arena arena = {0};
   TRY(series_of(tape, &list));
@@ -70,7 +71,7 @@ static situ_status run_gradient(const struct compute *compute, const struct func
       status = INTERNAL("The tape of function '%s' is too short.", function->name);
   if (!status && function->n_inputs > taped)
     memcpy(in + taped, given, sizeof *in * (size_t)(function->n_inputs - taped));
-  if (!status) status = run(compute, function, in, out, NULL);
+  if (!status) status = run(compute, function, in, out, own);
   arena_free(&arena);
   return status;
 }
@@ -97,7 +98,10 @@ static situ_status if_shape(struct call *call) {
   return if_shape_of(call, 1, call->n_out - 1);
 }
 
-static situ_status if_grad_shape(struct call *call) { return if_shape_of(call, 2, call->n_out); }
+static situ_status if_grad_shape(struct call *call) {
+  call->out[call->n_out - 1].shape = SITU_SCALAR;
+  return if_shape_of(call, 2, call->n_out - 1);
+}
 
 /* A number that is not 0, a text that is not empty, a tensor that has elements. */
 static situ_status is_true(situ_tensor *tensor, bool *out) {
@@ -134,7 +138,9 @@ static situ_status compute_if(struct compute *compute) {
 static situ_status compute_if_grad(struct compute *compute) {
   const struct function *branch = NULL;
   TRY(choose(compute, &branch));
-  return run_gradient(compute, branch, compute->in[1], compute->in + 2, compute->out);
+  situ_tensor **tape = &compute->out[compute->call->n_out - 1];
+  return run_gradient(compute, branch, compute->in[1], compute->in + 2, compute->out,
+                      is_taped(compute) ? tape : NULL);
 }
 
 /* While */
@@ -152,11 +158,23 @@ static situ_status while_shape(struct call *call) {
   return NULL;
 }
 
+/* How many lists of WhileGrad go along with the tape; how many it collects. */
+static int n_given(const struct call *call) { return (int)call_integer(call, "n_given"); }
+
+static int n_collected(const struct call *call) {
+  return (call->n_out - 1) - (call->n_in - 1 - n_given(call));
+}
+
 static situ_status while_grad_shape(struct call *call) {
   const struct function *body = function_of(call, "body");
-  TRY(check_function(body, call->in + 1, call->n_in - 1, call->n_out));
-  for (int i = 0; i < call->n_out; i++)
-    call->out[i].shape = common(&call->in[1 + i].shape, output_shape(body, i));
+  const int n = call->n_out - 1, given = n_given(call), collected = n_collected(call);
+  if (given < 0 || given > call->n_in - 1 || collected < 0)
+    return INVALID("There are not %d lists that go along", given);
+  TRY(check_function(body, call->in + 1, call->n_in - 1, n));
+  for (int i = 0; i < collected; i++) call->out[i].shape = SITU_SCALAR;
+  for (int i = collected; i < n; i++)
+    call->out[i].shape = common(&call->in[1 + given + i - collected].shape, output_shape(body, i));
+  call->out[n].shape = SITU_SCALAR;
   return NULL;
 }
 
@@ -214,10 +232,10 @@ static situ_status go_round(struct loop *loop) {
 }
 
 /* The tapes become a list. */
-static situ_status give_tape(const struct loop *loop, situ_tensor **out) {
+static situ_status give_list(situ_tensor *const *items, int count, situ_tensor **out) {
   struct series *list = NULL;
-  TRY(series_create(loop->n_tapes, &list));
-  for (int i = 0; i < loop->n_tapes; i++) list->items[i] = situ_tensor_retain(loop->tapes[i]);
+  TRY(series_create(count, &list));
+  for (int i = 0; i < count; i++) list->items[i] = situ_tensor_retain(items[i]);
   return series_tensor(list, out);
 }
 
@@ -238,7 +256,7 @@ static situ_status compute_while(struct compute *compute) {
     else
       compute->out[i] = situ_tensor_retain(compute->in[i]);
   if (!status) status = go_round(&loop);
-  if (!status && loop.taped) status = give_tape(&loop, &compute->out[n]);
+  if (!status && loop.taped) status = give_list(loop.tapes, loop.n_tapes, &compute->out[n]);
   if (loop.next) release_all(loop.next, n);
   release_all(loop.tapes, loop.n_tapes);
   free(loop.tapes);
@@ -246,143 +264,91 @@ static situ_status compute_while(struct compute *compute) {
   return status;
 }
 
-/* Runs the gradient of the body for each time round, the last one first. */
-static situ_status compute_while_grad(struct compute *compute) {
-  const int n = compute->call->n_out;
-  struct arena arena = {0};
-  struct series *tapes = NULL;
-  TRY(series_of(compute->in[0], &tapes));
-  struct loop loop = {
-      .n = n, .values = compute->out, .next = ARENA_ARRAY(&arena, situ_tensor *, n + 1)};
-  situ_status status = loop.next ? NULL : NO_MEMORY();
-  for (int i = 0; i < n && !status; i++) compute->out[i] = situ_tensor_retain(compute->in[1 + i]);
-  for (int k = tapes->count - 1; k >= 0 && !status; k--) {
-    status = run_gradient(compute, function_of(compute->call, "body"), tapes->items[k], loop.values,
-                          loop.next);
-    if (!status) step(&loop);
-    if (!status) status = look(compute);
+/* A WhileGrad at work: `values` are the lists' elements of this time round, then what goes round;
+ * `next` is what a round gives: what is collected, then what goes round. */
+struct way_back {
+  const struct compute *compute;
+  struct series *tapes;
+  int n_given, n_collected, n;
+  situ_tensor **values, **next;
+  situ_tensor **collected; /* of round r: r * n_collected ... */
+  situ_tensor **own;       /* tapes of the rounds; NULL: not wanted */
+};
+
+/* The elements of the lists that go along with the tape of a round; empty ones where none is. */
+static situ_status take_given(const struct way_back *way, int round) {
+  release_all(way->values, way->n_given);
+  for (int i = 0; i < way->n_given; i++) {
+    struct series *list = NULL, *empty = NULL;
+    TRY(series_of(way->compute->in[1 + i], &list));
+    if (round < list->count && list->items[round]) {
+      way->values[i] = situ_tensor_retain(list->items[round]);
+      continue;
+    }
+    TRY(series_create(0, &empty));
+    TRY(series_tensor(empty, &way->values[i]));
   }
-  if (loop.next) release_all(loop.next, n);
+  return NULL;
+}
+
+/* Runs the gradient of the body for each time round, the last one first. */
+static situ_status go_back(const struct way_back *way) {
+  const struct function *body = function_of(way->compute->call, "body");
+  situ_tensor **going = way->values + way->n_given;
+  for (int k = way->tapes->count - 1, r = 0; k >= 0; k--, r++) {
+    TRY(take_given(way, k));
+    TRY(run_gradient(way->compute, body, way->tapes->items[k], way->values, way->next,
+                     way->own ? &way->own[r] : NULL));
+    release_all(going, way->n);
+    memcpy(way->collected + r * way->n_collected, way->next,
+           sizeof *way->next * (size_t)way->n_collected);
+    memcpy(going, way->next + way->n_collected, sizeof *way->next * (size_t)way->n);
+    memset(way->next, 0, sizeof *way->next * (size_t)(way->n_collected + way->n));
+    TRY(look(way->compute));
+  }
+  return NULL;
+}
+
+/* What the rounds have given becomes the outputs: lists, what went round, the tape. */
+static situ_status give_back(const struct way_back *way, struct arena *arena) {
+  const int rounds = way->tapes->count;
+  situ_tensor **out = way->compute->out;
+  situ_tensor **column = ARENA_ARRAY(arena, situ_tensor *, rounds + 1);
+  if (!column) return NO_MEMORY();
+  for (int c = 0; c < way->n_collected; c++) {
+    for (int r = 0; r < rounds; r++) column[r] = way->collected[r * way->n_collected + c];
+    TRY(give_list(column, rounds, &out[c]));
+  }
+  for (int i = 0; i < way->n; i++)
+    out[way->n_collected + i] = situ_tensor_retain(way->values[way->n_given + i]);
+  return way->own ? give_list(way->own, rounds, &out[way->n_collected + way->n]) : NULL;
+}
+
+static situ_status compute_while_grad(struct compute *compute) {
+  const struct call *call = compute->call;
+  struct arena arena = {0};
+  struct way_back way = {.compute = compute,
+                         .n_given = n_given(call),
+                         .n_collected = n_collected(call),
+                         .n = call->n_in - 1 - n_given(call)};
+  TRY(series_of(compute->in[0], &way.tapes));
+  const int rounds = way.tapes->count;
+  way.values = ARENA_ARRAY(&arena, situ_tensor *, way.n_given + way.n + 1);
+  way.next = ARENA_ARRAY(&arena, situ_tensor *, way.n_collected + way.n + 1);
+  way.collected = ARENA_ARRAY(&arena, situ_tensor *, rounds * way.n_collected + 1);
+  if (is_taped(compute)) way.own = ARENA_ARRAY(&arena, situ_tensor *, rounds + 1);
+  situ_status status = arena.failed ? NO_MEMORY() : NULL;
+  for (int i = 0; i < way.n && !status; i++)
+    status = compute_keep(compute, 1 + way.n_given + i, &way.values[way.n_given + i]);
+  if (!status) status = go_back(&way);
+  if (!status) status = give_back(&way, &arena);
+  if (way.values) release_all(way.values, way.n_given + way.n);
+  if (way.next) release_all(way.next, way.n_collected + way.n);
+  if (way.collected) release_all(way.collected, rounds * way.n_collected);
+  if (way.own) release_all(way.own, rounds);
   arena_free(&arena);
   return status;
 }
-
-/* Gradients */
-
-/* What a gradient of a call is made of. */
-struct passage {
-  struct arena arena;
-  bool *arrives, *wanted; /* by output, by input of the functions */
-  struct term *terms;     /* inputs of the gradient */
-  int64_t *in, *out;      /* types: of what arrives, of what is wanted */
-  int n_in, n_out;
-};
-
-static bool passage_begin(struct passage *passage, int n_in, int n_out) {
-  struct arena *arena = &passage->arena;
-  passage->arrives = ARENA_ARRAY(arena, bool, n_out + 1);
-  passage->wanted = ARENA_ARRAY(arena, bool, n_in + 1);
-  passage->terms = ARENA_ARRAY(arena, struct term, n_out + 3);
-  passage->in = ARENA_ARRAY(arena, int64_t, n_out + 1);
-  passage->out = ARENA_ARRAY(arena, int64_t, n_in + 1);
-  return !arena->failed;
-}
-
-static const struct function *differentiate(struct gradient *g, const char *attr,
-                                            const struct passage *passage) {
-  const struct function *result = NULL;
-  if (!g->target->differentiate)
-    gradient_missing(g);
-  else
-    gradient_fail(g, g->target->differentiate(g->to, gradient_attr(g, attr)->function,
-                                              passage->arrives, passage->wanted, &result));
-  return g->error ? NULL : result;
-}
-
-/* The outputs of the emitted node are the gradients of what is wanted. */
-static void pass_on(struct gradient *g, const struct passage *passage, struct term made, int first,
-                    int n) {
-  int at = 0;
-  for (int i = 0; i < n; i++)
-    if (passage->wanted[i]) g->dx[first + i] = gradient_output(made, at++);
-}
-
-static void if_gradient(struct gradient *g, struct passage *passage) {
-  const int n_in = g->n_in - 1, n_out = g->n_out - 1;
-  passage->terms[0] = g->in[0];
-  passage->terms[1] = g->out[n_out];
-  for (int i = 0; i < n_out; i++) {
-    passage->arrives[i] = term_exists(g->dy[i]);
-    if (!passage->arrives[i]) continue;
-    passage->in[passage->n_in] = gradient_type(g, g->dy[i]);
-    passage->terms[2 + passage->n_in++] = g->dy[i];
-  }
-  for (int i = 0; i < n_in; i++) {
-    passage->wanted[i] = gradient_wanted(g, 1 + i);
-    if (passage->wanted[i]) passage->out[passage->n_out++] = gradient_type(g, g->in[1 + i]);
-  }
-  const struct function *yes = differentiate(g, "then_branch", passage);
-  const struct function *no = g->error ? NULL : differentiate(g, "else_branch", passage);
-  if (!no) return;
-  const struct term made =
-      gradient_emit(g, "IfGrad", passage->terms, 2 + passage->n_in,
-                    ATTRS(situ_attr_types("Tin", passage->in, passage->n_in),
-                          situ_attr_types("Tout", passage->out, passage->n_out),
-                          situ_attr_function("then_branch", yes->name),
-                          situ_attr_function("else_branch", no->name)));
-  pass_on(g, passage, made, 1, n_in);
-}
-
-/* Which variables of the loop depend on one whose gradient is wanted, in any number of rounds. */
-static void spread(struct gradient *g, const struct function *body, struct passage *passage) {
-  const int n = g->n_in;
-  for (bool changed = true; changed && !g->error;) {
-    changed = false;
-    gradient_fail(g, g->target->reaches(g->to, body, passage->wanted, passage->arrives));
-    for (int i = 0; i < n; i++) {
-      changed = changed || (passage->arrives[i] && !passage->wanted[i]);
-      passage->wanted[i] = passage->wanted[i] || passage->arrives[i];
-    }
-  }
-}
-
-static void while_gradient(struct gradient *g, struct passage *passage) {
-  const int n = g->n_in;
-  const struct function *body = gradient_attr(g, "body")->function;
-  if (!g->target->reaches) {
-    gradient_missing(g);
-    return;
-  }
-  for (int i = 0; i < n; i++) passage->wanted[i] = gradient_wanted(g, i);
-  spread(g, body, passage);
-  passage->terms[0] = g->out[n];
-  for (int i = 0; i < n; i++) {
-    passage->arrives[i] = passage->wanted[i];
-    if (!passage->wanted[i]) continue;
-    passage->in[passage->n_in] = gradient_type(g, g->in[i]);
-    passage->terms[1 + passage->n_in++] = gradient_or_zeros(g, g->dy[i], g->out[i]);
-  }
-  const struct function *back = g->error ? NULL : differentiate(g, "body", passage);
-  if (!back) return;
-  const struct term made = gradient_emit(g, "WhileGrad", passage->terms, 1 + passage->n_in,
-                                         ATTRS(situ_attr_types("T", passage->in, passage->n_in),
-                                               situ_attr_function("body", back->name)));
-  pass_on(g, passage, made, 0, n);
-}
-
-static void with_passage(struct gradient *g,
-                         void (*function)(struct gradient *g, struct passage *passage)) {
-  struct passage passage = {0};
-  if (passage_begin(&passage, g->n_in, g->n_out))
-    function(g, &passage);
-  else
-    gradient_fail(g, NO_MEMORY());
-  arena_free(&passage.arena);
-}
-
-static void if_grad(struct gradient *g) { with_passage(g, if_gradient); }
-
-static void while_grad(struct gradient *g) { with_passage(g, while_gradient); }
 
 /* Rows */
 
@@ -394,7 +360,7 @@ static void while_grad(struct gradient *g) { with_passage(g, while_gradient); }
         "Tcond:type Tin:list(type) Tout:list(type) then_branch:func else_branch:func "            \
         "output_shapes:list(shape)=[]",                                                           \
     .python = "", .doc = "Runs one of two functions: `then_branch` where the condition is true.", \
-    .devices = EVERYWHERE, .flags = LAZY | (kinds), .shape = if_shape, .grad = if_grad,           \
+    .devices = EVERYWHERE, .flags = LAZY | (kinds), .shape = if_shape, .grad = control_if_grad,   \
     .compute = compute_if                                                                         \
   }
 #define WHILE(op, kinds)                                                                      \
@@ -404,8 +370,8 @@ static void while_grad(struct gradient *g) { with_passage(g, while_gradient); }
         "T:list(type) cond:func body:func output_shapes:list(shape)=[] "                      \
         "parallel_iterations:int=10",                                                         \
     .python = "", .doc = "Runs `body` on its own results as long as `cond` of them is true.", \
-    .devices = EVERYWHERE, .flags = LAZY | (kinds), .shape = while_shape, .grad = while_grad, \
-    .compute = compute_while                                                                  \
+    .devices = EVERYWHERE, .flags = LAZY | (kinds), .shape = while_shape,                     \
+    .grad = control_while_grad, .compute = compute_while                                      \
   }
 
 static const struct op rows[] = {
@@ -415,25 +381,28 @@ static const struct op rows[] = {
     WHILE("StatelessWhile", 0),
     {.name = "IfGrad",
      .inputs = "cond:Tcond tape:variant input:Tin",
-     .outputs = "output:Tout",
+     .outputs = "output:Tout tape:variant",
      .attrs = "Tcond:type Tin:list(type) Tout:list(type) then_branch:func else_branch:func",
      .python = "",
      .doc = "The gradient of If: runs the gradient of the branch that was taken.",
      .devices = EVERYWHERE,
-     .flags = OP_ANYWHERE | OP_STATEFUL,
+     .flags = LAZY | OP_STATEFUL,
      .shape = if_grad_shape,
-     .grad = gradient_missing,
+     .grad = control_if_grad_grad,
      .compute = compute_if_grad},
     {.name = "WhileGrad",
-     .inputs = "tape:variant input:T",
-     .outputs = "output:T",
-     .attrs = "T:list(type) body:func",
+     .inputs = "tape:variant input:Tin",
+     .outputs = "output:Tout tape:variant",
+     .attrs = "Tin:list(type) Tout:list(type) n_given:int=0 body:func",
      .python = "",
-     .doc = "The gradient of While: runs the gradient of the body, the last time round first.",
+     .doc = "The gradient of While: runs the gradient of the body, the last time round first. The "
+            "first "
+            "`n_given` inputs are lists with an element for each time round; the first outputs, as "
+            "many as there are more than inputs that go round, are such lists, too.",
      .devices = EVERYWHERE,
-     .flags = OP_ANYWHERE | OP_STATEFUL,
+     .flags = LAZY | OP_STATEFUL,
      .shape = while_grad_shape,
-     .grad = gradient_missing,
+     .grad = control_while_grad_grad,
      .compute = compute_while_grad},
 };
 

@@ -27,16 +27,17 @@ struct term {
 static inline bool term_exists(struct term term) { return term.node >= 0; }
 
 /* Where emitted ops go. */
+struct function;
+struct function_wish;
 struct gradient_target {
   situ_status (*emit)(void *to, const char *op, const struct term *in, int n_in,
                       const situ_attr *attrs, int n_attrs, struct term *out);
   situ_type (*type)(const void *to, struct term term);
   situ_shape (*shape)(const void *to, struct term term);
   const situ_tensor *(*value)(const void *to, struct term term);
-  /* The gradient of a function of the graph: takes what it needs of the function's tape, then what
-   * arrives at some of its outputs; gives the gradients of the wanted inputs. NULL: not here. */
-  situ_status (*differentiate)(void *to, const struct function *function, const bool *arrives,
-                               const bool *wanted, const struct function **out);
+  /* The gradient of a function of the graph: schema/function.h. NULL: not here. */
+  situ_status (*differentiate)(void *to, const struct function *function,
+                               const struct function_wish *wish, const struct function **out);
   /* Which outputs of a function depend on these inputs, as far as gradients go. */
   situ_status (*reaches)(void *to, const struct function *function, const bool *in, bool *out);
 };

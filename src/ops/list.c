@@ -234,41 +234,43 @@ static situ_status compute_zeros(struct compute *compute) {
 
 /* Adds lists */
 
-static situ_status add_lists(const struct compute *compute, situ_tensor **items,
+static situ_status add_all(situ_tensor *const *lists, int n, situ_tensor **out);
+
+/* Element `i` of the sum: of lists in lists it is a list. */
+static situ_status add_items(situ_tensor *const *lists, int n, int i, situ_tensor **items,
                              struct series *sum) {
-  const int n = compute->call->n_in;
-  for (int i = 0; i < sum->count; i++) {
-    int count = 0;
-    for (int k = 0; k < n; k++) {
-      struct series *list = NULL;
-      TRY(series_of(compute->in[k], &list));
-      if (i < list->count && list->items[i]) items[count++] = list->items[i];
-    }
-    if (count == 1) series_set(sum, i, situ_tensor_retain(items[0]));
-    situ_tensor *item = NULL;
-    if (count > 1) {
-      TRY(items_add(items, count, &item));
-      series_set(sum, i, item);
-    }
+  int count = 0;
+  for (int k = 0; k < n; k++) {
+    struct series *list = NULL;
+    TRY(series_of(lists[k], &list));
+    if (i < list->count && list->items[i]) items[count++] = list->items[i];
   }
+  situ_tensor *item = count == 1 ? situ_tensor_retain(items[0]) : NULL;
+  if (count > 1)
+    TRY(items[0]->type == SITU_VARIANT ? add_all(items, count, &item)
+                                       : items_add(items, count, &item));
+  if (item) series_set(sum, i, item);
   return NULL;
 }
 
-static situ_status compute_add(struct compute *compute) {
-  const int n = compute->call->n_in;
+static situ_status add_all(situ_tensor *const *lists, int n, situ_tensor **out) {
   struct series *first = NULL, *sum = NULL;
   int longest = 0;
   for (int k = n - 1; k >= 0; k--) {
-    TRY(series_of(compute->in[k], &first));
+    TRY(series_of(lists[k], &first));
     if (first->count > longest) longest = first->count;
   }
   situ_tensor **items = malloc(sizeof *items * (size_t)n);
   situ_status status = items ? series_copy(first, longest, &sum) : NO_MEMORY();
-  if (!status) status = add_lists(compute, items, sum);
+  for (int i = 0; i < longest && !status; i++) status = add_items(lists, n, i, items, sum);
   free(items);
-  if (!status) return series_tensor(sum, &compute->out[0]);
+  if (!status) return series_tensor(sum, out);
   series_release(sum);
   return status;
+}
+
+static situ_status compute_add(struct compute *compute) {
+  return add_all(compute->in, compute->call->n_in, &compute->out[0]);
 }
 
 /* Gradients */
@@ -298,6 +300,10 @@ static void set_grad(struct gradient *g) {
   if (gradient_is_real(gradient_type(g, g->in[2])))
     g->dx[2] =
         get(g, g->dy[0], g->in[1], gradient_type(g, g->in[2]), gradient_shape_of(g, g->in[2]));
+}
+
+static void clear_grad(struct gradient *g) {
+  g->dx[0] = OP(g, "TensorListClearItem", g->dy[0], g->in[1]);
 }
 
 static void stack_grad(struct gradient *g) {
@@ -380,7 +386,7 @@ static const struct op rows[] = {
              "The list with another element at an index.", list_shape, set_grad, compute_set),
     LIST_ROW("TensorListClearItem", HANDLE " index:int32", "output_handle:variant", "",
              "The list without the element at an index: it counts as zeros.", list_shape,
-             gradient_missing, compute_clear),
+             clear_grad, compute_clear),
     LIST_ROW("TensorListStack", HANDLE " element_shape:int32", "tensor:element_dtype",
              "element_dtype:type num_elements:int=-1", "All elements of a list, stacked.",
              stack_shape, stack_grad, compute_stack),
@@ -401,8 +407,16 @@ static const struct op rows[] = {
              "output_handle:variant", DTYPE,
              "A list whose elements are that many rows of a tensor each.", list_shape, split_grad,
              compute_split),
-    LIST_ROW("TensorListZerosLike", HANDLE, "output_handle:variant", "",
-             "A list of as many elements, all zeros.", list_shape, gradient_missing, compute_zeros),
+    {.name = "TensorListZerosLike",
+     .inputs = HANDLE,
+     .outputs = "output_handle:variant",
+     .attrs = "",
+     .python = "",
+     .doc = "A list of as many elements, all zeros.",
+     .devices = EVERYWHERE,
+     .flags = OP_ANYWHERE | OP_NO_GRADIENT,
+     .shape = list_shape,
+     .compute = compute_zeros},
     LIST_ROW("TensorListAddN", "inputs:N*variant", "output_handle:variant", "N:int>=1",
              "The sums of the elements of lists.", list_shape, add_grad, compute_add),
 };

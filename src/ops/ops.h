@@ -45,6 +45,7 @@
   X(iterator) \
   X(control) \
   X(list) \
+  X(tape) \
   X(collective) \
   X(example) \
   X(picture)

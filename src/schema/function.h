@@ -12,6 +12,15 @@ struct function_saved {
   const situ_value *values;
 };
 
+/* What is asked of the gradient of a function. It takes what it needs of the function's tape; then,
+ * where `tape_arrives`, a list with gradients of what is on the tape; then what arrives at outputs.
+ * It gives, where `tape_wanted`, a list with gradients of what the function took of a tape itself;
+ * then those of its other inputs that are wanted. */
+struct function_wish {
+  const bool *arrives, *wanted; /* by output; by input behind those from a tape */
+  bool tape_arrives, tape_wanted;
+};
+
 /* Lives as long as the graph that owns it. */
 struct function {
   const char *name;
@@ -22,8 +31,12 @@ struct function {
   const situ_type *types;
   _Atomic(const struct function_saved *) saved; /* NULL: nobody asked for its gradient */
   /* Of the gradient of another function: its first inputs come from that one's tape, these. */
+  const struct function *of;
   int n_taped;
   const int *taped;
+  /* While gradients are made: what is on its tape whose gradients somebody gives. */
+  int n_pulled;
+  const int *pulled;
 };
 
 #endif

@@ -200,13 +200,6 @@ def test_variables_live_outside():
         assert sess.run([y, tf.gradients(y, tf.trainable_variables())[0]]) == [3.0, 3.0]
 
 
-def test_second_gradients_are_refused():
-    x = tf.constant(2.0)
-    y = tf.while_loop(lambda i, a: i < 2, lambda i, a: (i + 1, a * a), [0, x])[1]
-    with pytest.raises(LookupError, match="WhileGrad"):
-        tf.gradients(tf.gradients(y, x)[0], x)
-
-
 def test_places():
     with tf.device("/cpu:0"):
         y = tf.cond(tf.constant(True), lambda: tf.constant(1.0), lambda: tf.constant(2.0))
