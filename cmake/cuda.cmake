@@ -49,6 +49,7 @@ if(TARGET cuda_standin AND NVRTC_LIBRARY)
     add_cuda_test(${name} cuda_${name})
   endforeach()
   add_cuda_test(test_conformance backend_test_conformance)
+  add_cuda_test(test_numerics api_test_numerics)
   if(TARGET situ_python)
     add_cuda_test(towers "${Python3_EXECUTABLE};${CMAKE_SOURCE_DIR}/tests/cuda/towers.py;${CMAKE_BINARY_DIR};\
 ${CMAKE_SOURCE_DIR}/examples/towers2.py")

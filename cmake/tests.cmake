@@ -46,7 +46,8 @@ if(EXISTS /etc/OpenCL/vendors/pocl.icd AND tests AND NOT SITU_SANITIZE)
   add_test(NAME opencl/test_conformance COMMAND backend_test_conformance
            WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
   add_test(NAME opencl/selftest COMMAND situ_command selftest --device /gpu:1 --seconds 60)
-  set(opencl_tests opencl/test_conformance opencl/selftest)
+  add_test(NAME opencl/test_numerics COMMAND api_test_numerics WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+  set(opencl_tests opencl/test_conformance opencl/test_numerics opencl/selftest)
   if(TARGET situ_python)
     list(APPEND opencl_tests opencl/towers2)
     add_test(NAME opencl/towers2 COMMAND situ_command run --log-placement towers2.py

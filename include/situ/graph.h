@@ -87,6 +87,10 @@ SITU_API void situ_graph_release(situ_graph *graph);
 /* A copy of the first error, or NULL. */
 SITU_API situ_status situ_graph_status(const situ_graph *graph) SITU_MUST_USE;
 
+/* Says where in the program the nodes to come are asked for ("model.c:12"), for failures of checks;
+ * NULL: nowhere. The text is copied. */
+SITU_API void situ_graph_origin(situ_graph *graph, const char *place);
+
 /* Takes the first error out of the graph, which goes on without the node that failed; NULL if
  * there is none. */
 SITU_API situ_status situ_graph_take_error(situ_graph *graph) SITU_MUST_USE;

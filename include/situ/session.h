@@ -23,6 +23,7 @@ typedef struct situ_config {
   bool log_device_placement; /* prints the devices, and where each node goes, on standard output */
   bool allow_soft_placement; /* a request that cannot be met becomes a wish */
   bool strict;               /* conflicts with earlier options are errors; also SITU_STRICT=1 */
+  bool check_numerics;       /* a step fails where an op makes NaN or an infinity, and names it */
   int threads;               /* of the process, for large ops; 0: SITU_THREADS, then all cores */
   situ_device_config devices;
 } situ_config;
@@ -78,6 +79,16 @@ SITU_API situ_status situ_session_run_with(situ_session *session, const situ_run
 /* The common case: one value, nothing fed. */
 SITU_API situ_status situ_session_eval(situ_session *session, situ_value value,
                                        situ_tensor **result) SITU_MUST_USE;
+
+/* Checks whatever the process computes from now on, in sessions and at once, for NaN and
+ * infinities, or no longer: the first op whose output has some fails with InvalidArgument, which
+ * names it, its inputs, and where the program asked for it as far as that is known
+ * (situ_graph_origin). Also SITU_CHECK_NUMERICS=1. Off, it costs nothing; programs that are
+ * compiled for the one are not used for the other. */
+SITU_API void situ_numerics_check(bool on);
+
+/* Whether the process is checked. */
+SITU_API bool situ_numerics_checked(void);
 
 /* Asked now and then by runs that wait (for a queue, say): whether they are to give up. They fail
  * with Cancelled then. */

@@ -161,6 +161,7 @@ static bool is_plain(const struct call *call, const struct graph_object *graph) 
 
 PyObject *call_emit(struct call *call, struct graph_object *graph) {
   const bool named = call->name && *call->name;
+  numerics_origin(graph);
   if (is_plain(call, graph)) {
     if (call_attrs(call) || make_values(call, graph, "")) return NULL;
     return add(call, graph, named ? call->name : NULL);

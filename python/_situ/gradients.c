@@ -128,6 +128,7 @@ static PyObject *gradients(PyObject *self, PyObject *args) {
       good ? take_overrides(graph, dict, &n_overrides, &keep) : NULL;
   situ_value *out = good ? PyMem_Calloc((size_t)counts[1] + 1, sizeof *out) : NULL;
   if (overrides && out) {
+    numerics_origin(graph);
     const situ_gradient_options options = {.scope = scope,
                                            .by_scope = by_scope,
                                            .zero_unconnected = zero,

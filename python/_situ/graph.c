@@ -180,6 +180,7 @@ static PyObject *constant(PyObject *self, PyObject *args) {
   situ_type type;
   if (!PyArg_ParseTuple(args, "OOs", &value, &dtype, &name)) return NULL;
   if (types_number(dtype, &type)) return NULL;
+  numerics_origin((struct graph_object *)self);
   if (IS_TENSOR(value)) return graph_constant((struct graph_object *)self, TENSOR_OF(value), name);
   return graph_tensor((struct graph_object *)self, value, type, name);
 }

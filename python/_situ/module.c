@@ -22,6 +22,7 @@ static PyObject *set_hook(PyObject *self, PyObject *args) {
                {"repr", &hooks.repr},
                {"str", &hooks.str},
                {"node_def", &hooks.node_def},
+               {"folder", &hooks.folder},
                {"composite", &hooks.composite}};
   for (size_t i = 0; i < sizeof slots / sizeof *slots; i++)
     if (!strcmp(slots[i].name, name)) {
@@ -87,9 +88,10 @@ PyMODINIT_FUNC PyInit__situ(void); /* the name that the interpreter looks for */
 PyMODINIT_FUNC PyInit__situ(void) {
   PyObject *module = PyModule_Create(&definition);
   if (!module) return NULL;
-  PyMethodDef *const more[] = {
-      dlpack_methods, context_methods,  ops_methods,  devices_methods,   types_methods,
-      script_methods, checksum_methods, tape_methods, gradients_methods, cluster_methods};
+  PyMethodDef *const more[] = {dlpack_methods,   context_methods, ops_methods,
+                               devices_methods,  types_methods,   script_methods,
+                               checksum_methods, tape_methods,    gradients_methods,
+                               cluster_methods,  numerics_methods};
   int failed = add_types(module) || operators_prepare();
   for (size_t i = 0; i < sizeof more / sizeof *more && !failed; i++)
     failed = PyModule_AddFunctions(module, more[i]);

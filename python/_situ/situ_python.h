@@ -42,6 +42,7 @@ struct hooks {
   PyObject *repr;            /* (eager tensor) -> str, and of str */
   PyObject *str;
   PyObject *node_def;  /* (operation) -> text */
+  PyObject *folder;    /* str: where the package lies */
   PyObject *composite; /* dict: name of an operator -> function that stands for it */
 };
 extern struct hooks hooks;
@@ -265,9 +266,14 @@ situ_status script_exception(void);
 /* Remembers the main thread, for which signals are. */
 void watch_prepare(void);
 
+/* Tells a graph where in the program the nodes to come are asked for, where a failure would say it.
+ */
+void numerics_origin(struct graph_object *graph);
+
 extern PyMethodDef dlpack_methods[], devices_methods[], types_methods[], script_methods[],
     cluster_methods[];
 extern PyMethodDef checksum_methods[];
+extern PyMethodDef numerics_methods[];
 extern PyMethodDef tape_methods[], gradients_methods[];
 
 #endif

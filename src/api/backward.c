@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/session.h"
 #include "api/tape.h"
 #include "base/text.h"
 #include "graph/graph.h"
@@ -318,7 +319,11 @@ static situ_status build(struct building *m) {
   for (int32_t k = 0; k < s->n_calls; k++) TRY(add_call(m, k));
   TRY(add_gradients(m, gradients));
   TRY(find_feeds(m, gradients));
-  return situ_session_create(b->graph, &(situ_config){.allow_soft_placement = true}, &b->session);
+  const situ_config config = {.allow_soft_placement = true,
+                              .check_numerics = eager_checks(s->tape->eager)};
+  TRY(situ_session_create(b->graph, &config, &b->session));
+  b->session->is_inner = true;
+  return NULL;
 }
 
 /* Running */

@@ -22,7 +22,7 @@ static bool same_feed(const struct feed *have, const struct plan_feed *want) {
 
 static bool serves(const struct program *program, const struct plan_request *request) {
   if (program->n_asked != request->n_fetches || program->n_feeds != request->n_feeds ||
-      program->keep != request->keep ||
+      program->keep != request->keep || program->checked != request->checked ||
       program->before != (request->before ? request->before->id : 0))
     return false;
   for (int32_t i = 0; i < request->n_fetches; i++)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/numerics.h"
 #include "api/recipe.h"
 #include "api/tape.h"
 #include "device/list.h"
@@ -17,7 +18,7 @@ enum { N_BUCKETS = 4096, MAX_RECIPES = 16384 };
 struct situ_eager {
   pthread_mutex_t lock;
   const struct device_list *devices;
-  bool log, soft;
+  bool log, soft, checked;
   struct recipe *buckets[N_BUCKETS];
   struct recipe **recent; /* per op: the last one that was run */
   int n_recipes;
@@ -30,6 +31,8 @@ struct situ_eager {
 struct backward_cache **eager_backward(situ_eager *eager) {
   return &eager->backward;
 }
+
+bool eager_checks(const situ_eager *eager) { return eager->checked; }
 
 situ_status situ_eager_create(const situ_config *config, situ_eager **out) {
   if (!out) return INVALID("situ_eager_create: `out` is NULL.");
@@ -54,6 +57,7 @@ situ_status situ_eager_create(const situ_config *config, situ_eager **out) {
   }
   eager->log = config && config->log_device_placement;
   eager->soft = config && config->allow_soft_placement;
+  eager->checked = config && config->check_numerics;
   *out = eager;
   return NULL;
 }
@@ -120,14 +124,14 @@ static situ_status check(const situ_eager *eager, const situ_call *call, situ_te
 }
 
 /* The compiled form of a call that differs from the last one of its op; made if there is none. */
-static situ_status search(situ_eager *eager, const situ_call *call, const struct recipe_key *key,
-                          struct recipe **out) {
+static situ_status search(situ_eager *eager, const situ_call *call, bool checked,
+                          const struct recipe_key *key, struct recipe **out) {
   struct recipe **bucket = &eager->buckets[recipe_hash(key) % N_BUCKETS];
   struct recipe *recipe = *bucket;
   while (recipe && !recipe_matches(recipe, key)) recipe = recipe->next;
   if (!recipe) {
     if (eager->n_recipes >= MAX_RECIPES) forget(eager);
-    TRY(recipe_create(call, key, eager->devices, eager->soft, &eager->services, &recipe));
+    TRY(recipe_create(call, key, eager->devices, eager->soft, checked, &eager->services, &recipe));
     recipe->next = *bucket;
     *bucket = recipe;
     eager->n_recipes++;
@@ -139,10 +143,11 @@ static situ_status search(situ_eager *eager, const situ_call *call, const struct
 /* The compiled form of a call. Called with the lock. */
 static situ_status find(situ_eager *eager, const situ_call *call, struct recipe **out) {
   struct recipe_key key;
-  TRY(recipe_key(call, &key));
+  const bool checked = eager->checked || numerics_wanted();
+  TRY(recipe_key(call, checked, &key));
   situ_status status = NULL;
   *out = eager->recent[call->op];
-  if (!*out || !recipe_matches(*out, &key)) status = search(eager, call, &key, out);
+  if (!*out || !recipe_matches(*out, &key)) status = search(eager, call, checked, &key, out);
   recipe_key_free(&key);
   return !status && eager->log ? recipe_log(*out, &eager->said) : status;
 }

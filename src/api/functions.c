@@ -19,12 +19,14 @@ static situ_status create(struct situ_session *session, const struct function *f
                           struct callee **out) {
   struct callee *callee = calloc(1, sizeof *callee);
   if (!callee) return NO_MEMORY();
-  const situ_config config = {.allow_soft_placement = session->soft};
+  const situ_config config = {.allow_soft_placement = session->soft,
+                              .check_numerics = session->checked};
   const situ_status status = situ_session_create(function->graph, &config, &callee->session);
   if (status) {
     free(callee);
     return status;
   }
+  callee->session->is_inner = true;
   callee->session->log_placement = session->log_placement;
   callee->session->services = session->services;
   callee->session->services.context = callee->session;

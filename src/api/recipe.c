@@ -82,9 +82,9 @@ static uint64_t hash_bytes(const unsigned char *bytes, size_t length) {
   return hash ^ (hash >> 29);
 }
 
-static situ_status collect(const situ_call *call, struct recipe_key *key) {
+static situ_status collect(const situ_call *call, bool checked, struct recipe_key *key) {
   const struct schema *schema = schema_get(call->op);
-  const int32_t head[3] = {call->op, call->n_inputs, call->n_attrs};
+  const int32_t head[3] = {checked ? ~call->op : call->op, call->n_inputs, call->n_attrs};
   TRY(put(key, head, sizeof head));
   TRY(put_text(key, call->device));
   for (int i = 0; i < call->n_inputs; i++) {
@@ -99,11 +99,11 @@ static situ_status collect(const situ_call *call, struct recipe_key *key) {
   return NULL;
 }
 
-situ_status recipe_key(const situ_call *call, struct recipe_key *out) {
+situ_status recipe_key(const situ_call *call, bool checked, struct recipe_key *out) {
   out->bytes = out->few;
   out->length = 0;
   out->capacity = sizeof out->few;
-  const situ_status status = collect(call, out);
+  const situ_status status = collect(call, checked, out);
   if (status) recipe_key_free(out);
   return status;
 }
@@ -138,7 +138,7 @@ static situ_status build(struct recipe *recipe, const situ_call *call) {
 }
 
 static situ_status plan(struct recipe *recipe, const situ_call *call,
-                        const struct device_list *devices, const int32_t *placement,
+                        const struct device_list *devices, const int32_t *placement, bool checked,
                         struct arena *arena) {
   const struct node *node = recipe->graph->nodes[call->n_inputs];
   struct plan_feed *feeds = ARENA_ARRAY(arena, struct plan_feed, call->n_inputs + 1);
@@ -162,6 +162,7 @@ static situ_status plan(struct recipe *recipe, const situ_call *call,
                                        .n_feeds = call->n_inputs,
                                        .fetches = fetches,
                                        .n_fetches = node->n_outputs ? node->n_outputs : 1,
+                                       .checked = checked,
                                        .keep = true},
                 &recipe->program, &need));
   if (need.node < 0) return NULL;
@@ -170,7 +171,7 @@ static situ_status plan(struct recipe *recipe, const situ_call *call,
 }
 
 static situ_status compile(struct recipe *recipe, const situ_call *call,
-                           const struct device_list *devices, bool soft) {
+                           const struct device_list *devices, bool soft, bool checked) {
   TRY(build(recipe, call));
   struct arena arena = {0};
   struct placement placement = {0};
@@ -178,7 +179,7 @@ static situ_status compile(struct recipe *recipe, const situ_call *call,
                                    &arena, &placement);
   if (!status) {
     recipe->device = devices->devices[placement.device[call->n_inputs]];
-    status = plan(recipe, call, devices, placement.device, &arena);
+    status = plan(recipe, call, devices, placement.device, checked, &arena);
   }
   arena_free(&arena);
   return status;
@@ -194,7 +195,7 @@ static bool is_tiny(const struct program *program) {
 }
 
 situ_status recipe_create(const situ_call *call, const struct recipe_key *key,
-                          const struct device_list *devices, bool soft,
+                          const struct device_list *devices, bool soft, bool checked,
                           const struct services *services, struct recipe **out) {
   struct recipe *recipe = calloc(1, sizeof *recipe);
   if (!recipe) return NO_MEMORY();
@@ -203,7 +204,7 @@ situ_status recipe_create(const situ_call *call, const struct recipe_key *key,
   recipe->length = key->length;
   recipe->key = malloc(key->length ? key->length : 1);
   recipe->type = call->n_inputs ? call->inputs[0]->type : SITU_NO_TYPE;
-  situ_status status = recipe->key ? compile(recipe, call, devices, soft) : NO_MEMORY();
+  situ_status status = recipe->key ? compile(recipe, call, devices, soft, checked) : NO_MEMORY();
   if (status) {
     recipe_destroy(recipe);
     return status;

@@ -34,8 +34,8 @@ struct recipe {
 /* What was logged: op, types, device. */
 struct recipe_log;
 
-/* Collects what makes up a call. */
-situ_status recipe_key(const situ_call *call, struct recipe_key *out) SITU_MUST_USE;
+/* Collects what makes up a call; `checked`: for NaN and infinities. */
+situ_status recipe_key(const situ_call *call, bool checked, struct recipe_key *out) SITU_MUST_USE;
 void recipe_key_free(struct recipe_key *key);
 
 /* A number that equal keys share. */
@@ -46,7 +46,7 @@ bool recipe_matches(const struct recipe *recipe, const struct recipe_key *key);
 
 /* Compiles a call. */
 situ_status recipe_create(const situ_call *call, const struct recipe_key *key,
-                          const struct device_list *devices, bool soft,
+                          const struct device_list *devices, bool soft, bool checked,
                           const struct services *services, struct recipe **out) SITU_MUST_USE;
 
 /* Frees it; nobody runs it. */

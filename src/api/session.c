@@ -65,6 +65,7 @@ situ_status situ_session_create(situ_graph *graph, const situ_config *config, si
   session->graph = situ_graph_retain(graph);
   session->log_placement = config && config->log_device_placement;
   session->soft = config && config->allow_soft_placement;
+  session->checked = config && config->check_numerics;
   pthread_mutex_init(&session->lock, NULL);
   pthread_mutex_init(&session->state.lock, NULL);
   pthread_mutex_init(&session->resources.lock, NULL);

@@ -24,8 +24,10 @@ enum { MAX_PROGRAMS = 256 };
 struct situ_session {
   int references; /* atomic */
   bool log_placement, soft;
-  _Atomic bool cancelled;            /* runs that wait give up */
-  bool closed;                       /* guarded by the lock */
+  bool checked;           /* for NaN and infinities, whatever the process says */
+  bool is_inner;          /* serves another one, or a tape: what it is fed was checked already */
+  _Atomic bool cancelled; /* runs that wait give up */
+  bool closed;            /* guarded by the lock */
   struct situ_session *next, **link; /* among all sessions */
   situ_graph *graph;
   const struct device_list *devices; /* NULL once it is closed */

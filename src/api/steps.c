@@ -3,6 +3,7 @@
  * several, one after the other. */
 #include <string.h>
 
+#include "api/numerics.h"
 #include "api/session.h"
 #include "tensor/tensor.h"
 
@@ -18,6 +19,7 @@ static situ_status enter(struct situ_session *session, const struct asked *asked
   situ_status status = session_check_open(session);
   if (!status) status = session_place(session);
   if (!status) {
+    const bool checked = session->checked || numerics_wanted();
     const struct plan_request request = {.graph = session->graph,
                                          .placement = session->placement.device,
                                          .devices = session->devices,
@@ -26,6 +28,8 @@ static situ_status enter(struct situ_session *session, const struct asked *asked
                                          .fetches = asked->fetches,
                                          .n_fetches = asked->n_fetches,
                                          .keep = asked->keep,
+                                         .checked = checked,
+                                         .feeds_too = checked && !session->is_inner && !before,
                                          .before = before};
     status = cache_enter(session, &request, &out->cached, &out->frame);
   }

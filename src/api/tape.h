@@ -54,4 +54,7 @@ void backward_forget(struct backward_cache **cache);
 /* Where the context keeps them. */
 struct backward_cache **eager_backward(situ_eager *eager);
 
+/* Whether the config of the eager calls asks for checks for NaN and infinities. */
+bool eager_checks(const situ_eager *eager);
+
 #endif

@@ -43,6 +43,7 @@ struct frame {
   uint64_t idle_bytes;        /* of device memory, while it is idle */
   struct watch *watch;        /* of the run under way; NULL: nobody looks */
   uint64_t runs;              /* counted where costs are wanted */
+  int32_t *counts;            /* of a device, while a program that is checked looks at them */
   int64_t *times;             /* begin and end of each command, while a trace is made */
 };
 
@@ -52,6 +53,13 @@ situ_status frame_create(const struct program *program, struct state *state,
 
 /* A new tensor for result number `index`, in frame->results. */
 situ_status frame_new_result(struct frame *frame, int32_t index) SITU_MUST_USE;
+
+/* Makes room for counts of devices; fails where those that a command looks at counted NaN or
+ * infinities, or where a host op made some: see counts.c. */
+situ_status counts_prepare(struct frame *frame) SITU_MUST_USE;
+situ_status counts_look(struct frame *frame, const struct plan_command *command) SITU_MUST_USE;
+situ_status counts_made(const struct frame *frame, const struct node *node,
+                        const struct operand *operands, situ_tensor *const *outputs) SITU_MUST_USE;
 
 /* Runs host op number `index` of the program: see hosted.c. */
 situ_status hosted_run(struct frame *frame, int32_t index) SITU_MUST_USE;

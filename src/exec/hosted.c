@@ -118,9 +118,20 @@ static situ_status bring(const struct frame *frame, const struct slot *slot, sit
   return NULL;
 }
 
+/* Fails where the op made NaN or infinities. What takes its inputs where they are only hands on. */
+static situ_status check_numerics(const struct frame *frame, const struct hosting *hosting) {
+  const struct host_op *op = hosting->op;
+  if (hosting->node->schema->op->flags & OP_ANYWHERE) return NULL;
+  situ_tensor *const *outputs = hosting->tensors + op->n_in;
+  for (int32_t i = 0; i < op->n_out; i++)
+    if (outputs[i]) hosting->operands[op->n_in + i].shape = outputs[i]->shape;
+  return counts_made(frame, hosting->node, hosting->operands, outputs);
+}
+
 /* The outputs go to their slots: the frame has them until the run is over. */
 static situ_status give_outputs(struct frame *frame, const struct hosting *hosting) {
   const struct host_op *op = hosting->op;
+  if (frame->program->checked) TRY(check_numerics(frame, hosting));
   for (int32_t i = 0; i < op->n_out; i++) {
     const int32_t slot = op->out[i];
     situ_tensor **tensor = &hosting->tensors[op->n_in + i];

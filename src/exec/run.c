@@ -113,6 +113,7 @@ static situ_status step(struct frame *frame, int32_t index) {
     TRY(device->backend->launch(device->handle, command->queue, frame->calls[index]));
   if (command->kind == COMMAND_COPY) TRY(copy(frame, command));
   if (command->kind == COMMAND_HOST) TRY(hosted_run(frame, command->launch));
+  if (command->kind == COMMAND_LOOK) TRY(counts_look(frame, command));
   if (frame->times) TRY(stamp(frame, command, &frame->times[2 * index + 1]));
   if (command->signal)
     TRY(device->backend->mark(device->handle, command->queue, &frame->marks[index]));

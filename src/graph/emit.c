@@ -21,7 +21,8 @@ bool emit_begin(struct situ_graph *graph, const struct schema *schema, int32_t n
   memset(out->attrs, 0, attrs);
   out->node = node;
   out->inputs = (struct edge *)(void *)(node + 1);
-  *node = (struct node){.schema = schema, .n_inputs = n_inputs, .inputs = out->inputs};
+  *node = (struct node){
+      .schema = schema, .n_inputs = n_inputs, .inputs = out->inputs, .origin = graph->origin};
   return true;
 }
 

@@ -49,6 +49,11 @@ void graph_fail(struct situ_graph *graph, situ_status status) {
   graph->error = status_first(graph->error, status);
 }
 
+void situ_graph_origin(situ_graph *graph, const char *place) {
+  if (!graph || (place && graph->origin && !strcmp(graph->origin, place))) return;
+  graph->origin = place ? arena_text(&graph->arena, place, strlen(place)) : NULL;
+}
+
 situ_status situ_graph_status(const situ_graph *graph) {
   if (!graph) return INVALID("The graph is NULL.");
   return status_copy(graph->error);

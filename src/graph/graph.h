@@ -26,6 +26,7 @@ struct node {
   int32_t spec; /* number of the requested device in graph->specs; 0: none */
   const struct schema *schema;
   const char *name;
+  const char *origin; /* "file.py:12", where the program asked for it; NULL: not known */
   const struct edge *inputs;
   const int32_t *controls;        /* nodes that must run before */
   const struct output *outputs;   /* may be shared with other nodes */
@@ -49,6 +50,7 @@ struct situ_graph {
   int32_t n_specs, spec_capacity;
   struct map spec_numbers;
   situ_status error;     /* the first one */
+  const char *origin;    /* of the nodes to come */
   struct scopes *scopes; /* private to graph/scope.c */
   bool at_once;          /* it is made to be run at once: errors are those of running */
   situ_tensor **tensors; /* constants, released with the graph */

@@ -24,6 +24,7 @@
   X(diagonal) \
   X(solve) \
   X(scan) \
+  X(check) \
   X(words) \
   X(report) \
   X(say) \

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * scan.c: running sums and products; numbers that must be finite. */
-#include <math.h>
-
+ * scan.c: running sums and products. */
 #include "ops/gradient.h"
 #include "ops/ops.h"
 #include "tensor/shape.h"
@@ -65,35 +63,6 @@ static void cumprod_grad(struct gradient *g) {
   g->dx[0] = OP(g, "RealDiv", sums(g, weighted, !gradient_bool(g, "reverse")), g->in[0]);
 }
 
-/* CheckNumerics */
-
-__extension__ typedef _Float16 half_float;
-
-static double number_at(const situ_tensor *tensor, int64_t i) {
-  const void *data = situ_tensor_data(tensor);
-  if (tensor->type == SITU_FLOAT) return (double)((const float *)data)[i];
-  if (tensor->type == SITU_DOUBLE) return ((const double *)data)[i];
-  return (double)((const half_float *)data)[i];
-}
-
-static situ_status compute_check(struct compute *compute) {
-  const situ_tensor *in = compute->in[0];
-  bool has_nan = false, has_inf = false;
-  for (int64_t i = 0; i < situ_shape_count(in->shape); i++) {
-    const double v = number_at(in, i);
-    has_nan = has_nan || v != v;
-    has_inf = has_inf || v == (double)INFINITY || v == -(double)INFINITY;
-  }
-  if (has_nan || has_inf)
-    return INVALID("%s : Tensor had %s values", call_text(compute->call, "message"),
-                   has_nan && has_inf ? "Inf and NaN"
-                   : has_nan          ? "NaN"
-                                      : "Inf");
-  return compute_keep(compute, 0, &compute->out[0]);
-}
-
-static void check_grad(struct gradient *g) { g->dx[0] = g->dy[0]; }
-
 #define SCAN_ROW(NAME, word, text)                                                               \
   {                                                                                              \
     .name = #NAME, .inputs = "x:T axis:Tidx", .outputs = "out:T",                                \
@@ -112,16 +81,6 @@ static void check_grad(struct gradient *g) { g->dx[0] = g->dy[0]; }
 static const struct op rows[] = {
     SCAN_ROW(Cumsum, cumsum, "The sums"),
     SCAN_ROW(Cumprod, cumprod, "The products"),
-    {.name = "CheckNumerics",
-     .inputs = "tensor:T",
-     .outputs = "output:T",
-     .attrs = "T:{half float double} message:string",
-     .python = "debugging.check_numerics check_numerics",
-     .doc = "The input itself; fails with a message where it has NaN or an infinity.",
-     .devices = EVERYWHERE,
-     .shape = op_same_shape,
-     .compute = compute_check,
-     .grad = check_grad},
 };
 
 OP_FAMILY(scan, rows);

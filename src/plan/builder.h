@@ -4,6 +4,7 @@
 #ifndef SITU_PLAN_BUILDER_H
 #define SITU_PLAN_BUILDER_H
 
+#include "plan/numerics.h"
 #include "plan/plan.h"
 #include "schema/call.h"
 
@@ -42,6 +43,13 @@ struct recording {
   size_t *output_bytes;
 };
 
+/* Checks for NaN and infinities while they are planned. */
+struct numerics {
+  int32_t *counts; /* per device: its slot of counts + 1; 0: none yet */
+  int32_t seen;    /* checks that a command looks at */
+  int32_t look;    /* the last such command + 1; 0: none yet */
+};
+
 struct builder {
   const struct plan_request *request;
   struct program *program;
@@ -59,7 +67,8 @@ struct builder {
   struct numbers waits;
   struct edge need; /* the first value that is missing; node -1: none is */
   bool lacks;       /* the node at hand lacks it */
-  int32_t host_op_capacity;
+  int32_t host_op_capacity, check_capacity;
+  struct numerics numerics;
   bool one_queue; /* all is done in the caller's thread, in order: nobody waits for anybody */
 };
 
@@ -118,6 +127,19 @@ situ_status record_launch(struct builder *builder, const struct launch *from,
 
 /* Adds a host op, or -1 without memory. */
 int32_t builder_host_op(struct builder *builder, const struct host_op *host_op);
+
+/* Adds a check; false without memory. */
+bool builder_check(struct builder *builder, const struct check *check);
+
+/* Adds the calls that count NaN and infinities in a node's outputs, and in what is fed. */
+situ_status numerics_add(struct builder *builder, const struct node *node) SITU_MUST_USE;
+situ_status numerics_add_feeds(struct builder *builder) SITU_MUST_USE;
+
+/* Adds a look at what was counted so far. */
+situ_status numerics_look(struct builder *builder) SITU_MUST_USE;
+
+/* The same before a node that changes something; what it adds comes behind. */
+situ_status numerics_before(struct builder *builder, const struct node *node) SITU_MUST_USE;
 
 /* Whether a node computes on host tensors: its row says so, or it moves strings, which are not
  * just memory. */

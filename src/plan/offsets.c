@@ -70,6 +70,8 @@ static bool find_lifetimes(struct builder *builder) {
     if (command->kind == COMMAND_CALL && !touch_call(builder, command, i)) return false;
     if (command->kind == COMMAND_COPY) touch_copy(program, command, i);
     if (command->kind == COMMAND_HOST) touch_host(program, command, i);
+    for (int32_t k = command->from; command->kind == COMMAND_LOOK && k < command->to; k++)
+      touch(&program->slots[program->checks[k].slot], i);
   }
   keep_constants(program);
   return true;

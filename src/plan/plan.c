@@ -83,6 +83,16 @@ int32_t builder_host_op(struct builder *builder, const struct host_op *host_op) 
   return program->n_host_ops++;
 }
 
+bool builder_check(struct builder *builder, const struct check *check) {
+  struct program *program = builder->program;
+  struct check *checks = grow(&program->arena, program->checks, program->n_checks,
+                              &builder->check_capacity, sizeof *checks);
+  if (!checks) return false;
+  program->checks = checks;
+  checks[program->n_checks++] = *check;
+  return true;
+}
+
 struct launch *builder_launch(struct builder *builder) {
   struct program *program = builder->program;
   struct launch *launches = grow(&program->arena, program->launches, program->n_launches,
@@ -125,6 +135,7 @@ static situ_status begin(struct builder *builder) {
   program->graph = request->graph;
   program->devices = request->devices;
   program->keep = request->keep;
+  program->checked = request->checked;
   program->n_feeds = request->n_feeds;
   program->n_fetches = program->n_asked = request->n_fetches;
   program->before = request->before ? request->before->id : 0;
@@ -148,6 +159,14 @@ static situ_status begin(struct builder *builder) {
   return reserve(builder);
 }
 
+/* The commands of a node. */
+static situ_status add_node(struct builder *builder, const struct node *node) {
+  const bool checked = builder->request->checked;
+  if (checked) TRY(numerics_before(builder, node));
+  TRY(commands_add(builder, node));
+  return checked ? numerics_add(builder, node) : NULL;
+}
+
 static situ_status add_nodes(struct builder *builder) {
   const struct situ_graph *graph = builder->request->graph;
   for (int32_t i = 0; i < graph->n_nodes; i++) {
@@ -164,7 +183,7 @@ static situ_status add_nodes(struct builder *builder) {
     }
     TRY(values_infer(builder, node));
     builder->later[i] = builder->lacks;
-    if (!builder->lacks) TRY(commands_add(builder, node));
+    if (!builder->lacks) TRY(add_node(builder, node));
   }
   return builder->scratch.failed || builder->program->arena.failed ? NO_MEMORY() : NULL;
 }
@@ -172,6 +191,7 @@ static situ_status add_nodes(struct builder *builder) {
 static situ_status finish(struct builder *builder) {
   if (builder->need.node >= 0) TRY(later_collect(builder));
   TRY(commands_fetch(builder));
+  TRY(numerics_look(builder));
   TRY(order_commands(builder));
   TRY(offsets_assign(builder));
   return builder->scratch.failed || builder->program->arena.failed ? NO_MEMORY() : NULL;
@@ -182,6 +202,7 @@ situ_status plan_make(const struct plan_request *request, struct program **out, 
   struct builder builder = {.request = request, .program = calloc(1, sizeof *builder.program)};
   if (!builder.program) return NO_MEMORY();
   situ_status status = begin(&builder);
+  if (!status && request->feeds_too) status = numerics_add_feeds(&builder);
   if (!status) status = add_nodes(&builder);
   if (!status) status = finish(&builder);
   *need = builder.need;

@@ -22,7 +22,9 @@ struct plan_request {
   const struct plan_feed *feeds;
   const struct edge *fetches; /* output -1: only run the node */
   int32_t n_feeds, n_fetches;
-  bool keep; /* results stay on the devices that compute them; else they come to the host */
+  bool checked;   /* what is made is checked for NaN and infinities */
+  bool feeds_too; /* and what is fed for placeholders */
+  bool keep;      /* results stay on the devices that compute them; else they come to the host */
   const struct program *before; /* the part of the step that ran before; NULL: none */
 };
 

@@ -44,6 +44,7 @@ enum command_kind {
   COMMAND_COPY,    /* of `bytes` bytes from slot to slot */
   COMMAND_NOTHING, /* a point in the order */
   COMMAND_HOST,    /* of the host op `launch` */
+  COMMAND_LOOK,    /* at the counts of checks `from` to before `to` */
 };
 
 struct plan_command {
@@ -52,7 +53,7 @@ struct plan_command {
   int32_t device; /* that queues it; the host's first device for what the caller does itself */
   int32_t queue;
   int32_t launch;
-  int32_t from, to; /* slots of a copy */
+  int32_t from, to; /* slots of a copy; checks */
   size_t bytes;
   bool once;   /* depends on constants alone: done in a frame's first run only */
   bool signal; /* a command of another queue waits for it */
@@ -123,12 +124,14 @@ struct program {
   struct lane *lanes;
   struct moving *moving;
   struct host_op *host_ops;
-  struct edge need; /* the first value that the next part waits for; node -1: none */
-  char *done;       /* per node: ran in this part or an earlier one; NULL where no part follows */
-  int32_t n_host_ops, n_views, n_asked;
+  struct check *checks; /* for NaN and infinities: plan/numerics.h */
+  struct edge need;     /* the first value that the next part waits for; node -1: none */
+  char *done; /* per node: ran in this part or an earlier one; NULL where no part follows */
+  int32_t n_host_ops, n_views, n_asked, n_checks;
   int32_t n_moving, n_states; /* of slots: SLOT_STATE */
   int32_t n_slots, n_launches, n_commands, n_once, n_fetches, n_feeds, n_lanes;
   bool keep;      /* results stay on the devices that compute them */
+  bool checked;   /* for NaN and infinities */
   bool host_only; /* nothing but calls in the caller's thread */
 };
 

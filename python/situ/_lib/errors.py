@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """errors.py: the exceptions of tf.errors, by code."""
+import os
+
 import _situ
 
 NAMES = ["OK", "CANCELLED", "UNKNOWN", "INVALID_ARGUMENT", "DEADLINE_EXCEEDED", "NOT_FOUND",
@@ -68,3 +70,4 @@ def error_code_from_exception_type(cls):
 
 
 _situ.hook("error", make)
+_situ.hook("folder", os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep)

@@ -295,22 +295,6 @@ def tensordot(a, b, axes, name=None):
         return einsum(f"{''.join(left)},{''.join(right)}->{''.join(result)}", a, b)
 
 
-@export(v1="add_check_numerics_ops")
-def add_check_numerics_ops():
-    """An operation that fails where a tensor of the graph has NaN or an infinity."""
-    from situ._lib.array_ops import group
-    from situ._lib.graph import get_default_graph
-    if _situ.current_graph() is None:
-        raise RuntimeError("add_check_numerics_ops() is not compatible with eager execution.")
-    checks = []
-    for operation in get_default_graph().get_operations():
-        for output in operation.outputs:
-            if output.dtype.is_floating and output.dtype.name in ("float16", "float32", "float64") \
-                    and not str(output.dtype.name).endswith("_ref"):
-                checks.append(op("CheckNumerics", output, message=output.name))
-    return group(*checks)
-
-
 @export(v1=("arg_max",))
 def arg_max(input, dimension, output_type="int64", name=None):
     return op("ArgMax", input, dimension, output_type=as_dtype(output_type), name=name)

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * numerics.c: checks for NaN and infinities: the switch, and where the program asks for the ops
+ * that a failure names. */
+#include <string.h>
+
+#include "situ_python.h"
+
+/* The file of a frame, borrowed from it, where that is no file of the package; else NULL. */
+static const char *outer_file(PyFrameObject *frame) {
+  PyCodeObject *code = PyFrame_GetCode(frame);
+  const char *file = PyUnicode_AsUTF8(code->co_filename);
+  const char *folder = hooks.folder ? PyUnicode_AsUTF8(hooks.folder) : NULL;
+  Py_DECREF(code); /* the frame has it */
+  if (!file || !folder) PyErr_Clear();
+  const bool inner = !file || *file == '<' || (folder && !strncmp(file, folder, strlen(folder)));
+  return inner ? NULL : file;
+}
+
+void numerics_origin(struct graph_object *graph) {
+  if (!situ_numerics_checked()) return;
+  char place[1024] = "";
+  PyFrameObject *frame = PyThreadState_GetFrame(PyThreadState_Get());
+  while (frame && !*place) {
+    const char *file = outer_file(frame);
+    if (file) snprintf(place, sizeof place, "%s:%d", file, PyFrame_GetLineNumber(frame));
+    PyFrameObject *back = PyFrame_GetBack(frame);
+    Py_DECREF(frame);
+    frame = back;
+  }
+  Py_XDECREF(frame);
+  situ_graph_origin(graph->graph, *place ? place : NULL);
+}
+
+static PyObject *check(PyObject *self, PyObject *on) {
+  (void)self;
+  const int wanted = PyObject_IsTrue(on);
+  if (wanted < 0) return NULL;
+  situ_numerics_check(wanted);
+  Py_RETURN_NONE;
+}
+
+PyMethodDef numerics_methods[] = {
+    {"check_numerics", check, METH_O, "Whether ops that make NaN or infinities fail."},
+    {NULL, NULL, 0, NULL}};
