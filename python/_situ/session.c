@@ -265,17 +265,30 @@ static PyObject *run_collected(struct session_object *self, PyObject *fetch, PyO
   return result;
 }
 
+/* The feeds with single tensors as keys; a key may be a structure, as the state of an LSTM. */
+static PyObject *flat_feeds(const struct session_object *self, PyObject *dict) {
+  PyObject *key;
+  Py_ssize_t at = 0;
+  while (dict && dict != Py_None && PyDict_Next(dict, &at, &key, NULL))
+    if (PyTuple_Check(key))
+      return PyObject_CallMethod((PyObject *)self->graph, "_flat_feeds", "O", dict);
+  return Py_NewRef(dict ? dict : Py_None);
+}
+
 static PyObject *run_any(PyObject *object, PyObject *fetch, PyObject *feeds,
                          const struct watch_options *options) {
   struct session_object *self = (struct session_object *)object;
   const struct watch_options usual = {.timeout_ms = self->timeout_ms};
   if (check_run(self, feeds)) return NULL;
+  PyObject *flat = flat_feeds(self, feeds);
+  if (!flat) return NULL;
   struct fetches fetches = {.capacity = FEW};
   fetches.values = fetches.few;
   PyObject *result = NULL;
   if (!collect(self, fetch, &fetches))
-    result = run_collected(self, fetch, feeds, &fetches, options ? options : &usual);
+    result = run_collected(self, fetch, flat, &fetches, options ? options : &usual);
   if (fetches.values != fetches.few) PyMem_Free(fetches.values);
+  Py_DECREF(flat);
   return result;
 }
 

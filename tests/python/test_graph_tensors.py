@@ -126,3 +126,16 @@ def test_assigned_devices(python):
         """, gpus=2)
     assert result.out.splitlines() == ["'/device:GPU:1' GPU:1", "'' GPU:0", "'/device:CPU:0' CPU:0",
                                        "/device:GPU:7 GPU:0"]
+
+
+def test_a_key_of_a_feed_may_be_a_structure():
+    with tf.Graph().as_default(), tf.Session() as sess:
+        state = tf.nn.rnn_cell.LSTMStateTuple(tf.placeholder(tf.float32, [2]),
+                                              tf.placeholder(tf.float32, [2]))
+        c, h = sess.run([state.c * 2.0, state.h], {state: (np.array([1.0, 2.0]),
+                                                              np.array([3.0, 4.0]))})
+        assert c.tolist() == [2.0, 4.0] and h.tolist() == [3.0, 4.0]
+        with pytest.raises(ValueError, match="Key had 2 elements, but value had 1"):
+            sess.run(state.c, {state: (np.ones(2),)})
+        with pytest.raises(ValueError, match="is not unique"):
+            sess.run(state.c, {state: (np.ones(2), np.ones(2)), state.c: [1.0, 1.0]})

@@ -16,7 +16,7 @@ OPS, _rows = {}, {}        # name of an op, dotted name -> the function of a row
 # Modules that import what exports names, those that are needed most first.
 GROUPS = ["situ._lib.names", "situ._lib.tape", "situ._lib.catalogue", "situ._lib.training",
           "situ._lib.inputs", "situ._lib.pipelines", "situ._lib.keras", "situ._lib.distribute",
-          "situ._lib.contrib", "situ._lib.testing"]
+          "situ._lib.estimator", "situ._lib.contrib", "situ._lib.testing"]
 _roots = []   # (module, table of its style, prefix, names that it has)
 _loaded = []  # the groups that were imported
 

@@ -151,6 +151,11 @@ class Graph(_situ.Graph):
             raise TypeError("Cannot interpret feed_dict key as Tensor: " +
                             str(e.args[0] if e.args else e)) from None
 
+    def _flat_feeds(self, feeds):
+        """Feeds with structures as keys: each tensor with its part of the value."""
+        from situ._lib import nest
+        return nest.flatten_dict_items(feeds)
+
     def _feedable(self, tensor, value):
         import numpy
         if isinstance(value, _situ.GraphTensor):

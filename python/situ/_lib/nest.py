@@ -78,8 +78,26 @@ def map_structure(func, *structure, **kwargs):
     return pack_sequence_as(structure[0], leaves)
 
 
+def flatten_dict_items(dictionary):
+    """A dict whose keys may be structures as one whose keys are their leaves."""
+    if not isinstance(dictionary, dict):
+        raise TypeError("input must be a dictionary")
+    flat = {}
+    for key, value in dictionary.items():
+        keys, values = ([key], [value]) if not is_nested(key) else (flatten(key), flatten(value))
+        if len(keys) != len(values):
+            raise ValueError(f"Could not flatten dictionary. Key had {len(keys)} elements, but "
+                             f"value had {len(values)} elements. Key: {keys}, value: {values}.")
+        for one, part in zip(keys, values):
+            if one in flat:
+                raise ValueError(f"Could not flatten dictionary: key {one} is not unique.")
+            flat[one] = part
+    return flat
+
+
 _NAMES = {"flatten": flatten, "is_nested": is_nested, "map_structure": map_structure,
           "pack_sequence_as": pack_sequence_as, "assert_same_structure": assert_same_structure}
 for _prefix in ("nest.", "python.util.nest.", "contrib.framework.nest."):
     BOTH.update({_prefix + k: v for k, v in _NAMES.items()})
 BOTH["python.util.nest.is_sequence"] = is_nested
+BOTH["python.util.nest.flatten_dict_items"] = flatten_dict_items

@@ -8,7 +8,7 @@ PLANS = {
     "layers": "tf.layers has what programs use most; tf.keras.layers has more.",
     "contrib": "tf.contrib is not planned as a whole; what programs use of it most comes first.",
     "distribute": "Of tf.distribute there is what docs/distribute.md lists.",
-    "estimator": "Estimators are not planned; sessions and tf.function are the way to train.",
+    "estimator": "Of tf.estimator there is what docs/estimator.md lists.",
     "data": "Of tf.data there is what docs/data.md lists.",
     "image": "Operations on images come as programs need them.",
     "saved_model": "SavedModel is not planned; checkpoints and GraphDef are the formats.",

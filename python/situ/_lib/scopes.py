@@ -94,9 +94,11 @@ def colocate_with(op, ignore_existing=False):
 @export("init_scope")
 @contextlib.contextmanager
 def init_scope():
-    if style.is_graph():
-        here = get_default_graph()
-        root = getattr(here, "root", here)  # out of the branches of tf.cond, too
+    """Out of functions that are traced, and out of the branches of tf.cond; a graph of the
+    program's own stays."""
+    here = get_default_graph() if style.is_graph() else _situ.current_graph()
+    root = getattr(here, "root", here)
+    if style.is_graph() or root is not None and not root.building_function:
         with root.as_default(), root.control_dependencies(None):
             before, root._scope = root._scope, here._scope
             try:

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""spec.py: what a function of a model gives: tf.estimator.EstimatorSpec."""
+import collections
+
+import _situ
+from situ._lib.api import BOTH, export
+from situ._lib.array_ops import op
+from situ._lib.scaffold import Scaffold
+from situ._lib.session_run_hook import SessionRunHook
+
+
+@export("estimator.ModeKeys")
+class ModeKeys:
+    """What a model is wanted for."""
+    TRAIN, EVAL, PREDICT = "train", "eval", "infer"
+
+
+_FIELDS = ("mode", "predictions", "loss", "train_op", "eval_metric_ops", "export_outputs",
+           "training_chief_hooks", "training_hooks", "scaffold", "evaluation_hooks",
+           "prediction_hooks")
+
+
+def _is_node(thing):
+    return isinstance(thing, (_situ.GraphTensor, _situ.Operation))
+
+
+def _check_loss(loss, mode):
+    if loss is None:
+        if mode in (ModeKeys.TRAIN, ModeKeys.EVAL):
+            raise ValueError("Missing loss.")
+        return None
+    if not isinstance(loss, _situ.GraphTensor):
+        raise TypeError(f"loss must be Tensor, given: {loss}")
+    shape = loss.shape
+    if not shape.is_compatible_with([]) and not shape.is_compatible_with([1]):
+        raise ValueError(f"Loss must be scalar, given: {loss}")
+    return op("Reshape", loss, []) if shape.ndims else loss
+
+
+def _check_predictions(predictions, mode):
+    if predictions is None:
+        if mode == ModeKeys.PREDICT:
+            raise ValueError("Missing predictions.")
+        return {}
+    parts = predictions if isinstance(predictions, dict) else {"": predictions}
+    for key, value in parts.items():
+        if not isinstance(value, _situ.GraphTensor):
+            where = f"predictions[{key}]" if key else "predictions"
+            raise TypeError(f"{where} must be Tensor, given: {value}")
+    return predictions
+
+
+def _check_metrics(metrics):
+    if metrics is None:
+        return {}
+    if not isinstance(metrics, dict):
+        raise TypeError(f"eval_metric_ops must be a dict, given: {metrics}")
+    for key, value in metrics.items():
+        pair = isinstance(value, tuple) and len(value) == 2
+        if not pair and not hasattr(value, "update_state"):
+            raise TypeError("Values of eval_metric_ops must be (metric_value, update_op) tuples, "
+                            f"given: {value} for key: {key}")
+    return metrics
+
+
+def _check_hooks(hooks, what):
+    hooks = tuple(hooks or ())
+    for hook in hooks:
+        if not isinstance(hook, SessionRunHook):
+            raise TypeError(f"All hooks in {what} must be SessionRunHook instances, given: {hook}")
+    return hooks
+
+
+@export("estimator.EstimatorSpec")
+class EstimatorSpec(collections.namedtuple("EstimatorSpec", _FIELDS)):
+    """The operations of a model: what it predicts, its loss, how it is trained and judged."""
+
+    def __new__(cls, mode, predictions=None, loss=None, train_op=None, eval_metric_ops=None,
+                export_outputs=None, training_chief_hooks=None, training_hooks=None,
+                scaffold=None, evaluation_hooks=None, prediction_hooks=None):
+        if train_op is None and mode == ModeKeys.TRAIN:
+            raise ValueError("Missing train_op.")
+        if train_op is not None and not _is_node(train_op):
+            raise TypeError(f"train_op must be Operation or Tensor, given: {train_op}")
+        scaffold = scaffold or Scaffold()
+        if not isinstance(scaffold, Scaffold):
+            raise TypeError(f"scaffold must be tf.train.Scaffold. Given: {scaffold}")
+        return super().__new__(
+            cls, mode, _check_predictions(predictions, mode), _check_loss(loss, mode), train_op,
+            _check_metrics(eval_metric_ops), export_outputs,
+            _check_hooks(training_chief_hooks, "training_chief_hooks"),
+            _check_hooks(training_hooks, "training_hooks"), scaffold,
+            _check_hooks(evaluation_hooks, "evaluation_hooks"),
+            _check_hooks(prediction_hooks, "prediction_hooks"))
+
+
+class _Output:
+    """What a model would give to whom it serves: kept, as there is nobody to serve."""
+
+    def __init__(self, **parts):
+        self.__dict__.update(parts)
+
+
+def _output(name, *fields):
+    def __init__(self, *values, **named):
+        _Output.__init__(self, **{**dict.fromkeys(fields), **dict(zip(fields, values)), **named})
+    made = type(name, (_Output,), {"__init__": __init__, "__doc__": _Output.__doc__})
+    BOTH["estimator.export." + name] = made
+
+
+_output("PredictOutput", "outputs")
+_output("RegressionOutput", "value")
+_output("ClassificationOutput", "scores", "classes")
