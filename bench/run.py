@@ -42,6 +42,9 @@ def programs(build):
         for peer in PEERS:
             yield f"python_{peer}", [str(PEER_PYTHON), script, "--peer", peer]
         yield "keras", [str(OWN_PYTHON), str(ROOT / "bench/keras.py")]
+        script = str(ROOT / "bench/word2vec.py")
+        yield "word2vec", [str(OWN_PYTHON), script]
+        yield "word2vec_tensorflow", [str(PEER_PYTHON), script, "--peer", "tensorflow"]
         script = str(ROOT / "bench/training.py")
         for peer in PEERS:
             yield f"training_{peer}", [str(PEER_PYTHON), script, "--peer", peer]

@@ -31,6 +31,13 @@ typedef struct situ_gradient_override {
   void *context;
 } situ_gradient_override;
 
+/* A gradient of which only some rows are not 0, as that of what Gather took rows from: values[i] is
+ * row indices[i] of a tensor in the shape `dense_shape`; rows that are named twice are added. All
+ * of the tensor is UnsortedSegmentSum(values, indices, dense_shape[0]). */
+typedef struct situ_slices {
+  situ_value values, indices, dense_shape;
+} situ_slices;
+
 /* All zero is the default. */
 typedef struct situ_gradient_options {
   const char *scope;      /* of the names of the nodes; NULL: "gradients" */
@@ -41,6 +48,9 @@ typedef struct situ_gradient_options {
   int n_stop;
   const situ_gradient_override *overrides;
   int n_overrides;
+  situ_slices *slices; /* NULL: every gradient is one tensor. Else as many as xs: a gradient that is
+                          made of rows alone is put here, and invalid among xs_gradients; where it
+                          is not, the slices are invalid */
 } situ_gradient_options;
 
 /* Adds the gradients of the sum of all ys to the graph: xs_gradients[i] is that for xs[i], of its

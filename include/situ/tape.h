@@ -55,6 +55,16 @@ SITU_API situ_status situ_tape_gradient(situ_tape *tape, situ_tensor *const *tar
                                         situ_tensor *const *gradients, situ_tape *const *others,
                                         int n_others, situ_tensor **results) SITU_MUST_USE;
 
+/* The same, but a gradient of which only some rows are not 0 (of what Gather took rows from) may
+ * come as those rows: where indices[i] is not NULL, results[i] are rows of the gradient and
+ * indices[i] the vector of their numbers; rows that are named twice are to be added. */
+SITU_API situ_status situ_tape_gradient_slices(situ_tape *tape, situ_tensor *const *targets,
+                                               int n_targets, situ_tensor *const *sources,
+                                               int n_sources, situ_tensor *const *gradients,
+                                               situ_tape *const *others, int n_others,
+                                               situ_tensor **results,
+                                               situ_tensor **indices) SITU_MUST_USE;
+
 #ifdef __cplusplus
 }
 #endif

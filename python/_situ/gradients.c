@@ -38,6 +38,23 @@ static PyObject *wrap_all(struct graph_object *graph, const situ_value *values, 
   return list;
 }
 
+/* Gradients as tensors; those that are rows as tuples (values, indices, shape of all). */
+static PyObject *wrap_gradients(struct graph_object *graph, const situ_value *values,
+                                const situ_slices *slices, int n) {
+  PyObject *list = wrap_all(graph, values, n);
+  for (int i = 0; list && i < n; i++) {
+    if (slices[i].values.node < 0) continue;
+    PyObject *v = wrap(graph, slices[i].values), *k = wrap(graph, slices[i].indices);
+    PyObject *shape = wrap(graph, slices[i].dense_shape);
+    PyObject *item = v && k && shape ? PyTuple_Pack(3, v, k, shape) : NULL;
+    Py_XDECREF(v);
+    Py_XDECREF(k);
+    Py_XDECREF(shape);
+    if (!item || PyList_SetItem(list, i, item)) Py_CLEAR(list);
+  }
+  return list;
+}
+
 /* The gradient of a node that Python computes: function(operation, dys) -> dxs. */
 static situ_status call_python(void *context, situ_value node, const situ_value *dys, int n_dys,
                                situ_value *dxs, int n_dxs) {
@@ -127,7 +144,8 @@ static PyObject *gradients(PyObject *self, PyObject *args) {
   situ_gradient_override *overrides =
       good ? take_overrides(graph, dict, &n_overrides, &keep) : NULL;
   situ_value *out = good ? PyMem_Calloc((size_t)counts[1] + 1, sizeof *out) : NULL;
-  if (overrides && out) {
+  situ_slices *slices = out ? PyMem_Calloc((size_t)counts[1] + 1, sizeof *slices) : NULL;
+  if (overrides && slices) {
     numerics_origin(graph);
     const situ_gradient_options options = {.scope = scope,
                                            .by_scope = by_scope,
@@ -135,14 +153,16 @@ static PyObject *gradients(PyObject *self, PyObject *args) {
                                            .stop = values[3],
                                            .n_stop = counts[3],
                                            .overrides = overrides,
-                                           .n_overrides = n_overrides};
+                                           .n_overrides = n_overrides,
+                                           .slices = slices};
     const situ_status status = situ_gradients(graph->graph, values[0], counts[0], values[1],
                                               counts[1], values[2], &options, out);
-    result = status ? fail(status) : wrap_all(graph, out, counts[1]);
+    result = status ? fail(status) : wrap_gradients(graph, out, slices, counts[1]);
   }
   for (int i = 0; i < 4; i++) PyMem_Free(values[i]);
   if (overrides) free_overrides(overrides, n_overrides);
   PyMem_Free(out);
+  PyMem_Free(slices);
   Py_XDECREF(keep);
   return result;
 }

@@ -271,26 +271,54 @@ static int begin(struct tape_object *self) {
 
 static situ_status run(struct tape_object *self, situ_tensor **targets, int n_targets,
                        situ_tensor **sources, int n_sources, situ_tensor **gradients,
-                       situ_tensor **results) {
+                       situ_tensor **results, situ_tensor **indices) {
   situ_tape *others[MOST_TAPES];
   for (int i = base; i < top; i++) others[i - base] = stack[i]->tape;
   const int n_others = tape_count;
-  const situ_status status = situ_tape_gradient(self->tape, targets, n_targets, sources, n_sources,
-                                                gradients, others, n_others, results);
+  const situ_status status =
+      situ_tape_gradient_slices(self->tape, targets, n_targets, sources, n_sources, gradients,
+                                others, n_others, results, indices);
   if (!self->persistent) situ_tape_reset(self->tape);
   return status;
 }
 
-static PyObject *finish(situ_status status, situ_tensor **results, int n) {
+/* The gradient that is these rows: slices(values, indices, source), a function of the package. */
+static PyObject *wrap_rows(PyObject *self, situ_tensor *values, situ_tensor *indices,
+                           situ_tensor *source) {
+  PyObject *v = tensor_wrap(situ_tensor_retain(values));
+  PyObject *k = v ? tensor_wrap(situ_tensor_retain(indices)) : NULL;
+  PyObject *like = k ? tensor_wrap(situ_tensor_retain(source)) : NULL;
+  PyObject *made = like ? PyObject_CallMethod(self, "_slices", "OOO", v, k, like) : NULL;
+  Py_XDECREF(v);
+  Py_XDECREF(k);
+  Py_XDECREF(like);
+  return made;
+}
+
+/* The gradients, whose references it takes over, as a list. */
+static PyObject *wrap_gradients(PyObject *self, situ_tensor **results, situ_tensor **indices,
+                                situ_tensor **sources, int n) {
+  PyObject *list = wrap_list(results, n);
+  for (int i = 0; list && i < n; i++) {
+    PyObject *rows = indices[i] ? wrap_rows(self, results[i], indices[i], sources[i]) : NULL;
+    if (indices[i] && (!rows || PyList_SetItem(list, i, rows))) Py_CLEAR(list);
+  }
+  for (int i = 0; i < n; i++) {
+    situ_tensor_release(results[i]);
+    situ_tensor_release(indices[i]);
+  }
+  return list;
+}
+
+static PyObject *finish(situ_status status, PyObject *self, situ_tensor **results,
+                        situ_tensor **indices, situ_tensor **sources, int n) {
   if (status && PyErr_Occurred()) return situ_status_release(status), NULL;
   if (status && situ_status_code(status) == SITU_UNIMPLEMENTED) {
     PyErr_SetString(PyExc_LookupError, situ_status_message(status));
     return situ_status_release(status), NULL;
   }
   if (status) return errors_raise(status, NULL);
-  PyObject *list = wrap_list(results, n);
-  for (int i = 0; i < n; i++) situ_tensor_release(results[i]);
-  return list;
+  return wrap_gradients(self, results, indices, sources, n);
 }
 
 /* compute(targets, sources, gradients or None) -> list; of eager tensors. */
@@ -301,8 +329,11 @@ static PyObject *compute(PyObject *object, PyObject *args) {
   if (!PyArg_ParseTuple(args, "OOO", &targets, &sources, &gradients) || begin(self)) return NULL;
   const Py_ssize_t n_t = take_list(targets, &t), n_s = n_t < 0 ? -1 : take_list(sources, &s);
   const Py_ssize_t n_g = n_s < 0 || gradients == Py_None ? n_s : take_list(gradients, &g);
-  if (n_g >= 0) results = PyMem_Calloc((size_t)n_s + 1, sizeof *results);
-  if (results) list = finish(run(self, t, (int)n_t, s, (int)n_s, g, results), results, (int)n_s);
+  if (n_g >= 0) results = PyMem_Calloc(2 * (size_t)n_s + 1, sizeof *results);
+  situ_tensor **indices = results ? results + n_s : NULL;
+  if (results)
+    list = finish(run(self, t, (int)n_t, s, (int)n_s, g, results, indices), object, results,
+                  indices, s, (int)n_s);
   PyMem_Free(t);
   PyMem_Free(s);
   PyMem_Free(g);
@@ -314,7 +345,7 @@ static PyObject *compute(PyObject *object, PyObject *args) {
 static PyObject *gradient(PyObject *object, PyObject *const *args, Py_ssize_t n, PyObject *names) {
   enum { FEW = 32 };
   struct tape_object *self = (struct tape_object *)object;
-  situ_tensor *sources[FEW], *results[FEW];
+  situ_tensor *sources[FEW], *results[FEW], *indices[FEW];
   PyObject *one[1] = {n > 1 ? args[1] : NULL}, **items = one;
   Py_ssize_t count = 1;
   bool plain = n == 2 && !names && IS_TENSOR(args[0]);
@@ -335,8 +366,8 @@ static PyObject *gradient(PyObject *object, PyObject *const *args, Py_ssize_t n,
   }
   if (begin(self)) return NULL;
   situ_tensor *target = TENSOR_OF(args[0]);
-  PyObject *list =
-      finish(run(self, &target, 1, sources, (int)count, NULL, results), results, (int)count);
+  PyObject *list = finish(run(self, &target, 1, sources, (int)count, NULL, results, indices),
+                          object, results, indices, sources, (int)count);
   if (!list || items != one) return list;
   PyObject *single = Py_NewRef(PyList_GET_ITEM(list, 0));
   Py_DECREF(list);

@@ -33,7 +33,7 @@ struct backward {
   struct origin *origins; /* by feed */
   int n_feeds;
   situ_value *fetches;
-  int *fetch_of; /* by source: its fetch, or -1 */
+  int *fetch_of; /* by source: its fetch, or -1; then, by source: that of the numbers of its rows */
   int n_fetches, n_sources;
 };
 
@@ -48,6 +48,7 @@ struct stretch {
   int32_t first, end;
   situ_tensor *const *targets, *const *gradients, *const *sources;
   int n_targets, n_sources;
+  bool rows;      /* gradients may be rows and their numbers */
   int32_t *calls; /* those that the targets depend on, in order */
   int32_t n_calls;
   int32_t *number; /* by call of the tape: its place in `calls`, or -1 */
@@ -167,7 +168,7 @@ static void make_key(const struct stretch *s, struct text *key) {
     put_end(s, key, s->targets[i]);
     put_number(key, s->gradients && s->gradients[i]);
   }
-  put_number(key, -9);
+  put_number(key, s->rows ? -10 : -9);
   for (int i = 0; i < s->n_sources; i++) put_end(s, key, s->sources[i]);
 }
 
@@ -252,7 +253,7 @@ static situ_status add_call(struct building *m, int32_t k) {
   return note(m, m->values[k], (struct origin){k, call->n_in}) ? NULL : NO_MEMORY();
 }
 
-static situ_status add_gradients(struct building *m, situ_value *out) {
+static situ_status add_gradients(struct building *m, situ_value *out, situ_slices *slices) {
   const struct stretch *s = m->s;
   situ_value *ys = ARENA_ARRAY(&m->arena, situ_value, 2 * s->n_targets + 1);
   situ_value *xs = ARENA_ARRAY(&m->arena, situ_value, s->n_sources + 1);
@@ -270,7 +271,8 @@ static situ_status add_gradients(struct building *m, situ_value *out) {
                  (struct origin){FROM_SOURCE, i}, false, &xs[i]));
   TRY(situ_graph_status(m->b->graph));
   m->b->first = situ_graph_count(m->b->graph);
-  return situ_gradients(m->b->graph, ys, s->n_targets, xs, s->n_sources, grads, NULL, out);
+  const situ_gradient_options options = {.slices = s->rows ? slices : NULL};
+  return situ_gradients(m->b->graph, ys, s->n_targets, xs, s->n_sources, grads, &options, out);
 }
 
 static void need(struct building *m, struct edge edge) {
@@ -283,16 +285,25 @@ static void need(struct building *m, struct edge edge) {
   b->origins[b->n_feeds++].slot += edge.output;
 }
 
+/* The number of a new fetch; -1 for a value that is not there. */
+static int fetch(struct building *m, situ_value value) {
+  if (!situ_value_valid(value)) return -1;
+  m->b->fetches[m->b->n_fetches] = value;
+  need(m, (struct edge){value.node, value.output});
+  return m->b->n_fetches++;
+}
+
 /* What the gradients read of the calls is fed; every gradient that exists is fetched. */
-static situ_status find_feeds(struct building *m, const situ_value *gradients) {
+static situ_status find_feeds(struct building *m, const situ_value *gradients,
+                              const situ_slices *slices) {
   struct backward *b = m->b;
-  size_t most = (size_t)m->s->n_sources + 1;
+  size_t most = 2 * (size_t)m->s->n_sources + 1;
   for (int32_t i = b->first; i < b->graph->n_nodes; i++)
     most += (size_t)b->graph->nodes[i]->n_inputs;
   b->feeds = calloc(most, sizeof *b->feeds);
   b->origins = calloc(most, sizeof *b->origins);
-  b->fetches = calloc((size_t)m->s->n_sources + 1, sizeof *b->fetches);
-  b->fetch_of = calloc((size_t)m->s->n_sources + 1, sizeof *b->fetch_of);
+  b->fetches = calloc(2 * (size_t)m->s->n_sources + 1, sizeof *b->fetches);
+  b->fetch_of = calloc(2 * (size_t)m->s->n_sources + 1, sizeof *b->fetch_of);
   if (!b->feeds || !b->origins || !b->fetches || !b->fetch_of) return NO_MEMORY();
   for (int32_t i = b->first; i < b->graph->n_nodes; i++) {
     const struct node *node = b->graph->nodes[i];
@@ -300,10 +311,9 @@ static situ_status find_feeds(struct building *m, const situ_value *gradients) {
   }
   b->n_sources = m->s->n_sources;
   for (int i = 0; i < b->n_sources; i++) {
-    b->fetch_of[i] = situ_value_valid(gradients[i]) ? b->n_fetches : -1;
-    if (b->fetch_of[i] < 0) continue;
-    b->fetches[b->n_fetches++] = gradients[i];
-    need(m, (struct edge){gradients[i].node, gradients[i].output});
+    const bool rows = slices[i].values.graph && situ_value_valid(slices[i].values);
+    b->fetch_of[i] = fetch(m, rows ? slices[i].values : gradients[i]);
+    b->fetch_of[b->n_sources + i] = rows ? fetch(m, slices[i].indices) : -1;
   }
   return NULL;
 }
@@ -315,10 +325,11 @@ static situ_status build(struct building *m) {
   m->values = ARENA_ARRAY(&m->arena, situ_value, s->n_calls + 1);
   m->leaves = ARENA_ARRAY(&m->arena, situ_value, s->tape->n_tracked + 1);
   situ_value *gradients = ARENA_ARRAY(&m->arena, situ_value, s->n_sources + 1);
+  situ_slices *slices = ARENA_ARRAY(&m->arena, situ_slices, s->n_sources + 1);
   if (!b->graph || m->arena.failed) return NO_MEMORY();
   for (int32_t k = 0; k < s->n_calls; k++) TRY(add_call(m, k));
-  TRY(add_gradients(m, gradients));
-  TRY(find_feeds(m, gradients));
+  TRY(add_gradients(m, gradients, slices));
+  TRY(find_feeds(m, gradients, slices));
   const situ_config config = {.allow_soft_placement = true,
                               .check_numerics = eager_checks(s->tape->eager)};
   TRY(situ_session_create(b->graph, &config, &b->session));
@@ -438,7 +449,7 @@ static situ_status find(struct stretch *s, struct text *key, struct backward **o
 }
 
 static situ_status run(struct stretch *s, situ_tape *const *others, int n_others,
-                       situ_tensor **results, struct arena *arena) {
+                       situ_tensor **results, situ_tensor **indices, struct arena *arena) {
   struct backward *b = NULL;
   TRY(choose_calls(s, arena));
   static struct text key; /* with the lock; its memory serves the next call */
@@ -450,8 +461,11 @@ static situ_status run(struct stretch *s, situ_tape *const *others, int n_others
     TRY(n_others ? run_told(b, s, others, n_others, found, arena)
                  : situ_session_run_there(b->session, b->feeds, b->n_feeds, b->fetches,
                                           b->n_fetches, found));
-  for (int i = 0; i < s->n_sources; i++)
+  for (int i = 0; i < s->n_sources; i++) {
+    const int rows = b->fetch_of[s->n_sources + i];
     results[i] = b->fetch_of[i] < 0 ? NULL : found[b->fetch_of[i]];
+    if (indices) indices[i] = rows < 0 ? NULL : found[rows];
+  }
   return NULL;
 }
 
@@ -460,7 +474,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all caches and th
 situ_status backward_run(situ_tape *tape, int32_t first, int32_t end, situ_tensor *const *targets,
                          int n_targets, situ_tensor *const *gradients, situ_tensor *const *sources,
                          int n_sources, situ_tape *const *others, int n_others,
-                         situ_tensor **results) {
+                         situ_tensor **results, situ_tensor **indices) {
   struct stretch s = {.tape = tape,
                       .first = first,
                       .end = end,
@@ -468,10 +482,11 @@ situ_status backward_run(situ_tape *tape, int32_t first, int32_t end, situ_tenso
                       .gradients = gradients,
                       .sources = sources,
                       .n_targets = n_targets,
-                      .n_sources = n_sources};
+                      .n_sources = n_sources,
+                      .rows = indices};
   struct arena arena = {0};
   pthread_mutex_lock(&lock);
-  const situ_status status = run(&s, others, n_others, results, &arena);
+  const situ_status status = run(&s, others, n_others, results, indices, &arena);
   pthread_mutex_unlock(&lock);
   arena_free(&arena);
   return status;

@@ -238,7 +238,7 @@ static situ_status total(const struct journey *j, const struct arrivals *arrival
       status = arrive(&own, tensor, situ_tensor_retain(arrivals->gradients[i]));
   if (!status && own.count)
     status = backward_run(j->tape, j->tape->n_calls, j->tape->n_calls, own.tensors, own.count,
-                          own.gradients, &tensor, 1, j->others, j->n_others, out);
+                          own.gradients, &tensor, 1, j->others, j->n_others, out, NULL);
   drop(&own);
   return status;
 }
@@ -299,7 +299,7 @@ static situ_status go_back(struct journey *j, const bool *needed, int32_t first,
   }
   if (!status && starts.count && ends.count)
     status = backward_run(j->tape, first, end, starts.tensors, starts.count, starts.gradients,
-                          ends.tensors, ends.count, j->others, j->n_others, ends.gradients);
+                          ends.tensors, ends.count, j->others, j->n_others, ends.gradients, NULL);
   for (int i = 0; i < ends.count && !status; i++) {
     if (!ends.gradients[i]) continue;
     struct arrivals *to = maker(j->tape, ends.tensors[i]) >= first ? &j->done : &left;
@@ -378,13 +378,14 @@ static situ_status by_parts(struct journey *j, situ_tensor *const *targets, int 
   return status;
 }
 
-situ_status situ_tape_gradient(situ_tape *tape, situ_tensor *const *targets, int n_targets,
-                               situ_tensor *const *sources, int n_sources,
-                               situ_tensor *const *gradients, situ_tape *const *others,
-                               int n_others, situ_tensor **results) {
+situ_status situ_tape_gradient_slices(situ_tape *tape, situ_tensor *const *targets, int n_targets,
+                                      situ_tensor *const *sources, int n_sources,
+                                      situ_tensor *const *gradients, situ_tape *const *others,
+                                      int n_others, situ_tensor **results, situ_tensor **indices) {
   if (!tape || (n_targets && !targets) || (n_sources && (!sources || !results)))
     return INVALID("situ_tape_gradient: an argument is NULL.");
   for (int i = 0; i < n_sources; i++) results[i] = NULL;
+  for (int i = 0; indices && i < n_sources; i++) indices[i] = NULL;
   struct journey journey = {.tape = tape,
                             .sources = sources,
                             .n_sources = n_sources,
@@ -393,10 +394,18 @@ situ_status situ_tape_gradient(situ_tape *tape, situ_tensor *const *targets, int
   const situ_status status =
       has_functions(tape) ? by_parts(&journey, targets, n_targets, gradients, results)
                           : backward_run(tape, 0, tape->n_calls, targets, n_targets, gradients,
-                                         sources, n_sources, others, n_others, results);
+                                         sources, n_sources, others, n_others, results, indices);
   for (int i = 0; status && i < n_sources; i++) {
     situ_tensor_release(results[i]);
     results[i] = NULL;
   }
   return status;
+}
+
+situ_status situ_tape_gradient(situ_tape *tape, situ_tensor *const *targets, int n_targets,
+                               situ_tensor *const *sources, int n_sources,
+                               situ_tensor *const *gradients, situ_tape *const *others,
+                               int n_others, situ_tensor **results) {
+  return situ_tape_gradient_slices(tape, targets, n_targets, sources, n_sources, gradients, others,
+                                   n_others, results, NULL);
 }

@@ -41,11 +41,11 @@ struct situ_tape {
 int32_t tape_find(const situ_tape *tape, const situ_tensor *tensor);
 
 /* Gradients through calls first <= i < end, compiled or found. Arguments as situ_tape_gradient's;
- * tensors that calls before `first` made count as watched. */
+ * tensors that calls before `first` made count as watched. `indices` may be NULL: no rows. */
 situ_status backward_run(situ_tape *tape, int32_t first, int32_t end, situ_tensor *const *targets,
                          int n_targets, situ_tensor *const *gradients, situ_tensor *const *sources,
                          int n_sources, situ_tape *const *others, int n_others,
-                         situ_tensor **results) SITU_MUST_USE;
+                         situ_tensor **results, situ_tensor **indices) SITU_MUST_USE;
 
 /* Compiled gradients of an eager context. */
 struct backward_cache;

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "grad/function.h"
+#include "grad/slices.h"
 #include "graph/build.h"
 #include "ops/gradient.h"
 #include "situ/gradient.h"
@@ -32,6 +33,7 @@ struct walk {
   struct arena arena;
   int32_t first, count; /* the nodes of the walk */
   struct visit *visits;
+  struct slices_list slices; /* gradients that are rows, not all of a tensor */
 };
 
 /* Where the ops of gradients go: the graph */
@@ -42,6 +44,20 @@ static situ_value value_of(struct situ_graph *graph, struct term term) {
 
 static struct term term_of(situ_value value) { return (struct term){value.node, value.output}; }
 
+/* A gradient of no node, for what the walk itself emits. */
+static struct gradient helper(struct walk *walk);
+
+/* The term as an output of a node. */
+static situ_status make_dense(struct walk *walk, struct term *term) {
+  struct gradient g = helper(walk);
+  if (!slices_is(*term)) return NULL;
+  struct slices slices = walk->slices.items[term->node];
+  const struct term dense = slices_dense(&g, &slices);
+  walk->slices.items[term->node] = slices;
+  *term = dense;
+  return g.error;
+}
+
 enum { FEW_INPUTS = 16 };
 
 static situ_status emit(void *to, const char *op, const struct term *in, int n_in,
@@ -50,23 +66,30 @@ static situ_status emit(void *to, const char *op, const struct term *in, int n_i
   situ_value few[FEW_INPUTS],
       *inputs = n_in <= FEW_INPUTS ? few : ARENA_ARRAY(&walk->arena, situ_value, n_in);
   if (!inputs) return NO_MEMORY();
-  for (int i = 0; i < n_in; i++) inputs[i] = value_of(walk->graph, in[i]);
+  for (int i = 0; i < n_in; i++) {
+    struct term term = in[i];
+    TRY(make_dense(walk, &term));
+    inputs[i] = value_of(walk->graph, term);
+  }
   *out = term_of(situ_emit(walk->graph, op, NULL, inputs, n_in, attrs, n_attrs));
   return situ_graph_take_error(walk->graph);
 }
 
 static situ_type type(const void *to, struct term term) {
   const struct walk *walk = to;
+  if (slices_is(term)) term = walk->slices.items[term.node].values;
   return situ_value_type(value_of(walk->graph, term));
 }
 
 static situ_shape shape(const void *to, struct term term) {
   const struct walk *walk = to;
+  if (slices_is(term)) return walk->slices.items[term.node].known;
   return situ_value_shape(value_of(walk->graph, term));
 }
 
 static const situ_tensor *value(const void *to, struct term term) {
   const struct walk *walk = to;
+  if (slices_is(term)) return NULL;
   const struct node *node = walk->graph->nodes[term.node];
   const int attr = node->schema->op->flags & OP_CONSTANT ? schema_attr(node->schema, "value") : -1;
   return attr < 0 ? NULL : node->attrs[attr].tensor;
@@ -83,8 +106,24 @@ static situ_status reaches(void *to, const struct function *function, const bool
   return function_reaches(function, in, out);
 }
 
-static const struct gradient_target graph_target = {emit,  type,          shape,
-                                                    value, differentiate, reaches};
+static situ_status keep_slices(void *to, struct term values, struct term indices, struct term like,
+                               struct term dense_shape, struct term *out) {
+  struct walk *walk = to;
+  *out = slices_add(&walk->slices, (struct slices){.values = values,
+                                                   .indices = indices,
+                                                   .shape = dense_shape,
+                                                   .dense = NO_TERM,
+                                                   .known = shape(to, like)});
+  return term_exists(*out) ? NULL : NO_MEMORY();
+}
+
+static const struct gradient_target graph_target = {.emit = emit,
+                                                    .type = type,
+                                                    .shape = shape,
+                                                    .value = value,
+                                                    .differentiate = differentiate,
+                                                    .slices = keep_slices,
+                                                    .reaches = reaches};
 
 /* Scopes */
 
@@ -97,7 +136,6 @@ static void leave(const struct walk *walk, struct term beside) {
   if (!walk->options->by_scope && term_exists(beside)) situ_colocate_pop(walk->graph);
 }
 
-/* A gradient of no node, for what the walk itself emits. */
 static struct gradient helper(struct walk *walk) {
   return (struct gradient){.target = &graph_target, .to = walk};
 }
@@ -127,6 +165,13 @@ static situ_status arrive(struct walk *walk, struct edge at, struct term term) {
   return NULL;
 }
 
+/* The sum of terms: slices where all of them are. */
+static struct term add(struct walk *walk, struct gradient *g, const struct term *terms, int count) {
+  bool rows = count > 1;
+  for (int i = 0; i < count; i++) rows = rows && slices_is(terms[i]);
+  return rows ? slices_join(g, &walk->slices, terms, count) : gradient_sum(g, terms, count);
+}
+
 /* The sum of what arrived at an output, which is then one; none if nothing did. */
 static situ_status collect(struct walk *walk, struct edge at, struct term *out) {
   const struct visit *visit = visit_of(walk, at.node);
@@ -142,7 +187,7 @@ static situ_status collect(struct walk *walk, struct edge at, struct term *out) 
   struct gradient g = helper(walk);
   const struct term beside = {at.node, at.output};
   enter(walk, beside);
-  *out = gradient_sum(&g, terms, count);
+  *out = add(walk, &g, terms, count);
   leave(walk, beside);
   list->term = *out;
   list->next = NULL;
@@ -166,7 +211,11 @@ static situ_status ask_override(struct walk *walk, const struct gradient *g,
   situ_value *values = ARENA_ARRAY(&walk->arena, situ_value, node->n_outputs + n + 1);
   if (!values) return NO_MEMORY();
   situ_value *dxs = values + node->n_outputs;
-  for (int i = 0; i < node->n_outputs; i++) values[i] = value_of(walk->graph, g->dy[i]);
+  for (int i = 0; i < node->n_outputs; i++) {
+    struct term dy = g->dy[i];
+    if (term_exists(dy)) TRY(make_dense(walk, &dy));
+    values[i] = value_of(walk->graph, dy);
+  }
   for (int i = 0; i < n; i++) dxs[i] = graph_no_value(walk->graph);
   TRY(override->function(override->context, graph_value(walk->graph, node), values, node->n_outputs,
                          dxs, n));
@@ -330,7 +379,23 @@ static situ_status begin(struct walk *walk, situ_value y, const situ_value *grad
   return arrive(walk, (struct edge){y.node, y.output}, term);
 }
 
-static situ_status end(struct walk *walk, situ_value x, situ_value *out) {
+/* A gradient that is slices goes out as such where that was asked for. */
+static situ_status hand_out(struct walk *walk, struct term term, struct term x, situ_value *out,
+                            situ_slices *slices) {
+  if (slices_is(term) && slices) {
+    const struct slices *s = &walk->slices.items[term.node];
+    *slices = (situ_slices){value_of(walk->graph, s->values), value_of(walk->graph, s->indices),
+                            value_of(walk->graph, s->shape)};
+    return NULL;
+  }
+  enter(walk, x);
+  const situ_status status = make_dense(walk, &term);
+  leave(walk, x);
+  if (!status) *out = value_of(walk->graph, term);
+  return status;
+}
+
+static situ_status end(struct walk *walk, situ_value x, situ_value *out, situ_slices *slices) {
   struct term term;
   TRY(collect(walk, (struct edge){x.node, x.output}, &term));
   struct gradient g = helper(walk);
@@ -339,8 +404,8 @@ static situ_status end(struct walk *walk, situ_value x, situ_value *out) {
     term = gradient_zeros(&g, term_of(x));
     leave(walk, term_of(x));
   }
-  *out = term_exists(term) ? value_of(walk->graph, term) : graph_no_value(walk->graph);
-  return g.error;
+  if (g.error || !term_exists(term)) return g.error;
+  return hand_out(walk, term, term_of(x), out, slices);
 }
 
 static situ_status check_all(const struct situ_graph *graph, const situ_value *values, int count,
@@ -358,8 +423,17 @@ static situ_status run(struct walk *walk, const situ_value *ys, int n_ys, const 
     if (visit && visit->reached) TRY(begin(walk, ys[i], grad_ys ? &grad_ys[i] : NULL, i));
   }
   TRY(walk_back(walk));
-  for (int i = 0; i < n_xs; i++) TRY(end(walk, xs[i], &out[i]));
+  situ_slices *slices = walk->options->slices;
+  for (int i = 0; i < n_xs; i++) TRY(end(walk, xs[i], &out[i], slices ? &slices[i] : NULL));
   return NULL;
+}
+
+/* No gradients. */
+static void clear(const struct walk *walk, int n_xs, situ_value *gradients) {
+  const situ_value none = graph_no_value(walk->graph);
+  for (int i = 0; i < n_xs; i++) gradients[i] = none;
+  for (int i = 0; walk->options->slices && i < n_xs; i++)
+    walk->options->slices[i] = (situ_slices){none, none, none};
 }
 
 situ_status situ_gradients(situ_graph *graph, const situ_value *ys, int n_ys, const situ_value *xs,
@@ -372,12 +446,13 @@ situ_status situ_gradients(situ_graph *graph, const situ_value *ys, int n_ys, co
   TRY(check_all(graph, xs, n_xs, "situ_gradients: xs"));
   TRY(check_all(graph, walk.options->stop, walk.options->n_stop, "situ_gradients: stop"));
   if (n_xs && !xs_gradients) return INVALID("situ_gradients: `xs_gradients` is NULL.");
-  for (int i = 0; i < n_xs; i++) xs_gradients[i] = graph_no_value(graph);
+  clear(&walk, n_xs, xs_gradients);
   situ_name_push(graph, walk.options->scope ? walk.options->scope : "gradients");
   situ_status status = situ_graph_take_error(graph);
   if (!status) status = run(&walk, ys, n_ys, xs, n_xs, grad_ys, xs_gradients);
   situ_name_pop(graph);
+  slices_free(&walk.slices);
   arena_free(&walk.arena);
-  for (int i = 0; status && i < n_xs; i++) xs_gradients[i] = graph_no_value(graph);
+  if (status) clear(&walk, n_xs, xs_gradients);
   return status;
 }

@@ -328,24 +328,30 @@ static struct term part_of_shape(struct gradient *g, struct term shape, struct t
             gradient_ints(g, &one, 1));
 }
 
-/* The number of rows that there are to sum to, as a scalar. */
-static struct term rows_of(struct gradient *g, struct term params) {
-  const struct term shape = gradient_shape_of(g, params);
-  const struct term first = part_of_shape(g, shape, gradient_int(g, 0), false);
-  return OP(g, "Reshape", first, gradient_ints(g, NULL, 0));
+/* Rows of dy as the dimensions of a single index, one after the other. */
+static struct term rows_of(struct gradient *g, struct term dy, struct term params,
+                           struct term indices) {
+  const situ_shape ids = gradient_shape(g, indices);
+  const struct term one = gradient_ints(g, (const int64_t[]){1}, 1);
+  situ_shape shape = gradient_shape(g, params);
+  if (ids.rank == 1) return dy;
+  if (shape_is_known(&ids) && shape.rank > 0) {
+    shape.dim[0] = situ_shape_count(ids);
+    if (shape_is_known(&shape))
+      return OP(g, "Reshape", dy, gradient_ints(g, shape.dim, shape.rank));
+  }
+  const struct term count = OP(g, "Reshape", OP(g, "Size", indices), one);
+  const struct term rest = part_of_shape(g, gradient_shape_of(g, params), gradient_int(g, 1), true);
+  return OP(g, "Reshape", dy, OP(g, "ConcatV2", count, rest, gradient_int(g, 0)));
 }
 
-/* Sums the rows that were taken to where they came from; axis 0. */
-static struct term ungather(struct gradient *g, struct term dy, struct term indices,
-                            struct term params) {
-  situ_shape shape;
-  const struct term rows =
-      gradient_known(g, params, &shape) ? gradient_int(g, shape.dim[0]) : rows_of(g, params);
-  return OP(g, "UnsortedSegmentSum", dy, indices, rows);
-}
-
+/* The rows that were taken go back to where they came from; axis 0. */
 static void gather_grad(struct gradient *g) {
-  g->dx[0] = ungather(g, g->dy[0], g->in[1], g->in[0]);
+  const struct term values = rows_of(g, g->dy[0], g->in[0], g->in[1]);
+  const bool flat = gradient_shape(g, g->in[1]).rank == 1;
+  const struct term all = gradient_ints(g, (const int64_t[]){-1}, 1);
+  g->dx[0] =
+      gradient_slices(g, values, flat ? g->in[1] : OP(g, "Reshape", g->in[1], all), g->in[0]);
 }
 
 /* Other axes go to the front first, as one dimension of all in front of them and the axis. */

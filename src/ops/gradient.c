@@ -2,6 +2,8 @@
  * gradient.c: see gradient.h. */
 #include "ops/gradient.h"
 
+#include <stdlib.h>
+
 #include "tensor/number.h"
 #include "tensor/shape.h"
 
@@ -169,6 +171,41 @@ struct term gradient_sum(struct gradient *g, const struct term *terms, int count
   if (count == 1) return terms[0];
   const bool lists = gradient_type(g, terms[0]) == SITU_VARIANT;
   return gradient_emit(g, lists ? "TensorListAddN" : "AddN", terms, count, NO_ATTRS);
+}
+
+struct term gradient_slices(struct gradient *g, struct term values, struct term indices,
+                            struct term like) {
+  struct term out = NO_TERM;
+  const struct term shape = gradient_shape_of(g, like);
+  if (!g->error) gradient_fail(g, g->target->slices(g->to, values, indices, like, shape, &out));
+  return g->error ? NO_TERM : out;
+}
+
+struct term gradient_sum_rows(struct gradient *g, struct term values, struct term indices,
+                              struct term shape, const situ_shape *known) {
+  const int64_t zero = 0, one = 1;
+  if (known->rank > 0 && known->dim[0] != SITU_ANY)
+    return OP(g, "UnsortedSegmentSum", values, indices, gradient_int(g, known->dim[0]));
+  const struct term first =
+      OP(g, "Slice", shape, gradient_ints(g, &zero, 1), gradient_ints(g, &one, 1));
+  const struct term rows = OP(g, "Reshape", first, gradient_ints(g, NULL, 0));
+  return OP(g, "UnsortedSegmentSum", values, indices, rows);
+}
+
+struct term gradient_join(struct gradient *g, const struct term *terms, int count) {
+  const situ_attr to_int64 = situ_attr_type("DstT", SITU_INT64);
+  struct term *all = malloc(sizeof *all * ((size_t)count + 1)), joined = NO_TERM;
+  bool wide = false;
+  if (!all) return gradient_fail(g, NO_MEMORY()), NO_TERM;
+  for (int i = 0; i < count; i++) wide = wide || gradient_type(g, terms[i]) == SITU_INT64;
+  for (int i = 0; i < count; i++) {
+    const bool narrow = gradient_type(g, terms[i]) == SITU_INT32;
+    all[i] = wide && narrow ? gradient_emit(g, "Cast", &terms[i], 1, &to_int64, 1) : terms[i];
+  }
+  all[count] = gradient_int(g, 0);
+  joined = gradient_emit(g, "ConcatV2", all, count + 1, NO_ATTRS);
+  free(all);
+  return joined;
 }
 
 struct term gradient_or_zeros(struct gradient *g, struct term term, struct term like) {

@@ -38,6 +38,9 @@ struct gradient_target {
   /* The gradient of a function of the graph: schema/function.h. NULL: not here. */
   situ_status (*differentiate)(void *to, const struct function *function,
                                const struct function_wish *wish, const struct function **out);
+  /* Keeps rows of a tensor like another as such, until an op reads the term: gradient_slices. */
+  situ_status (*slices)(void *to, struct term values, struct term indices, struct term like,
+                        struct term shape, struct term *out);
   /* Which outputs of a function depend on these inputs, as far as gradients go. */
   situ_status (*reaches)(void *to, const struct function *function, const bool *in, bool *out);
 };
@@ -134,6 +137,17 @@ struct term gradient_or_zeros(struct gradient *g, struct term term, struct term 
  * goes on with. */
 struct term gradient_ones(struct gradient *g, struct term like);
 struct term gradient_sum(struct gradient *g, const struct term *terms, int count);
+
+/* Zeros in the shape of `like`, but for rows: values[i] is added to row indices[i], a vector. A
+ * gradient may stay so from op to op; an op that reads it gets all of the tensor. */
+struct term gradient_slices(struct gradient *g, struct term values, struct term indices,
+                            struct term like);
+
+/* What such rows are in full, of that shape (a term, and as far as it is known); terms one behind
+ * the other along axis 0, integers as int64 where not all are int32. */
+struct term gradient_sum_rows(struct gradient *g, struct term values, struct term indices,
+                              struct term shape, const situ_shape *known);
+struct term gradient_join(struct gradient *g, const struct term *terms, int count);
 
 /* The elements of a term in the shape of another. */
 struct term gradient_reshape_as(struct gradient *g, struct term term, struct term like);

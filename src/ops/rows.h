@@ -14,6 +14,12 @@ enum rows_identity { ROWS_ZERO, ROWS_ONE, ROWS_LOWEST, ROWS_HIGHEST };
 situ_status rows_number(struct call *call, int indices, const situ_shape *params, int depth,
                         bool lenient, int32_t *slot) SITU_MUST_USE;
 
+/* Scratch memory with chains of the `picks` rows of such numbers that are equal, of a tensor of
+ * `count` rows: seen[row] is the first pick of a row, next[k] the one behind pick k or -1; int32.
+ */
+situ_status rows_chain(struct call *call, int32_t rows, int64_t picks, int64_t count, int32_t *seen,
+                       int32_t *next) SITU_MUST_USE;
+
 /* Records that `n` elements of a slot become the identity. */
 situ_status rows_clear(struct call *call, situ_type type, int32_t slot, enum rows_identity identity,
                        int64_t n) SITU_MUST_USE;

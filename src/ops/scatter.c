@@ -25,6 +25,9 @@ static const struct kernel number_rows_kernel = {
     .file = types_file,
     .host = {[SITU_INT32] = number_rows_int32, [SITU_INT64] = number_rows_int64}};
 
+static const struct kernel chain_picks_kernel = {
+    .name = "chain_picks", .file = types_file, .host = {[SITU_INT32] = chain_picks_int32}};
+
 const struct kernel *const rows_update = &scatter_update_kernel;
 const struct kernel *const rows_add = &scatter_add_kernel;
 const struct kernel *const rows_sub = &scatter_sub_kernel;
@@ -48,6 +51,16 @@ situ_status rows_number(struct call *call, int indices, const situ_shape *params
   return LAUNCH(call, &number_rows_kernel, call->in[indices].type, n, GRAIN, 0,
                 ARG_IN(call, indices), ARG_AT(*slot), ARG_INTS(params->dim), ARG_INT(depth),
                 ARG_INT(lenient), ARG_INT(n));
+}
+
+situ_status rows_chain(struct call *call, int32_t rows, int64_t picks, int64_t count, int32_t *seen,
+                       int32_t *next) {
+  enum { PARTS = 64 }; /* that a GPU does at once */
+  if (picks > INT32_MAX) return INVALID("%lld rows to update are too many", (long long)picks);
+  TRY(call_scratch(call, (size_t)max_i64(1, count) * sizeof(int32_t), seen));
+  TRY(call_scratch(call, (size_t)max_i64(1, picks) * sizeof(int32_t), next));
+  return LAUNCH(call, &chain_picks_kernel, SITU_INT32, PARTS, PARTS, 0, ARG_AT(rows), ARG_AT(*seen),
+                ARG_AT(*next), ARG_INT(picks), ARG_INT(PARTS));
 }
 
 situ_status rows_clear(struct call *call, situ_type type, int32_t slot, enum rows_identity identity,

@@ -21,6 +21,34 @@ KERNEL(number_rows, IN(T, index), OUT(i64, rows), SIZES(dim), SIZE(depth), SIZE(
 }
 #endif
 
+#if T_IS_INTEGER && T_BYTES == 4
+/* Chains of the picks of one row, in their order: seen[row] is the first, next[k] the one behind
+ * pick k, or -1. An item sees to the rows of one remainder; the host does all of its items in one
+ * pass. */
+#ifdef SITU_HOST
+RANGE(chain_picks, IN(i64, rows), OUT(T, seen), OUT(T, next), SIZE(picks), SIZE(n)) {
+  for (i64 k = 0; k < picks; k++)
+    if (rows[k] >= 0 && rows[k] % n >= begin && rows[k] % n < end) seen[rows[k]] = -1;
+  for (i64 k = picks - 1; k >= 0; k--) {
+    if (rows[k] < 0 || rows[k] % n < begin || rows[k] % n >= end) continue;
+    next[k] = seen[rows[k]];
+    seen[rows[k]] = (T)k;
+  }
+}
+#else
+KERNEL(chain_picks, IN(i64, rows), OUT(T, seen), OUT(T, next), SIZE(picks), SIZE(n)) {
+  EACH(part, n);
+  for (i64 k = 0; k < picks; k++)
+    if (rows[k] >= 0 && rows[k] % n == part) seen[rows[k]] = -1;
+  for (i64 k = picks - 1; k >= 0; k--) {
+    if (rows[k] < 0 || rows[k] % n != part) continue;
+    next[k] = seen[rows[k]];
+    seen[rows[k]] = (T)k;
+  }
+}
+#endif
+#endif
+
 #include "ops/limits.cl"
 
 #if !T_IS_BOOL

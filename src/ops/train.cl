@@ -1,122 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * train.cl: one kernel per update of an optimizer. Arguments are the op's inputs in order, the
- * new values of the variable and its slots (in the same memory, or in memory of their own), one
- * flag of the op (0 where it has none) and the number of elements. What is one number for all
- * elements (a learning rate) lies in memory, too: it may be computed on the device. */
+ * train.cl: the kernels of train_steps.cl for gradients of all elements (apply_), and for gradients
+ * of some rows (sparse_apply_), which change these rows alone. */
 #if T_IS_REAL
 #define value(x) ((C)(x)[0])
-
-KERNEL(apply_gradient_descent, IN(T, var), IN(T, alpha), IN(T, delta), OUT(T, var_), SIZE(flag),
-       SIZE(n)) {
-  EACH(i, n);
-  (void)flag;
-  var_[i] = (T)((C)var[i] - (C)delta[i] * value(alpha));
-}
-
-KERNEL(apply_momentum, IN(T, var), IN(T, accum), IN(T, lr), IN(T, grad), IN(T, momentum),
-       OUT(T, var_), OUT(T, accum_), SIZE(nesterov), SIZE(n)) {
-  EACH(i, n);
-  const C g = (C)grad[i], rate = value(lr), keep = value(momentum);
-  const C a = (C)accum[i] * keep + g;
-  accum_[i] = (T)a;
-  var_[i] = (T)((C)var[i] - (nesterov ? g * rate + a * keep * rate : a * rate));
-}
-
-KERNEL(apply_keras_momentum, IN(T, var), IN(T, accum), IN(T, lr), IN(T, grad), IN(T, momentum),
-       OUT(T, var_), OUT(T, accum_), SIZE(nesterov), SIZE(n)) {
-  EACH(i, n);
-  const C step = (C)grad[i] * value(lr), keep = value(momentum);
-  const C a = (C)accum[i] * keep - step;
-  accum_[i] = (T)a;
-  var_[i] = (T)((C)var[i] + (nesterov ? a * keep - step : a));
-}
-
-KERNEL(apply_adagrad, IN(T, var), IN(T, accum), IN(T, lr), IN(T, grad), OUT(T, var_),
-       OUT(T, accum_), SIZE(update), SIZE(n)) {
-  EACH(i, n);
-  const C g = (C)grad[i];
-  const C a = (C)accum[i] + (update ? g * g : 0);
-  accum_[i] = (T)a;
-  var_[i] = (T)((C)var[i] - g * value(lr) / sqrt(a));
-}
-
-KERNEL(apply_adagrad_v2, IN(T, var), IN(T, accum), IN(T, lr), IN(T, epsilon), IN(T, grad),
-       OUT(T, var_), OUT(T, accum_), SIZE(update), SIZE(n)) {
-  EACH(i, n);
-  const C g = (C)grad[i];
-  const C a = (C)accum[i] + (update ? g * g : 0);
-  accum_[i] = (T)a;
-  var_[i] = (T)((C)var[i] - g * value(lr) / (sqrt(a) + value(epsilon)));
-}
-
-KERNEL(apply_adadelta, IN(T, var), IN(T, accum), IN(T, accum_update), IN(T, lr), IN(T, rho),
-       IN(T, epsilon), IN(T, grad), OUT(T, var_), OUT(T, accum_), OUT(T, accum_update_),
-       SIZE(flag), SIZE(n)) {
-  EACH(i, n);
-  (void)flag;
-  const C g = (C)grad[i], keep = value(rho), least = value(epsilon), u = (C)accum_update[i];
-  const C a = (C)accum[i] * keep + g * g * (1 - keep);
-  const C step = sqrt(u + least) / sqrt(a + least) * g;
-  accum_[i] = (T)a;
-  var_[i] = (T)((C)var[i] - step * value(lr));
-  accum_update_[i] = (T)(u * keep + step * step * (1 - keep));
-}
-
-KERNEL(apply_rms_prop, IN(T, var), IN(T, ms), IN(T, mom), IN(T, lr), IN(T, rho), IN(T, momentum),
-       IN(T, epsilon), IN(T, grad), OUT(T, var_), OUT(T, ms_), OUT(T, mom_), SIZE(flag),
-       SIZE(n)) {
-  EACH(i, n);
-  (void)flag;
-  const C g = (C)grad[i];
-  const C s = (C)ms[i] + (g * g - (C)ms[i]) * (1 - value(rho));
-  const C m = (C)mom[i] * value(momentum) + g * value(lr) / sqrt(s + value(epsilon));
-  ms_[i] = (T)s;
-  mom_[i] = (T)m;
-  var_[i] = (T)((C)var[i] - m);
-}
-
-KERNEL(apply_centered_rms_prop, IN(T, var), IN(T, mg), IN(T, ms), IN(T, mom), IN(T, lr),
-       IN(T, rho), IN(T, momentum), IN(T, epsilon), IN(T, grad), OUT(T, var_), OUT(T, mg_),
-       OUT(T, ms_), OUT(T, mom_), SIZE(flag), SIZE(n)) {
-  EACH(i, n);
-  (void)flag;
-  const C g = (C)grad[i], part = 1 - value(rho);
-  const C s = (C)ms[i] + (g * g - (C)ms[i]) * part, mean = (C)mg[i] + (g - (C)mg[i]) * part;
-  const C spread = s - mean * mean + value(epsilon);
-  const C m = (C)mom[i] * value(momentum) + g * value(lr) / sqrt(spread);
-  ms_[i] = (T)s;
-  mg_[i] = (T)mean;
-  mom_[i] = (T)m;
-  var_[i] = (T)((C)var[i] - m);
-}
-
-KERNEL(apply_adam, IN(T, var), IN(T, m), IN(T, v), IN(T, beta1_power), IN(T, beta2_power),
-       IN(T, lr), IN(T, beta1), IN(T, beta2), IN(T, epsilon), IN(T, grad), OUT(T, var_),
-       OUT(T, m_), OUT(T, v_), SIZE(nesterov), SIZE(n)) {
-  EACH(i, n);
-  const C g = (C)grad[i], b1 = value(beta1);
-  const C alpha = value(lr) * sqrt(1 - value(beta2_power)) / (1 - value(beta1_power));
-  const C mean = (C)m[i] + (g - (C)m[i]) * (1 - b1);
-  const C square = (C)v[i] + (g * g - (C)v[i]) * (1 - value(beta2));
-  m_[i] = (T)mean;
-  v_[i] = (T)square;
-  var_[i] = (T)((C)var[i] - (nesterov ? g * (1 - b1) + b1 * mean : mean) * alpha /
-                               (sqrt(square) + value(epsilon)));
-}
-
-KERNEL(apply_ada_max, IN(T, var), IN(T, m), IN(T, v), IN(T, beta1_power), IN(T, lr),
-       IN(T, beta1), IN(T, beta2), IN(T, epsilon), IN(T, grad), OUT(T, var_), OUT(T, m_),
-       OUT(T, v_), SIZE(flag), SIZE(n)) {
-  EACH(i, n);
-  (void)flag;
-  const C g = (C)grad[i], old = value(beta2) * (C)v[i];
-  const C mean = (C)m[i] + (g - (C)m[i]) * (1 - value(beta1));
-  const C most = old > fabs(g) ? old : fabs(g);
-  m_[i] = (T)mean;
-  v_[i] = (T)most;
-  var_[i] = (T)((C)var[i] -
-               value(lr) / (1 - value(beta1_power)) * (mean / (most + value(epsilon))));
-}
 
 /* x to the power of minus p, which mostly is the root of x. */
 INLINE C JOIN(ftrl_power, T_NAME)(C x, C p) { return p == (C)-0.5 ? sqrt(x) : pow(x, -p); }
@@ -129,32 +15,6 @@ INLINE C JOIN(ftrl_next, T_NAME)(C old, C g, C shrunk, C rate, C l1, C l2, C p, 
   return ((line > 0 ? l1 : -l1) - line) / (power / rate + 2 * l2);
 }
 
-KERNEL(apply_ftrl, IN(T, var), IN(T, accum), IN(T, linear), IN(T, grad), IN(T, lr), IN(T, l1),
-       IN(T, l2), IN(T, lr_power), OUT(T, var_), OUT(T, accum_), OUT(T, linear_), SIZE(flag),
-       SIZE(n)) {
-  EACH(i, n);
-  (void)flag;
-  const C g = (C)grad[i], old = (C)accum[i];
-  C line = (C)linear[i];
-  var_[i] = (T)JOIN(ftrl_next, T_NAME)(old, g, g, value(lr), value(l1), value(l2), value(lr_power),
-                                      (C)var[i], &line);
-  linear_[i] = (T)line;
-  accum_[i] = (T)(old + g * g);
-}
-
-KERNEL(apply_ftrl_v2, IN(T, var), IN(T, accum), IN(T, linear), IN(T, grad), IN(T, lr), IN(T, l1),
-       IN(T, l2), IN(T, l2_shrinkage), IN(T, lr_power), OUT(T, var_), OUT(T, accum_),
-       OUT(T, linear_), SIZE(flag), SIZE(n)) {
-  EACH(i, n);
-  (void)flag;
-  const C g = (C)grad[i], old = (C)accum[i], shrunk = g + 2 * value(l2_shrinkage) * (C)var[i];
-  C line = (C)linear[i];
-  var_[i] = (T)JOIN(ftrl_next, T_NAME)(old, g, shrunk, value(lr), value(l1), value(l2),
-                                      value(lr_power), (C)var[i], &line);
-  linear_[i] = (T)line;
-  accum_[i] = (T)(old + g * g);
-}
-
 /* x nearer to 0 by l1, and smaller by l2. */
 INLINE C JOIN(shrink, T_NAME)(C x, C rate, C l1, C l2) {
   const C rest = fabs(x) - rate * l1;
@@ -162,24 +22,29 @@ INLINE C JOIN(shrink, T_NAME)(C x, C rate, C l1, C l2) {
   return x / (1 + rate * l2);
 }
 
-KERNEL(apply_proximal_gradient_descent, IN(T, var), IN(T, alpha), IN(T, l1), IN(T, l2),
-       IN(T, delta), OUT(T, var_), SIZE(flag), SIZE(n)) {
-  EACH(i, n);
-  (void)flag;
-  const C rate = value(alpha);
-  var_[i] = (T)JOIN(shrink, T_NAME)((C)var[i] - rate * (C)delta[i], rate, value(l1), value(l2));
-}
+#define UPDATE(name, ...) KERNEL(apply_##name, __VA_ARGS__, SIZE(n))
+#define PLACE(i, g, grad) \
+  EACH(i, n);             \
+  const C g = (C)grad[i]
+#include "ops/train_steps.cl"
+#undef UPDATE
+#undef PLACE
 
-KERNEL(apply_proximal_adagrad, IN(T, var), IN(T, accum), IN(T, lr), IN(T, l1), IN(T, l2),
-       IN(T, grad), OUT(T, var_), OUT(T, accum_), SIZE(flag), SIZE(n)) {
-  EACH(i, n);
-  (void)flag;
-  const C g = (C)grad[i];
-  const C a = (C)accum[i] + g * g;
-  const C rate = value(lr) / sqrt(a);
-  accum_[i] = (T)a;
-  var_[i] = (T)JOIN(shrink, T_NAME)((C)var[i] - rate * g, rate, value(l1), value(l2));
-}
+/* Pick k is of row rows[k]; the first one of its row, seen[row], changes the row by the sum of all
+ * of them, in their order. */
+#define UPDATE(name, ...)                                                                       \
+  KERNEL(sparse_apply_##name, __VA_ARGS__, IN(i64, rows), IN(i32, seen), IN(i32, next),         \
+         SIZE(inner), SIZE(n))
+#define PLACE(i, g, grad)                            \
+  EACH(item, n);                                     \
+  const i64 k = item / inner, column = item % inner; \
+  if (rows[k] < 0 || seen[rows[k]] != k) return;     \
+  const i64 i = rows[k] * inner + column;            \
+  C g = (C)grad[item];                               \
+  for (i64 j = next[k]; j >= 0; j = next[j]) g += (C)grad[j * inner + column]
+#include "ops/train_steps.cl"
+#undef UPDATE
+#undef PLACE
 
 #undef value
 #endif

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """ops_train.py: the updates of optimizers in NumPy, from the papers' formulas."""
+import inspect
+
 import numpy as np
 
 
@@ -91,3 +93,27 @@ TRAIN = {
     "StepProximalGradientDescent": proximal_gradient_descent,
     "StepProximalAdagrad": proximal_adagrad,
 }
+
+
+def sparse(update):
+    """The update for a gradient of rows: those of equal numbers are added, others stay."""
+    names = list(inspect.signature(update).parameters)
+    at = names.index("grad" if "grad" in names else "delta") - 1
+
+    def run(a, *args):
+        args, indices = list(args[:at + 1] + args[at + 2:]), args[at + 1]
+        rows = np.unique(indices)
+        grad = np.array([args[at][indices == row].sum(axis=0) for row in rows])
+        args[at] = grad.reshape((len(rows),) + args[0].shape[1:])
+        states = [x for x in args if x.shape == args[0].shape and x.ndim and x is not args[at]]
+        small = [x[rows] if any(x is s for s in states) else x for x in args]
+        found = []
+        for state, changed in zip(states, update(a, *small)):
+            state = state.copy()
+            state[rows] = changed
+            found.append(state)
+        return found
+    return run
+
+
+TRAIN.update({name.replace("Step", "StepSparse"): sparse(f) for name, f in list(TRAIN.items())})

@@ -59,6 +59,27 @@ BEGIN = [1.0, -2.0, 0.5, 0.0, 3.0]
 GRADIENTS = [[0.5, -1.0, 0.25, 0.0, 2.0], [1.0, 1.0, -1.0, 0.5, -0.5], [-0.25, 2.0, 0.0, 0.0, 1.0],
              [0.125, -0.5, 4.0, -1.0, 0.0]]
 
+# Rows of a matrix of 6 rows: their numbers, and their gradients.
+ROWS = [([0, 3, 0], [[1.0, -1.0], [0.5, 2.0], [0.25, 0.5]]), ([5, 3], [[-1.0, 1.0], [2.0, 0.0]]),
+        ([3], [[-0.5, 0.25]])]
+
+
+def sparse_values(name, words):
+    """What a matrix becomes when rows alone have gradients; then the last of its slots."""
+    v1 = tf.compat.v1
+    with tf.Graph().as_default(), v1.Session() as sess:
+        start = np.linspace(-1, 2, 12, dtype="f").reshape(6, 2)
+        w = v1.get_variable("w", initializer=start, use_resource=False)
+        values, ids = v1.placeholder(tf.float32, [None, 2]), v1.placeholder(tf.int64, [None])
+        rows = tf.IndexedSlices(values, ids, tf.constant([6, 2]))
+        train = getattr(v1.train, name)(**words).apply_gradients([(rows, w)])
+        sess.run(v1.global_variables_initializer())
+        found = []
+        for numbers, step in ROWS:
+            sess.run(train, {values: step, ids: numbers})
+            found.append(sess.run(w).tolist())
+        return found + [np.asarray(sess.run(v)).tolist() for v in v1.global_variables()[1:]]
+
 
 def graph_case(name, words):
     v1 = tf.compat.v1
@@ -74,7 +95,8 @@ def graph_case(name, words):
             values.append(sess.run(w).tolist())
         names = [v.name for v in v1.global_variables()]
         last = [np.asarray(sess.run(v)).tolist() for v in v1.global_variables()]
-    return {"class": name, "words": words, "values": values, "names": names, "last": last}
+    return {"class": name, "words": words, "values": values, "names": names, "last": last,
+            "sparse": sparse_values(name, words)}
 
 
 def eager_case(name, words):
@@ -96,7 +118,7 @@ def schedule_case(name, args, words):
 
 
 def main():
-    result = {"begin": BEGIN, "gradients": GRADIENTS,
+    result = {"begin": BEGIN, "gradients": GRADIENTS, "rows": ROWS,
               "graph": [graph_case(*c) for c in GRAPH],
               "eager": [eager_case(*c) for c in EAGER],
               "schedules": [schedule_case(*c) for c in SCHEDULES]}

@@ -378,7 +378,8 @@ def tuple_(tensors, name=None, control_inputs=None):
         if done is None:
             return list(tensors)
         with get_default_graph().control_dependencies([done]):
-            return [None if t is None else identity(t) for t in tensors]
+            return [None if t is None else t.with_values(identity(t.values))
+                    if hasattr(t, "with_values") else identity(t) for t in tensors]
 
 
 @export("get_static_value", v1="contrib.util.constant_value")

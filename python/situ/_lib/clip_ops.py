@@ -3,17 +3,16 @@
 from situ._lib.api import OPS, export
 from situ._lib.array_ops import constant, convert_to_tensor, op
 from situ._lib.graph import scope
+from situ._lib.indexed_slices import is_slices
 
 
 def _values(tensor):
     """The numbers of a tensor, or of slices of one."""
-    return tensor.values if hasattr(tensor, "dense_shape") else convert_to_tensor(tensor)
+    return tensor.values if is_slices(tensor) else convert_to_tensor(tensor)
 
 
 def _with_values(tensor, values):
-    if not hasattr(tensor, "dense_shape"):
-        return values
-    return type(tensor)(values, tensor.indices, tensor.dense_shape)
+    return tensor.with_values(values) if is_slices(tensor) else values
 
 
 @export("clip_by_norm")

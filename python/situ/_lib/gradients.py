@@ -9,6 +9,7 @@ import _situ
 from situ._lib.api import export
 from situ._lib.array_ops import convert_to_tensor, op
 from situ._lib.graph import Graph
+from situ._lib.indexed_slices import IndexedSlices, is_slices
 from situ._lib.scopes import name_scope
 from situ._lib.variable_eager import EagerVariable
 
@@ -87,8 +88,14 @@ def _within(graph, function):
 
     def call(operation, grads):
         with graph.as_default():
-            return function(operation, grads)
+            return [convert_to_tensor(g) if is_slices(g) else g
+                    for g in flat(function(operation, grads))]
     return call
+
+
+def _gradient(found):
+    """A gradient as the library gives it: a tensor, None, or the parts of slices."""
+    return IndexedSlices(*found) if isinstance(found, tuple) else found
 
 
 def graph_gradients(graph, ys, xs, grad_ys=None, name="gradients", colocate=False, stop=(),
@@ -101,7 +108,7 @@ def graph_gradients(graph, ys, xs, grad_ys=None, name="gradients", colocate=Fals
                          for g, y in zip(grad_ys or [None] * len(ys), ys))
         found = iter(_situ.gradients(graph, tuple(ys), present, arriving, tuple(stop), scope,
                                      not colocate, zero, _overrides(graph)))
-        made = [None if s is None else next(found) for s in sources]
+        made = [None if s is None else _gradient(next(found)) for s in sources]
         if zero:
             made = [op("ZerosLike", convert_to_tensor(x)) if g is None else g
                     for g, x in zip(made, xs)]
@@ -137,13 +144,14 @@ def hessians(ys, xs, gate_gradients=False, aggregation_method=None, name="hessia
     """The second derivatives of the sum of ys with respect to each x, whose shape is known."""
     found = []
     for x in (list(xs) if isinstance(xs, (list, tuple)) else [xs]):
-        first = gradients(ys, x, name=name)[0]
+        first = convert_to_tensor(gradients(ys, x, name=name)[0])
         sizes = [int(d) for d in x.shape]
         row = op("Reshape", first, [-1])
         count = 1
         for size in sizes:
             count *= size
-        rows = [gradients(row[i], x, unconnected_gradients="zero")[0] for i in range(count)]
+        rows = [convert_to_tensor(gradients(row[i], x, unconnected_gradients="zero")[0])
+                for i in range(count)]
         found.append(op("Reshape", op("Pack", rows), sizes + sizes))
     return found
 

@@ -134,8 +134,8 @@ class Optimizer:
 
     def _update(self, grad, var):
         with scope("update_" + slots.base_name(var)), colocate_with(getattr(var, "op", None)):
-            result = self._apply_sparse(grad, var) if updates.is_slices(grad) else \
-                self._apply_dense(grad, var)
+            result = self._apply_sparse_duplicate_indices(grad, var) if updates.is_slices(grad) \
+                else self._apply_dense(grad, var)
             constraint = getattr(var, "constraint", None)
             if constraint is None:
                 return result
@@ -217,6 +217,10 @@ class Optimizer:
 
     def _apply_dense(self, grad, var):
         raise NotImplementedError()
+
+    def _apply_sparse_duplicate_indices(self, grad, var):
+        """A gradient of some rows, of which some may be named twice."""
+        return self._apply_sparse(updates.unique(grad), var)
 
     def _apply_sparse(self, grad, var):
         """Rows that come with no gradient count as rows of zeros."""

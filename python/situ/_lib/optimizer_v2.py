@@ -3,6 +3,7 @@
 from situ._lib import api, logs, schedules, slots, updates
 from situ._lib.api import export
 from situ._lib.array_ops import cast, convert_to_tensor, group, op
+from situ._lib.indexed_slices import map_values
 from situ._lib.optimizer import at_once, gradients
 from situ._lib.scopes import colocate_with, init_scope
 from situ._lib.variable_eager import EagerVariable, place
@@ -28,14 +29,19 @@ def number(value, name):
         return variable(value, dtype="float32", trainable=False, name=name)
 
 
-def _norm(tensors):
-    parts = [op("L2Loss", convert_to_tensor(t)) for t in tensors]
+def _norm(grads):
+    parts = [op("L2Loss", g.values if updates.is_slices(g) else g) for g in grads]
     return op("Sqrt", 2.0 * op("AddN", parts))
 
 
 def _scaled(grad, norm, most):
     factor = op("Minimum", cast(most, norm.dtype) / norm, cast(1.0, norm.dtype))
-    return grad * factor
+    return map_values(lambda values: values * factor, grad)
+
+
+def _cut(grad, most):
+    return map_values(lambda v: op("Minimum", op("Maximum", v, cast(-most, v.dtype)),
+                                   cast(most, v.dtype)), grad)
 
 
 @named("Optimizer")
@@ -187,19 +193,19 @@ class Optimizer:
             logs.warn("Gradients do not exist for variables %s when minimizing the loss. If you're "
                       "using `model.compile()`, did you forget to provide a `loss` argument?",
                       missing)
-        return [(updates.dense(g, v), v) for g, v in useful]
+        return useful
 
     def _clipped(self, pairs):
-        grads = [convert_to_tensor(g) for g, _ in pairs]
+        grads = [g if updates.is_slices(g) else convert_to_tensor(g) for g, _ in pairs]
         if self.global_clipnorm:
             norm = _norm(grads)
             grads = [_scaled(g, norm, self.global_clipnorm) for g in grads]
         if self.clipnorm:
             grads = [_scaled(g, _norm([g]), self.clipnorm) for g in grads]
         if self.clipvalue:
-            grads = [op("Minimum", op("Maximum", g, cast(-self.clipvalue, g.dtype)),
-                        cast(self.clipvalue, g.dtype)) for g in grads]
-        return list(zip(grads, [v for _, v in pairs]))
+            grads = [_cut(g, self.clipvalue) for g in grads]
+        return [(g if self._takes_rows() else updates.dense(g, v), v)
+                for g, (_, v) in zip(grads, pairs)]
 
     def apply_gradients(self, grads_and_vars, name=None, skip_gradients_aggregation=False,
                         experimental_aggregate_gradients=True, **words):
@@ -230,6 +236,10 @@ class Optimizer:
 
     def _apply(self, grad, var, rate):
         raise NotImplementedError
+
+    def _takes_rows(self):
+        """Whether rows without a gradient stay as they are: then slices are applied as such."""
+        return False
 
     # Configuration
 

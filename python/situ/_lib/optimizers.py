@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """optimizers.py: tf.train.GradientDescentOptimizer and its like."""
 from situ._lib.api import export
-from situ._lib.array_ops import group
+from situ._lib.array_ops import cast, group, op
 from situ._lib.optimizer import Optimizer, at_once
 from situ._lib.scopes import colocate_with, control_dependencies
-from situ._lib.updates import update
+from situ._lib.updates import dense, update
 
 
 def _exported(name):
@@ -24,6 +24,9 @@ class _Numbers(Optimizer):
     def _values(self, *names):
         return [self._tensors[n] for n in names]
 
+    def _apply_sparse_duplicate_indices(self, grad, var):
+        return self._apply_dense(grad, var)  # one kernel, which adds rows that are named twice
+
 
 @_exported("GradientDescentOptimizer")
 class GradientDescentOptimizer(_Numbers):
@@ -35,6 +38,13 @@ class GradientDescentOptimizer(_Numbers):
     def _apply_dense(self, grad, var):
         return update("GradientDescent", [var], *self._values("learning_rate"), grad,
                       use_locking=self._use_locking)
+
+    def _apply_sparse_duplicate_indices(self, grad, var):
+        if not hasattr(var, "_ref_"):
+            return self._apply_dense(grad, var)
+        rate = cast(self._tensors["learning_rate"], grad.dtype)
+        return op("ScatterSub", var._ref_(), grad.indices, grad.values * rate,
+                  use_locking=self._use_locking)
 
 
 @_exported("MomentumOptimizer")
@@ -151,6 +161,9 @@ class AdamOptimizer(_Numbers):
                       *self._values("learning_rate", "beta1", "beta2", "epsilon"), grad,
                       use_locking=self._use_locking)
 
+    def _apply_sparse_duplicate_indices(self, grad, var):
+        return self._apply_dense(dense(grad, var), var)  # the averages of all rows go on
+
     def _finish(self, update_ops, name_scope):
         done = list(update_ops)
         with control_dependencies([] if at_once() else update_ops):
@@ -158,6 +171,14 @@ class AdamOptimizer(_Numbers):
                 with colocate_with(getattr(power, "op", None)):
                     done.append(power.assign(power * beta, use_locking=self._use_locking))
         return None if at_once() else group(*done, name=name_scope)
+
+
+@export(v1="contrib.opt.LazyAdamOptimizer")
+class LazyAdamOptimizer(AdamOptimizer):
+    """Adam that leaves rows alone which a gradient of some rows does not name."""
+
+    def _apply_sparse_duplicate_indices(self, grad, var):
+        return self._apply_dense(grad, var)
 
 
 @_exported("FtrlOptimizer")

@@ -26,6 +26,9 @@ class SGD(Optimizer):
         self.momentum, self.nesterov = momentum, nesterov
         self.SLOTS = ("momentum",) if momentum else ()
 
+    def _takes_rows(self):
+        return not self.momentum
+
     def _apply(self, grad, var, rate):
         if not self.momentum:
             return update("GradientDescent", [var], rate, grad)
@@ -150,6 +153,9 @@ class Adagrad(Optimizer):
     def _make_slots(self, var):
         return {"accumulator": slots.filled_slot(var, self.initial_accumulator_value,
                                                  "accumulator")}
+
+    def _takes_rows(self):
+        return True
 
     def _apply(self, grad, var, rate):
         return update("AdagradV2", self._state(var, "accumulator"), rate, self.epsilon, grad)

@@ -8,6 +8,7 @@ from situ._lib.api import export
 from situ._lib.array_ops import convert_to_tensor, op
 from situ._lib.gradients import (UnconnectedGradients, flat, graph_gradients, is_zero, like,
                                  override)
+from situ._lib.indexed_slices import IndexedSlices, add
 from situ._lib.tensors import EagerTensor, GraphTensor
 from situ._lib.variable_eager import EagerVariable
 
@@ -81,10 +82,15 @@ class GradientTape(_situ.Tape):
         found = []
         for source, count in zip(sources, counts):
             parts = [g for g in [next(made) for _ in range(count)] if g is not None]
-            total = op("AddN", parts) if len(parts) > 1 else parts[0] if parts else None
+            total = add(parts) if parts else None
             found.append(op("ZerosLike", convert_to_tensor(source)) if total is None and zero else
                          total)
         return found
+
+    @staticmethod
+    def _slices(values, indices, source):
+        """A gradient of which the library gives rows."""
+        return IndexedSlices(values, indices, convert_to_tensor(source.shape.as_list(), "int32"))
 
     @contextlib.contextmanager
     def _again(self):
@@ -112,7 +118,7 @@ class GradientTape(_situ.Tape):
                                    unconnected_gradients) for i in range(count)]
         found = []
         for k, source in enumerate(wanted):
-            parts = [row[k] for row in rows]
+            parts = [None if row[k] is None else convert_to_tensor(row[k]) for row in rows]
             found.append(None if any(p is None for p in parts) else
                          op("Reshape", op("Pack", parts), shape + [int(d) for d in source.shape]))
         return like(sources, found)
@@ -132,6 +138,7 @@ class GradientTape(_situ.Tape):
                                            unconnected_gradients))
         if any(r is None for r in rows):
             return None
+        rows = [convert_to_tensor(row) for row in rows]
         inner = [int(d) for d in source.shape][1:]
         return op("Reshape", op("Pack", rows, axis=1), shape + inner)
 

@@ -5,6 +5,7 @@ from situ._lib.api import V1, export
 from situ._lib.array_ops import identity
 from situ._lib.global_step import get_or_create_global_step
 from situ._lib.graph import GraphKeys, get_default_graph
+from situ._lib.indexed_slices import map_values
 from situ._lib.scopes import control_dependencies
 from situ._lib.summary_ops import scalar
 from situ._lib.variable_scope import variable_scope
@@ -59,8 +60,8 @@ def optimize_loss(loss, global_step, learning_rate, optimizer, gradient_noise_sc
             colocate_gradients_with_ops=colocate_gradients_with_ops)
         pairs = [(g, v) for g, v in pairs if g is not None]
         if gradient_multipliers:
-            pairs = [(g * gradient_multipliers[v] if v in gradient_multipliers else g, v)
-                     for g, v in pairs]
+            pairs = [(map_values(lambda x, f=gradient_multipliers[v]: x * f, g)
+                      if v in gradient_multipliers else g, v) for g, v in pairs]
         if clip_gradients is not None:
             pairs = _clip(pairs, clip_gradients)
         train = chosen.apply_gradients(pairs, global_step=step if increment_global_step else None,

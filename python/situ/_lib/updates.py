@@ -2,12 +2,8 @@
 """updates.py: one update of a variable and its slots: the op for the kind of variable."""
 from situ._lib.api import OPS
 from situ._lib.array_ops import cast, convert_to_tensor
+from situ._lib.indexed_slices import IndexedSlices, is_slices
 from situ._lib.variable_eager import EagerVariable
-
-
-def is_slices(grad):
-    """Whether a gradient is rows of a tensor (IndexedSlices) and not all of it."""
-    return hasattr(grad, "indices") and hasattr(grad, "values") and hasattr(grad, "dense_shape")
 
 
 def dense(grad, variable):
@@ -16,6 +12,13 @@ def dense(grad, variable):
         return grad
     rows = variable.shape.as_list()[0]
     return OPS["UnsortedSegmentSum"](grad.values, grad.indices, rows)
+
+
+def unique(grad):
+    """Slices that name no row twice: those of equal indices are added."""
+    rows, places = OPS["Unique"](grad.indices)
+    sums = OPS["UnsortedSegmentSum"](grad.values, places, OPS["Size"](rows))
+    return IndexedSlices(sums, rows, grad.dense_shape)
 
 
 def _put(states, results):
@@ -28,13 +31,20 @@ def _put(states, results):
 
 def update(name, states, *values, **attrs):
     """Apply<name> on references, ResourceApply<name> on handles, Step<name> on values; the values
-    take the variable's type. The first of `states` is the variable, the others are its slots."""
+    take the variable's type. The first of `states` is the variable, the others are its slots.
+    A gradient that is slices changes its rows alone: SparseApply<name> and its like."""
     first = states[0]
     dtype = first.dtype.base_dtype
-    values = [cast(convert_to_tensor(v), dtype) for v in values]
+    given, kind = [], ""
+    for value in values:
+        if is_slices(value):
+            given += [cast(value.values, dtype), value.indices]
+            kind = "Sparse"
+        else:
+            given.append(cast(convert_to_tensor(value), dtype))
     if hasattr(first, "_ref_"):
-        return OPS["Apply" + name](*[s._ref_() for s in states], *values, **attrs)
+        return OPS[kind + "Apply" + name](*[s._ref_() for s in states], *given, **attrs)
     if isinstance(first, EagerVariable):
-        return _put(states, OPS["Step" + name](*[s._situ_tensor_() for s in states], *values,
-                                               **attrs))
-    return OPS["ResourceApply" + name](*[s.handle for s in states], *values, **attrs)
+        return _put(states, OPS["Step" + kind + name](*[s._situ_tensor_() for s in states], *given,
+                                                      **attrs))
+    return OPS["Resource" + kind + "Apply" + name](*[s.handle for s in states], *given, **attrs)
