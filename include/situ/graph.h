@@ -183,6 +183,10 @@ SITU_API const char *situ_value_op(situ_value value);
 SITU_API situ_type situ_value_type(situ_value value);
 SITU_API situ_shape situ_value_shape(situ_value value);
 
+/* Tells what the graph cannot find out: the shape of a value, sizes of it as far as they are known.
+ * Nodes that are made afterwards know it. A failure where it contradicts what is known. */
+SITU_API situ_status situ_value_set_shape(situ_value value, situ_shape shape) SITU_MUST_USE;
+
 /* The device that was asked for, in canonical form; "" for none. Borrowed. */
 SITU_API const char *situ_value_device(situ_value value);
 

@@ -92,7 +92,10 @@ static PyObject *get_index(PyObject *self, void *closure) {
 
 /* What set_shape of Python found to agree with what was known. */
 static PyObject *store_shape(PyObject *self, PyObject *shape) {
-  if (types_shape(shape, &((struct value_object *)self)->shape)) return NULL;
+  struct value_object *value = (struct value_object *)self;
+  if (types_shape(shape, &value->shape)) return NULL;
+  const situ_status status = situ_value_set_shape(value_native(value), value->shape);
+  if (status) return errors_raise_building(status);
   Py_RETURN_NONE;
 }
 

@@ -10,6 +10,7 @@
 #include "graph/scope.h"
 #include "graph/spec.h"
 #include "schema/function.h"
+#include "tensor/shape.h"
 
 static void destroy(struct situ_graph *graph) {
   for (int32_t i = 0; i < graph->n_tensors; i++) situ_tensor_release(graph->tensors[i]);
@@ -145,6 +146,23 @@ situ_type situ_value_type(situ_value value) {
 situ_shape situ_value_shape(situ_value value) {
   const struct output *output = output_of(value);
   return output ? output->shape : SITU_ANY_SHAPE;
+}
+
+situ_status situ_value_set_shape(situ_value value, situ_shape shape) {
+  if (!output_of(value)) return INVALID("There is no such value to set the shape of.");
+  struct node *node = value.graph->nodes[value.node];
+  const struct output *before = &node->outputs[value.output];
+  if (!shape_compatible(&before->shape, &shape))
+    return INVALID("The shape contradicts what is known of '%s'.", situ_value_name(value));
+  const situ_shape merged = shape_merge(&before->shape, &shape);
+  if (shape_equal(&merged, &before->shape)) return NULL;
+  const size_t size = sizeof(struct output) * (size_t)node->n_outputs;
+  struct output *own = arena_alloc(&value.graph->arena, size);
+  if (!own) return NO_MEMORY();
+  memcpy(own, node->outputs, size);
+  own[value.output].shape = merged;
+  node->outputs = own;
+  return NULL;
 }
 
 const char *situ_value_device(situ_value value) {

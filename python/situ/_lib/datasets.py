@@ -117,3 +117,100 @@ def load_boston_housing(path="boston_housing.npz", test_split=0.2, seed=113):
     order = numpy.random.RandomState(seed).permutation(len(x))
     x, y, at = x[order], y[order], int(len(x) * (1 - test_split))
     return (x[:at], y[:at]), (x[at:], y[at:])
+
+
+def _words(name, sequences, labels, given):
+    """Reviews or news as lists of numbers: the rarest and the commonest words are left out."""
+    start, oov, index = given["start_char"], given["oov_char"], given["index_from"]
+    most, skip = given["num_words"], given["skip_top"]
+    head = [] if start is None else [start]
+    rows = [head + [w + index for w in row] for row in sequences]
+    if given["maxlen"]:
+        kept = [i for i, row in enumerate(rows) if len(row) < given["maxlen"]]
+        rows, labels = [rows[i] for i in kept], labels[kept]
+        if not rows:
+            raise ValueError(f"After filtering for sequences shorter than maxlen="
+                             f"{given['maxlen']}, no sequence was kept. Increase maxlen.")
+    most = most or max(max(row, default=0) for row in rows) + 1
+    keep = lambda w: skip <= w < most
+    rows = [[w if keep(w) else oov for w in row] if oov is not None else
+            [w for w in row if keep(w)] for row in rows]
+    made = numpy.empty(len(rows), object)
+    made[:] = rows
+    return made, labels
+
+
+def _read_words(name, path, keys):
+    path = _path(path)
+    if not os.path.exists(path):
+        raise _missing(name, path)
+    with open(path, "rb") as file:  # an archive of arrays of lists, which are pickled
+        import io
+        import zipfile
+        found = []
+        with zipfile.ZipFile(io.BytesIO(file.read())) as archive:
+            for key in keys:
+                with archive.open(key + ".npy") as member:
+                    found.append(_array_of_lists(member))
+    return found
+
+
+def _array_of_lists(file):
+    version = numpy.lib.format.read_magic(file)
+    read = numpy.lib.format.read_array_header_1_0 if version[0] == 1 else \
+        numpy.lib.format.read_array_header_2_0
+    shape, fortran, dtype = read(file)
+    if dtype.hasobject:
+        return _Plain(file, encoding="latin1").load().reshape(shape)
+    return numpy.frombuffer(file.read(), dtype).reshape(shape, order="F" if fortran else "C")
+
+
+@export("keras.datasets.imdb.load_data")
+def load_imdb(path="imdb.npz", num_words=None, skip_top=0, maxlen=None, seed=113, start_char=1,
+              oov_char=2, index_from=3, **words):
+    """Reviews as lists of the ranks of their words, and whether they praise."""
+    given = locals()
+    x, y, x_test, y_test = _read_words("imdb", path, ("x_train", "y_train", "x_test", "y_test"))
+    random = numpy.random.RandomState(seed)
+    parts = []
+    for rows, labels in ((x, y), (x_test, y_test)):
+        order = numpy.arange(len(rows))
+        random.shuffle(order)
+        parts.append((rows[order], labels[order]))
+    both = _words("imdb", numpy.concatenate([parts[0][0], parts[1][0]]),
+                  numpy.concatenate([parts[0][1], parts[1][1]]), given)
+    at = len(x)
+    return (both[0][:at], both[1][:at]), (both[0][at:], both[1][at:])
+
+
+@export("keras.datasets.reuters.load_data")
+def load_reuters(path="reuters.npz", num_words=None, skip_top=0, maxlen=None, test_split=0.2,
+                 seed=113, start_char=1, oov_char=2, index_from=3, **words):
+    """News as lists of the ranks of their words, and their topics."""
+    given = locals()
+    x, y = _read_words("reuters", path, ("x", "y"))
+    order = numpy.arange(len(x))
+    numpy.random.RandomState(seed).shuffle(order)
+    rows, labels = _words("reuters", x[order], y[order], given)
+    at = int(len(rows) * (1 - test_split))
+    return (rows[:at], labels[:at]), (rows[at:], labels[at:])
+
+
+def _index(name, path):
+    import json
+    path = _path(path)
+    if not os.path.exists(path):
+        raise _missing(name, path)
+    with open(path, encoding="utf-8") as file:
+        return json.load(file)
+
+
+@export("keras.datasets.imdb.get_word_index")
+def imdb_words(path="imdb_word_index.json"):
+    """The rank of each word."""
+    return _index("imdb", path)
+
+
+@export("keras.datasets.reuters.get_word_index")
+def reuters_words(path="reuters_word_index.json"):
+    return _index("reuters", path)

@@ -6,9 +6,10 @@ from situ._lib import catalogue, tape, training
 
 _PARTS = """
     activations backend callbacks callbacks_more cells compiled constraints context data
-    initializers input_layer layer layers_conv layers_core layers_merge layers_norm layers_pool
-    loss_classes losses metrics metrics_counts model names nodes op_layer program progbar
-    regularizers rnn rnn_loop saving sequential summary topology utils weights wrappers
+    image_warp images initializers input_layer layer layers_attention layers_conv layers_core
+    layers_image layers_merge layers_norm layers_pool layers_text loss_classes losses metrics
+    metrics_counts model names nodes normalization op_layer program progbar regularizers rnn
+    rnn_loop saving sequential summary topology utils weights wrappers legacy
     """.split()
 PARTS = [catalogue, tape, training,
          *[importlib.import_module(f"situ._lib.keras.{name}") for name in _PARTS]]

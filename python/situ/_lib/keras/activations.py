@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """activations.py: tf.keras.activations: functions of what a layer has computed."""
 from situ._lib.array_ops import cast, convert_to_tensor, op
+from situ._lib.api import export
 from situ._lib.keras.context import function
 from situ._lib.keras.names import Kind, shown
 
@@ -74,8 +75,9 @@ silu = KIND.add(swish, "silu")
 shown("activations.silu")(swish)
 
 
+@export(v2="nn.gelu")
 @_shown
-def gelu(x, approximate=False):
+def gelu(x, approximate=False, name=None):
     """x times the share of normal numbers below x."""
     x = convert_to_tensor(x)
     if approximate:
