@@ -105,8 +105,6 @@ def execute(path, name, source):
         sys.path.insert(0, os.path.dirname(os.path.abspath(path)))
     sys.modules["__main__"] = main
     source = notebook.provide(source, main.__dict__)
-    if b"urllib" in source:  # programs take it for granted: tensorflow imports it
-        import urllib.request
     try:
         exec(compile(source, path, "exec"), main.__dict__)
     except SystemExit:

@@ -195,3 +195,31 @@ def test_graph_style(situ):
         print(loss[-1] < loss[0] or loss[0] == 0, tf.executing_eagerly())
         """})
     assert result.out == "[[3.]]\nTrue False\n", result.err
+
+
+def test_losses_and_metrics_of_symbolic_tensors():
+    inputs = keras.Input((3,))
+    mean = keras.layers.Dense(2, name="mean")(inputs)
+    noise = keras.layers.Lambda(lambda t: t + tf.random.normal(tf.shape(t)))(mean)
+    outputs = keras.layers.Dense(3, name="out")(noise)
+    model = keras.Model(inputs, outputs)
+    far = tf.reduce_mean(tf.square(outputs - inputs), axis=-1)
+    size = keras.backend.sum(tf.square(mean), axis=-1)
+    model.add_loss(keras.backend.mean(far + 0.1 * size))
+    model.add_metric(size, name="size", aggregation="mean")
+    model.compile(keras.optimizers.Adam(0.05))
+    x = np.random.RandomState(0).randn(64, 3).astype("f")
+    found = model.fit(x, epochs=20, verbose=0).history
+    assert found["loss"][-1] < found["loss"][0] and set(found) == {"loss", "size"}
+    before = model.get_weights()
+    assert len(before) == 4 and model.predict(x, verbose=0).shape == (64, 3)
+
+
+def test_first_argument_by_its_name():
+    class Scaled(keras.layers.Layer):
+        def call(self, logits, factor=1.0):
+            return logits * factor
+    assert Scaled()(logits=tf.constant([2.0]), factor=3.0).numpy().tolist() == [6.0]
+    symbol = keras.Input((1,))
+    model = keras.Model(symbol, Scaled()(logits=symbol, factor=3.0))
+    assert model.predict(np.ones((1, 1)), verbose=0).tolist() == [[3.0]]

@@ -28,7 +28,8 @@ def _file(folder, name):
 @export("train.checkpoint_exists", v1="train.checkpoint_exists")
 def checkpoint_exists(checkpoint_prefix):
     """Whether a checkpoint of that name is there."""
-    return os.path.exists(os.fspath(checkpoint_prefix) + DATA)
+    prefix = os.fspath(checkpoint_prefix)
+    return os.path.exists(prefix + DATA) or os.path.isfile(prefix)  # the latter: Keras's weights
 
 
 def _quoted(text):

@@ -133,6 +133,19 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             module.__path__, module.__getattr__ = [], _move
 
 
+def _below(package):
+    """Lets `import package; package.part` work as it does where tensorflow has imported it."""
+    def find(name):
+        if name.startswith("_"):
+            raise AttributeError(name)
+        try:
+            return importlib.import_module(f"{package.__name__}.{name}")
+        except ModuleNotFoundError:
+            raise AttributeError(f"module '{package.__name__}' has no attribute '{name}'") from None
+    package.__getattr__ = find
+
+
 def install():
     """From now on the packages are found, if nobody else has them."""
     sys.meta_path.append(_Finder())
+    _below(importlib.import_module("urllib"))

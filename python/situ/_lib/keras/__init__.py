@@ -5,7 +5,7 @@ import importlib
 from situ._lib import catalogue, tape, training
 
 _PARTS = """
-    activations backend callbacks callbacks_more cells compiled constraints context data
+    activations backend callbacks callbacks_more cells compiled constraints context data hdf5
     image_warp images initializers input_layer layer layers_attention layers_conv layers_core
     layers_image layers_merge layers_norm layers_pool layers_text loss_classes losses metrics
     metrics_counts model names nodes normalization op_layer program progbar regularizers rnn

@@ -15,7 +15,7 @@ class Model(Training, Saving, Layer):
     """Model(inputs, outputs) joins the layers between two symbolic tensors; a sub-class gives
     __init__ and call."""
     _is_model = True
-    _topology = None
+    _topology = _with_added = None  # the second: with tensors of add_loss and add_metric
 
     def __init__(self, *args, **kwargs):
         inputs, outputs = kwargs.pop("inputs", None), kwargs.pop("outputs", None)
@@ -34,6 +34,7 @@ class Model(Training, Saving, Layer):
             kwargs["name"] = unique("model")
         super().__init__(**kwargs)
         self._prepare_training()
+        self._added_losses, self._added_values, self._added_metrics = [], [], []
         self._strategy = variables.strategy()
         if inputs is not None:
             self._join(inputs, outputs)
@@ -45,14 +46,36 @@ class Model(Training, Saving, Layer):
         self._topology = Topology(inputs, outputs)
         self.built, self.supports_masking = True, True
 
+    def add_loss(self, losses, inputs=None, **kwargs):
+        """A loss of what the model computes; symbolic tensors are computed in every call."""
+        self._add([t for t in nest.flatten(losses) if context.is_symbolic(t)], [])
+        super().add_loss([t for t in nest.flatten(losses) if not context.is_symbolic(t)])
+
+    def add_metric(self, value, name=None, aggregation=None, **kwargs):
+        super().add_metric(value, name, aggregation, **kwargs)
+        if context.is_symbolic(value) and self._topology is not None:
+            self._add([], [value])
+            self._added_metrics.append(self._metrics[-1])
+
+    def _add(self, losses, values):
+        if not losses and not values or self._topology is None:
+            return
+        self._added_losses, self._added_values = self._added_losses + losses, \
+            self._added_values + values
+        self._with_added = Topology(self._topology.inputs, [
+            self._topology.outputs, self._added_losses, self._added_values])
+        self._forget_programs()
+
     # What it is made of
 
-    UNTRACKED = Layer.UNTRACKED + ("_topology", "_programs", "_flat_outputs", "_callbacks")
+    UNTRACKED = Layer.UNTRACKED + ("_topology", "_with_added", "_added_losses", "_added_values",
+                                   "_added_metrics", "_programs", "_flat_outputs", "_callbacks")
 
     def _sub_layers(self):
         if self._topology is not None:
-            own = [x for x in super()._sub_layers() if x not in self._topology.layers]
-            return list(self._topology.layers) + [x for x in own if not _is_metric(x)]
+            known = list((self._with_added or self._topology).layers)
+            own = [x for x in super()._sub_layers() if x not in known]
+            return known + [x for x in own if not _is_metric(x)]
         return [x for x in super()._sub_layers() if not _is_metric(x)]
 
     @property
@@ -143,7 +166,13 @@ class Model(Training, Saving, Layer):
                                       "`inputs` and `outputs` arguments. Otherwise, subclass "
                                       "`Model` with an overridden `call()` method.")
         with context.named():
-            return self._topology.run(inputs)
+            if self._with_added is None:
+                return self._topology.run(inputs)
+            outputs, losses, values = self._with_added.run(inputs)
+        self._losses += losses
+        for metric, value in zip(self._added_metrics, values):
+            metric.update_state(value)
+        return outputs
 
     def compute_mask(self, inputs, mask=None):
         return None

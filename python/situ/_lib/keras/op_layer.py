@@ -2,7 +2,8 @@
 """op_layer.py: an op that was called on a symbolic tensor, as a layer."""
 import numpy
 
-from situ._lib.array_ops import convert_to_tensor
+import _situ
+from situ._lib.array_ops import constant, convert_to_tensor
 from situ._lib.keras import nodes, weights
 from situ._lib.keras.layer import Layer
 from situ._lib.keras.names import KINDS_OF_LAYERS, shown
@@ -41,7 +42,12 @@ KINDS_OF_LAYERS.add(TensorFlowOpLayer)
 
 
 def _tensor(value):
-    return value._situ_tensor_() if isinstance(value, weights.VARIABLE) else value
+    """A kept input; integers become constants of the graph, which shapes are found by."""
+    if isinstance(value, weights.VARIABLE):
+        return value._situ_tensor_()
+    if _situ.current_graph() is not None and value.dtype.is_integer and value.shape.rank <= 1:
+        return constant(value.numpy(), value.dtype)
+    return value
 
 
 def _value(value):

@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """saving.py: models and weights in files: one file in the layout of safetensors, whose metadata
-holds the configuration as JSON. Nothing in it is ever run."""
+holds the configuration as JSON, or HDF5 (hdf5.py). Nothing in it is ever run."""
 import json
 import os
 
 import numpy
 
-from situ._lib import optimizer_v2, safetensors
-from situ._lib.keras import context, weights
+from situ._lib import checkpoint_state, optimizer_v2, safetensors
+from situ._lib.keras import context, hdf5, weights
 from situ._lib.keras.names import KINDS_OF_LAYERS, plain, serialized, shown
 
 _FORMAT = "situ keras 1"
+FILE = "model.safetensors"  # of a model that is a folder
 
 
 def _named(variables):
@@ -32,7 +33,7 @@ def _described(thing):
 def _target(path, overwrite):
     path = os.fspath(path)
     if os.path.isdir(path):
-        path = os.path.join(path, "model.safetensors")
+        path = os.path.join(path, FILE)
     if os.path.exists(path) and not overwrite:
         raise FileExistsError(f"{path} exists, and overwrite is False")
     if os.path.dirname(path):
@@ -40,16 +41,32 @@ def _target(path, overwrite):
     return path
 
 
+def _place(path, save_format):
+    """A name without an ending is that of a folder."""
+    path = os.fspath(path)
+    if not os.path.splitext(path)[1] and save_format not in ("h5", "hdf5", "keras") or \
+            save_format == "tf":
+        os.makedirs(path, exist_ok=True)
+    return path
+
+
 def _source(path):
     path = os.fspath(path)
-    for one in (path, os.path.join(path, "model.safetensors"), path + ".safetensors"):
+    for one in (path, os.path.join(path, FILE), path + ".safetensors"):
         if os.path.isfile(one):
             return one
+    if os.path.isfile(os.path.join(path, "saved_model.pb")):
+        raise OSError(f"{path} is a SavedModel that TensorFlow wrote, which situ cannot read. Load "
+                      "it with TensorFlow and save it as HDF5: model.save('model.h5').")
     raise OSError(f"No file or directory found at {path}")
 
 
 def _open(path):
     path = _source(path)
+    with open(path, "rb") as begin:
+        if begin.read(4) == b"PK\x03\x04":
+            raise OSError(f"{path} is a file of Keras 3 (a zip archive), which situ cannot read. "
+                          "Load it with Keras and save it as HDF5: model.save('model.h5').")
     file = safetensors.File(path)
     if file.metadata.get("format") != _FORMAT:
         raise OSError(f"{path}: no file of weights or models that situ wrote")
@@ -69,12 +86,24 @@ class Saving:
         if not self.built and not self.weights:  # built: unless __call__ is the program's own
             raise ValueError(f"Unable to save weights of model {self.name}: it has no weights yet; "
                              "call it on a batch of data first.")
+        path = _target(filepath, overwrite)
+        if hdf5.wanted(path, save_format):
+            with hdf5.opened(path, "w") as file:
+                hdf5.write_weights(file, self)
+            return
         arrays = {"weights/" + k: v for k, v in _named(self.weights).items()}
-        safetensors.write(_target(filepath, overwrite), arrays, {"format": _FORMAT})
+        safetensors.write(path, arrays, {"format": _FORMAT})
+        if os.path.splitext(path)[1] in ("", ".ckpt", ".tf"):  # for tf.train.latest_checkpoint
+            checkpoint_state.update_checkpoint_state(os.path.dirname(path) or ".", path, [path])
 
     def load_weights(self, filepath, by_name=False, skip_mismatch=False, options=None):
         """Reads values that save_weights or save wrote."""
-        found = _values(_open(filepath), "weights/")
+        path = _source(filepath)
+        if hdf5.is_file(path):
+            with hdf5.opened(path) as file:
+                hdf5.read_weights(file, self, by_name, skip_mismatch)
+            return _Status()
+        found = _values(_open(path), "weights/")
         if by_name:
             known = dict(found)
             pairs = [(v, known[v.name.split(":")[0]]) for v in self.weights
@@ -92,16 +121,26 @@ class Saving:
 
     def save(self, filepath, overwrite=True, include_optimizer=True, save_format=None, **words):
         """Writes the layers, the weights, what compile was given and the optimizer's state."""
+        training, path = self._described_training(include_optimizer), _place(filepath, save_format)
+        if hdf5.wanted(path, save_format):
+            hdf5.write_model(_target(path, overwrite), self, training)
+            return
         arrays = {"weights/" + k: v for k, v in _named(self.weights).items()}
         metadata = {"format": _FORMAT, "model": json.dumps({
             "class_name": self._saved(), "config": plain(self.get_config())})}
-        if self._is_compiled and include_optimizer and hasattr(self.optimizer, "get_config"):
-            given = {k: _described(v) for k, v in self._given.items() if k != "optimizer"}
-            given["optimizer"] = plain(optimizer_v2.serialize(self.optimizer))
-            metadata["training"] = json.dumps(given)
+        if training is not None:
+            metadata["training"] = json.dumps(training)
             state = list(self.optimizer.variables)
             arrays.update({"optimizer/" + k: v for k, v in _named(state).items()})
-        safetensors.write(_target(filepath, overwrite), arrays, metadata)
+        safetensors.write(_target(path, overwrite), arrays, metadata)
+
+    def _described_training(self, include_optimizer):
+        """What compile was given, as JSON takes it; None where there is nothing."""
+        if not self._is_compiled or not include_optimizer or not \
+                hasattr(self.optimizer, "get_config"):
+            return None
+        given = {k: _described(v) for k, v in self._given.items() if k != "optimizer"}
+        return {**given, "optimizer": plain(optimizer_v2.serialize(self.optimizer))}
 
 
 class _Status:
@@ -121,7 +160,10 @@ def save_model(model, filepath, overwrite=True, include_optimizer=True, **words)
 @shown("models.load_model")
 def load_model(filepath, custom_objects=None, compile=True, safe_mode=True, options=None):
     """The model of a file that save wrote."""
-    file = _open(filepath)
+    path = _source(filepath)
+    if hdf5.is_file(path):
+        return _load_hdf5(path, custom_objects, compile)
+    file = _open(path)
     if "model" not in file.metadata:
         raise ValueError(f"{filepath} holds weights, but no model: use load_weights.")
     from situ._lib.keras.names import custom_object_scope
@@ -133,11 +175,24 @@ def load_model(filepath, custom_objects=None, compile=True, safe_mode=True, opti
                              "must be called on data before its weights can be loaded.")
         weights.assign(model.weights, [a for _, a in found], f'"{model.name}"')
         if compile and "training" in file.metadata:
-            given = json.loads(file.metadata["training"])
-            given["optimizer"] = optimizer_v2.deserialize(given["optimizer"], custom_objects)
-            model.compile(**given)
-            _restore(model, _values(file, "optimizer/"))
+            _compile(model, json.loads(file.metadata["training"]), custom_objects,
+                     [a for _, a in _values(file, "optimizer/")])
     return model
+
+
+def _load_hdf5(path, custom_objects, compile):
+    from situ._lib.keras.names import custom_object_scope
+    with context.eager(), custom_object_scope(custom_objects or {}):
+        model, given, state = hdf5.read_model(path, custom_objects, compile)
+        if given is not None:
+            _compile(model, given, custom_objects, state)
+    return model
+
+
+def _compile(model, given, custom_objects, state):
+    given["optimizer"] = optimizer_v2.deserialize(given["optimizer"], custom_objects)
+    model.compile(**given)
+    _restore(model, state)
 
 
 def _restore(model, found):
@@ -147,4 +202,4 @@ def _restore(model, found):
         optimizer.build(model.trainable_variables)
     state = list(optimizer.variables)
     if len(state) == len(found):
-        weights.assign(state, [a for _, a in found], "optimizer")
+        weights.assign(state, found, "optimizer")
