@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "ops/fingerprint.h"
 #include "ops/ops.h"
 #include "tensor/shape.h"
 #include "tensor/tensor.h"
@@ -340,6 +341,18 @@ static situ_status compute_csv(struct compute *compute) {
   return status;
 }
 
+static situ_status compute_bucket(struct compute *compute) {
+  const situ_tensor *in = compute->in[0];
+  const uint64_t buckets = (uint64_t)call_integer(compute->call, "num_buckets");
+  void *data = NULL;
+  TRY(compute_output(compute, 0, in->shape, &data));
+  for (int64_t i = 0; i < situ_shape_count(in->shape); i++) {
+    const situ_text text = situ_tensor_text(in, i);
+    ((int64_t *)data)[i] = (int64_t)(fingerprint_make(text.data, text.length) % buckets);
+  }
+  return NULL;
+}
+
 #define TEXT_ROW(NAME, word, python_, attrs_, text)                                       \
   {                                                                                       \
     .name = #NAME, .inputs = "input:string", .outputs = "output:string", .attrs = attrs_, \
@@ -365,6 +378,16 @@ static const struct op rows[] = {
      .flags = OP_NO_GRADIENT,
      .shape = op_same_shape,
      .compute = compute_length},
+    {.name = "StringToHashBucketFast",
+     .inputs = "input:string",
+     .outputs = "output:int64",
+     .attrs = "num_buckets:int>=1",
+     .python = "strings.to_hash_bucket_fast string_to_hash_bucket_fast strings.to_hash_bucket",
+     .doc = "A number below num_buckets for each text, the same for the same text everywhere.",
+     .devices = "CPU",
+     .flags = OP_NO_GRADIENT,
+     .shape = op_same_shape,
+     .compute = compute_bucket},
     {.name = "StringToNumber",
      .inputs = "string_tensor:string",
      .outputs = "output:out_type",

@@ -258,3 +258,12 @@ def test_sampled_losses():
         assert run(made).shape == (2,) and np.all(np.isfinite(run(made)))
     found = run(tf.nn.log_uniform_candidate_sampler([[1]], 1, 20, True, 40).sampled_candidates)
     assert len(set(found.tolist())) == 20 and found.min() >= 0 and found.max() < 40
+
+
+def test_labels_of_another_rank_than_logits():
+    with tf.Graph().as_default(), tf.Session() as sess:
+        logits = tf.constant([[1.0, 2.0], [3.0, 1.0]])
+        labels = tf.constant([[1.0, 0.0], [0.0, 1.0]])
+        want = sess.run(tf.nn.softmax_cross_entropy_with_logits_v2(labels=labels, logits=logits))
+        made = tf.nn.softmax_cross_entropy_with_logits_v2(labels=[labels], logits=logits)
+        assert sess.run(made).tolist() == want.tolist()

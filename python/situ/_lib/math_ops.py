@@ -114,11 +114,24 @@ def _xor(x, y):
     return op("NotEqual", *_pair(x, y))
 
 
+def same_texts(x, y):
+    """Whether texts are equal, element by element, with broadcasting."""
+    x, y = convert_to_tensor(x, "string"), convert_to_tensor(y, "string")
+    both = op("ConcatV2", [op("Reshape", x, [-1]), op("Reshape", y, [-1])], 0)
+    _, places = op("Unique", both, out_idx="int32")
+    cut = op("Size", x)
+    first = op("Slice", places, [0], op("Reshape", cut, [1]))
+    second = op("Slice", places, op("Reshape", cut, [1]), [-1])
+    return op("Reshape", first, op("Shape", x)), op("Reshape", second, op("Shape", y))
+
+
 def _equal(same):
     def call(x, y):
         if x is None or y is None:
             return not same
         x, y = _pair(x, y)
+        if x.dtype.name == y.dtype.name == "string":
+            x, y = same_texts(x, y)
         try:
             return op("Equal" if same else "NotEqual", x, y)
         except (errors.InvalidArgumentError, ValueError) as e:
@@ -153,3 +166,20 @@ def zero_fraction(value, name=None):
     value = convert_to_tensor(value)
     same = cast(op("Equal", value, zeros(shape_of(value), value.dtype)), "float32")
     return OPS["Mean"](same, name=name)
+
+
+def _compared(name):
+    """tf.equal and its like: of texts, too."""
+    def compare(x, y, name=None):
+        kinds = {getattr(dtype_of(v), "name", None) for v in (x, y)}
+        if "string" not in kinds and not all(isinstance(v, (str, bytes)) for v in (x, y)):
+            return OPS[op_name](x, y, name=name)
+        with scope(name, op_name) as full:
+            return OPS[op_name](*same_texts(x, y), name=full)
+    op_name, words = name, {"Equal": "equal", "NotEqual": "not_equal"}[name]
+    compare.__name__, compare.__doc__ = words, OPS[name].__doc__
+    export(words, "math." + words)(front(name, real=True)(compare))
+
+
+for _name in ("Equal", "NotEqual"):
+    _compared(_name)

@@ -80,6 +80,7 @@ def _cross_entropy(labels, logits, axis, name):
         if order is not None:
             logits, labels = op("Transpose", logits, order), op("Transpose", labels, order)
         if _rank(logits) == 2:
+            labels = labels if _rank(labels) in (2, None) else _rows(labels)
             return OPS["SoftmaxCrossEntropyWithLogits"](logits, labels, name=full)[0]
         loss = OPS["SoftmaxCrossEntropyWithLogits"](_rows(logits), _rows(labels))[0]
         return op("Reshape", loss, _front(logits), name=full)

@@ -45,6 +45,17 @@ def batch_normalization(x, mean, variance, offset, scale, variance_epsilon, name
         return x * cast(inverse, x.dtype) + cast(shift, x.dtype)
 
 
+@export(v1="nn.batch_norm_with_global_normalization")
+def batch_norm_with_global_normalization(t=None, m=None, v=None, beta=None, gamma=None,
+                                         variance_epsilon=None,
+                                         scale_after_normalization=None, name=None, input=None,
+                                         mean=None, variance=None):
+    """batch_normalization under its old name."""
+    first = [a if b is None else b for a, b in ((t, input), (m, mean), (v, variance))]
+    return batch_normalization(*first, beta, gamma if scale_after_normalization else None,
+                               variance_epsilon, name)
+
+
 def along_channels(vector, rank, data_format):
     """A vector of channels, in a form that goes with images."""
     if layout(data_format) == "NHWC":

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""test_feature_columns.py: feature columns, tables of words, and models that are made of them."""
+import numpy as np
+import pytest
+
+import situ.compat.v1 as tf
+from situ._lib.summary_writer import FileWriterCache
+
+fc = tf.feature_column
+
+
+@pytest.fixture(autouse=True)
+def graph():
+    with tf.Graph().as_default() as made:
+        yield made
+    FileWriterCache.clear()
+
+
+def _run(tensor):
+    with tf.Session() as sess:
+        sess.run([tf.global_variables_initializer(), tf.tables_initializer()])
+        return sess.run(tensor)
+
+
+def _input(features, *columns):
+    return _run(fc.input_layer(features, list(columns))).tolist()
+
+
+def test_fingerprints():
+    """As TensorFlow's: the first four of its own test, the others FarmHash's."""
+    words = ["a", "b", "c", "d"]
+    assert _run(tf.string_to_hash_bucket_fast(words, 10)).tolist() == [9, 2, 2, 5]
+    longer = ["x" * n for n in (3, 10, 20, 50, 100, 150)]
+    assert _run(tf.strings.to_hash_bucket_fast(longer, 1000)).tolist() == \
+        [28, 499, 348, 893, 719, 633]
+
+
+def test_words_are_compared():
+    x = tf.constant(["a", "b", "c"])
+    assert _run(tf.equal(x, "b")).tolist() == [False, True, False]
+    assert _run(tf.not_equal(x, ["a", "x", "c"])).tolist() == [False, True, False]
+    assert _run(tf.equal(x[:, None], x[None, 1:])).tolist() == \
+        [[False, False], [True, False], [False, True]]
+    assert _run(tf.cond(tf.equal(x[1], "b"), lambda: 1, lambda: 2)) == 1
+    assert _run(tf.equal([1, 2], [1, 3])).tolist() == [True, False]
+
+
+def test_tables(tmp_path):
+    words = tf.constant([["b", "zz"], ["a", "b"]])
+    table = tf.contrib.lookup.index_table_from_tensor(["a", "b"], default_value=7)
+    assert _run(table.lookup(words)).tolist() == [[1, 7], [0, 1]]
+    table = tf.contrib.lookup.index_table_from_tensor(["a", "b"], num_oov_buckets=3)
+    found = _run(table.lookup(words)).tolist()
+    assert found[1] == [0, 1] and 2 <= found[0][1] < 5 and _run(table.size()) == 5
+    path = tmp_path / "words.txt"
+    path.write_text("a\nb\nc\n")
+    table = tf.contrib.lookup.index_table_from_file(str(path))
+    assert _run(table.lookup(words)).tolist() == [[1, -1], [0, 1]]
+    back = tf.contrib.lookup.index_to_string_table_from_file(str(path))
+    assert _run(back.lookup(tf.constant([2, 0, 9], tf.int64))).tolist() == [b"c", b"a", b"UNK"]
+    numbers = tf.contrib.lookup.HashTable(tf.contrib.lookup.KeyValueTensorInitializer(
+        ["x", "y"], [10, 20], value_dtype=tf.int64), -1)
+    assert _run(numbers.lookup(tf.constant(["y", "q"]))).tolist() == [20, -1]
+    with pytest.raises(TypeError, match="Keys must be dtype"):
+        table.lookup(tf.constant([1]))
+
+
+def test_numbers_and_buckets():
+    features = {"a": [[1.0, 2.0], [3.0, 4.0]], "b": [5, 15]}
+    a = fc.numeric_column("a", shape=2, normalizer_fn=lambda x: x * 10.0)
+    b = fc.bucketized_column(fc.numeric_column("b"), [10, 20])
+    assert _input(features, b, a) == [[10, 20, 1, 0, 0], [30, 40, 0, 1, 0]]
+    with pytest.raises(ValueError, match="must be a sorted list"):
+        fc.bucketized_column(fc.numeric_column("b"), [2, 1])
+
+
+def test_categories():
+    features = {"w": [["x", "y"], ["z", ""]], "n": [1, 5]}
+    w = fc.categorical_column_with_vocabulary_list("w", ["x", "y", "z"])
+    n = fc.categorical_column_with_identity("n", 3, default_value=0)
+    assert _input(features, fc.indicator_column(w), fc.indicator_column(n)) == \
+        [[0, 1, 0, 1, 1, 0], [1, 0, 0, 0, 0, 1]]
+    h = fc.categorical_column_with_hash_bucket("w", 10)
+    ones = _run(fc.input_layer(features, [fc.indicator_column(h)]))
+    assert ones.sum(1).tolist() == [2, 1]
+    crossed = fc.crossed_column(["w", n], 50)
+    assert crossed.name == "n_X_w"
+    assert _run(fc.input_layer(features, [fc.indicator_column(crossed)])).sum(1).tolist() == [2, 1]
+    with pytest.raises(ValueError, match="wrap a categorical column"):
+        fc.input_layer(features, [w])
+
+
+def test_embeddings_and_their_names():
+    w = fc.categorical_column_with_vocabulary_list("w", ["x", "y", "z"])
+    made = fc.embedding_column(w, 2, initializer=tf.constant_initializer([[1, 2], [3, 4], [5, 6]]))
+    out = fc.input_layer({"w": [["x", "y"], ["z", ""], ["", ""]]}, [made])
+    assert [v.name for v in tf.trainable_variables()] == [
+        "input_layer/w_embedding/embedding_weights:0"]
+    assert _run(out).tolist() == [[2, 3], [5, 6], [0, 0]]
+
+
+def test_linear_model_and_spec():
+    w = fc.categorical_column_with_vocabulary_list("w", ["x", "y"])
+    out = fc.linear_model({"w": [["x"], ["y"]], "a": [[1.0], [2.0]]}, [w, fc.numeric_column("a")])
+    assert [v.name for v in tf.trainable_variables()] == [
+        "linear_model/a/weights:0", "linear_model/w/weights:0", "linear_model/bias_weights:0"]
+    assert _run(out).tolist() == [[0.0], [0.0]]
+    spec = fc.make_parse_example_spec([fc.indicator_column(w), fc.numeric_column("a")])
+    assert spec == {"w": tf.VarLenFeature(tf.string), "a": tf.FixedLenFeature((1,), tf.float32)}
+
+
+def _data(n=256):
+    x = np.random.RandomState(1).randn(n, 2).astype(np.float32)
+    words = np.where(x[:, 0] > 0, "up", "down")
+    return {"a": x[:, 0], "b": x[:, 1], "w": words}, x
+
+
+def _inputs(features, labels, epochs=None):
+    return tf.estimator.inputs.numpy_input_fn(features, labels, 64, epochs, shuffle=False)
+
+
+COLUMNS = [fc.numeric_column("a"), fc.numeric_column("b")]
+WORDS = fc.categorical_column_with_vocabulary_list("w", ["up", "down"])
+
+
+def test_deep_classifier_of_three(tmp_path):
+    features, x = _data()
+    labels = (x[:, 0] > 0).astype(np.int32) + (x[:, 1] > 0)
+    model = tf.estimator.DNNClassifier([16, 16], COLUMNS, str(tmp_path), n_classes=3)
+    model.train(_inputs(features, labels), steps=200)
+    found = model.evaluate(_inputs(features, labels, 1))
+    assert sorted(found) == ["accuracy", "average_loss", "global_step", "loss"]
+    assert found["accuracy"] > 0.9 and found["global_step"] == 200
+    np.testing.assert_allclose(found["loss"], found["average_loss"] * 64, rtol=1e-4)  # sums
+    said = next(model.predict(_inputs(features, None, 1)))
+    assert said["probabilities"].shape == (3,) and said["classes"][0] in (b"0", b"1", b"2")
+    assert "dnn/hiddenlayer_1/kernel/Adagrad" in model.get_variable_names()
+
+
+def test_linear_classifier_of_words(tmp_path):
+    features, x = _data()
+    labels = np.where(x[:, 0] > 0, "yes", "no")
+    model = tf.estimator.LinearClassifier([WORDS, COLUMNS[1]], str(tmp_path),
+                                          label_vocabulary=["no", "yes"])
+    model.train(_inputs(features, labels), steps=50)
+    found = model.evaluate(_inputs(features, labels, 1))
+    assert found["accuracy"] == 1 and found["auc"] > 0.99 and found["precision"] == 1
+    assert found["auc_precision_recall"] > 0.99
+    np.testing.assert_allclose(found["accuracy_baseline"],
+                               max(found["label/mean"], 1 - found["label/mean"]))
+    assert next(model.predict(_inputs(features, None, 1)))["classes"][0] == labels[0].encode()
+    assert model.get_variable_value("linear/linear_model/w/weights").shape == (2, 1)
+
+
+@pytest.mark.parametrize("make", [
+    lambda folder: tf.estimator.LinearRegressor(COLUMNS, folder, optimizer="Adam"),
+    lambda folder: tf.estimator.DNNRegressor([32], COLUMNS, folder,
+                                             optimizer=lambda: tf.train.AdamOptimizer(0.01)),
+    lambda folder: tf.estimator.DNNLinearCombinedRegressor(
+        folder, [COLUMNS[0]], tf.train.AdamOptimizer(0.05), COLUMNS,
+        tf.train.AdamOptimizer(0.02), [16]),
+])
+def test_regressors(tmp_path, make):
+    features, x = _data()
+    labels = (2 * x[:, 0] - x[:, 1] + 1)[:, None]
+    model = make(str(tmp_path))
+    model.train(_inputs(features, labels), steps=150)
+    found = model.evaluate(_inputs(features, labels, 1))
+    assert found["average_loss"] < 0.3 and found["global_step"] == 150
+
+
+def test_area_under_a_curve():
+    labels, share = tf.constant([0, 0, 1, 1]), tf.constant([0.1, 0.4, 0.35, 0.8])
+    made = {c: tf.metrics.auc(labels, share, curve=c) for c in ("ROC", "PR")}
+    with tf.Session() as sess:
+        sess.run(tf.local_variables_initializer())
+        sess.run([m[1] for m in made.values()])
+        assert abs(sess.run(made["ROC"][0]) - 0.75) < 1e-4
+        assert 0.7 < sess.run(made["PR"][0]) < 0.9
