@@ -130,6 +130,9 @@ def main():
     style.set_root("tensorflow")
     root = importer.install(api)
     companions.install()
+    if api == "v1":
+        from situ._lib import old_numpy
+        old_numpy.install()
     if "log-placement" in options:
         importer.log_placement(root)
     if "trace" in options:

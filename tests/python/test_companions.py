@@ -99,3 +99,14 @@ def test_flags_of_an_installed_absl_are_read(situ):
                 pass
             """})
     assert (result.code, result.out) == (0, "7 2\n")
+
+
+def test_names_that_numpy_had(situ):
+    result = situ("run", "a.py", files={"a.py": """\
+        import numpy as np
+        import tensorflow as tf
+        sess = tf.Session()
+        x = np.zeros([2, 3], dtype=np.float)
+        print(x.dtype, np.reshape(x, newshape=[3, 2]).shape, len(x.tostring()), np.product([2, 3]))
+        """})
+    assert result.out == "float64 (3, 2) 48 6\n", result.err

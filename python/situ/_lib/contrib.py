@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """contrib.py: imports what there is of tf.contrib, so that its names are known."""
-from situ._lib import (arg_scope, contrib_eager, contrib_layers, contrib_more, slim,
-                       slim_learning)
+from situ._lib import (arg_scope, contrib_eager, contrib_layers, contrib_learn, contrib_more,
+                       distributions, legacy_seq2seq, slim, slim_learning)
 
-PARTS = (arg_scope, contrib_eager, contrib_layers, contrib_more, slim, slim_learning)
+PARTS = (arg_scope, contrib_eager, contrib_layers, contrib_learn, contrib_more, distributions,
+         legacy_seq2seq, slim, slim_learning)
