@@ -11,7 +11,7 @@ PLANS = {
     "estimator": "Of tf.estimator there is what docs/estimator.md lists.",
     "data": "Of tf.data there is what docs/data.md lists.",
     "image": "Operations on images come as programs need them.",
-    "saved_model": "SavedModel is not planned; checkpoints and GraphDef are the formats.",
+    "saved_model": "Of tf.saved_model there are save and load, in a format of situ's own.",
     "lite": "TensorFlow Lite is not planned.",
     "tpu": "TPUs are not planned.",
     "sparse": "Sparse tensors are not planned.",

@@ -15,6 +15,7 @@ _DEFAULT, _MOST = 87654321, 2 ** 31 - 1
 @export("random.set_seed", v1=("set_random_seed", "random.set_random_seed"))
 def set_seed(seed):
     """Makes random numbers the same in every run of the program."""
+    seed = None if seed is None else int(seed)
     if _situ.executing_eagerly():
         _eager.update(seed=seed, numbers=None if seed is None else random.Random(int(seed)))
         _situ.forget_calls()

@@ -2,7 +2,7 @@
 """__init__.py: tf.keras: imports its parts, so that their names are known."""
 import importlib
 
-from situ._lib import catalogue, tape, training
+from situ._lib import catalogue, saved_model, saved_model_load, tape, training
 
 _PARTS = """
     activations backend callbacks callbacks_more cells compiled constraints context data hdf5
@@ -11,5 +11,5 @@ _PARTS = """
     metrics_counts model names nodes normalization op_layer program progbar regularizers rnn
     rnn_loop saving sequential summary topology utils weights wrappers legacy
     """.split()
-PARTS = [catalogue, tape, training,
+PARTS = [catalogue, saved_model, saved_model_load, tape, training,
          *[importlib.import_module(f"situ._lib.keras.{name}") for name in _PARTS]]

@@ -9,7 +9,7 @@ from situ._lib import style
 from situ._lib.function import FuncGraph
 from situ._lib.api import BOTH
 from situ._lib.keras.names import forget_names, shown
-from situ._lib.tensors import EagerTensor, GraphTensor
+from situ._lib.tensors import EagerTensor, GraphTensor, _extend
 
 _MOST_MASKS = 64
 _state = {"graph": None, "float": "float32", "epsilon": 1e-7, "format": "channels_last",
@@ -137,3 +137,6 @@ def function(name):
     """A function of tf, wherever it is defined."""
     from situ._lib import api
     return BOTH.get(name) or api.V2.get(name) or api.read_rows()[name]
+
+
+_extend(EagerTensor, _keras_mask=property(get_mask, set_mask))

@@ -6,7 +6,7 @@ import os
 
 import numpy
 
-from situ._lib import checkpoint_state, optimizer_v2, safetensors
+from situ._lib import checkpoint_state, optimizer_v2, safetensors, saved_model
 from situ._lib.keras import context, hdf5, weights
 from situ._lib.keras.names import KINDS_OF_LAYERS, plain, serialized, shown
 
@@ -83,7 +83,7 @@ class Saving:
 
     def save_weights(self, filepath, overwrite=True, save_format=None, options=None):
         """Writes the values of all weights."""
-        if not self.built and not self.weights:  # built: unless __call__ is the program's own
+        if not self.built and not self.weights and hdf5.is_name(filepath, save_format):
             raise ValueError(f"Unable to save weights of model {self.name}: it has no weights yet; "
                              "call it on a batch of data first.")
         path = _target(filepath, overwrite)
@@ -133,6 +133,8 @@ class Saving:
             state = list(self.optimizer.variables)
             arrays.update({"optimizer/" + k: v for k, v in _named(state).items()})
         safetensors.write(_target(path, overwrite), arrays, metadata)
+        if os.path.isdir(path):
+            saved_model.write_model(self, path)
 
     def _described_training(self, include_optimizer):
         """What compile was given, as JSON takes it; None where there is nothing."""
@@ -167,7 +169,9 @@ def load_model(filepath, custom_objects=None, compile=True, safe_mode=True, opti
     if "model" not in file.metadata:
         raise ValueError(f"{filepath} holds weights, but no model: use load_weights.")
     from situ._lib.keras.names import custom_object_scope
-    with context.eager(), custom_object_scope(custom_objects or {}):
+    known = {**_living(), **(custom_objects or {})}  # a folder needs no custom_objects
+    with context.eager(), custom_object_scope(known if os.path.isdir(filepath) else
+                                              custom_objects or {}):
         model = KINDS_OF_LAYERS.deserialize(json.loads(file.metadata["model"]), custom_objects)
         found = _values(file, "weights/")
         if not model.built or len(model.weights) != len(found):
@@ -178,6 +182,18 @@ def load_model(filepath, custom_objects=None, compile=True, safe_mode=True, opti
             _compile(model, json.loads(file.metadata["training"]), custom_objects,
                      [a for _, a in _values(file, "optimizer/")])
     return model
+
+
+def _living():
+    """Classes of layers that the program has defined, by name."""
+    from situ._lib.keras.layer import Layer
+    found, waiting = {}, [Layer]
+    while waiting:
+        for one in waiting.pop().__subclasses__():
+            waiting.append(one)
+            if not one.__module__.startswith("situ."):
+                found[one.__name__] = one
+    return found
 
 
 def _load_hdf5(path, custom_objects, compile):

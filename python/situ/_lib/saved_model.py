@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0
+"""saved_model.py: tf.saved_model.save: an object with its variables and the traces of its
+functions, in a folder. The file is situ's own (safetensors; graphs and structures as JSON in its metadata);
+saved_model_load.py reads it."""
+import json
+import os
+
+import numpy
+
+from situ._lib import nodedef, safetensors, shapes
+from situ._lib.api import export
+from situ._lib.function import ConcreteFunction, Function, TensorSpec
+from situ._lib.module import Module
+from situ._lib.variables import Variable
+
+FORMAT, FILE = "situ saved_model 1", "saved_model.safetensors"
+DEFAULT_SERVING = "serving_default"
+
+
+# Structures as JSON
+
+
+def _encoded(value, leaf):
+    if isinstance(value, dict):
+        return {"dict": {k: _encoded(v, leaf) for k, v in value.items()}}
+    if isinstance(value, (list, tuple)):
+        return {"list" if isinstance(value, list) else "tuple": [_encoded(v, leaf) for v in value]}
+    return leaf(value)
+
+
+def _argument(value):
+    if isinstance(value, TensorSpec):
+        shape = value.shape.as_list() if value.shape.rank is not None else None
+        return {"spec": [shape, value.dtype.name, value.name]}
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return {"value": value}
+    raise ValueError(f"tf.saved_model.save: an argument {value!r} of a function is neither a "
+                     "tensor nor a number, a text or None.")
+
+
+# Writing
+
+
+class _Writer:
+    """Collects variables and traces of an object and of what it holds."""
+
+    def __init__(self):
+        self.variables, self.arrays, self.traces = {}, {}, []
+
+    def variable(self, variable):
+        """The number of a variable."""
+        if variable not in self.variables:
+            self.variables[variable] = len(self.variables)
+            self.arrays[f"variable/{len(self.variables) - 1}"] = numpy.asarray(variable.numpy())
+        return self.variables[variable]
+
+    def trace(self, concrete, names=()):
+        """The number of a trace; `names` of its parameters."""
+        graph = concrete.graph
+        nodes = json.loads(nodedef.GraphDef(graph)._json()).get("node", [])
+        for node in nodes:
+            if any("func" in attr for attr in node.get("attr", {}).values()) or \
+                    node["op"] in ("If", "While", "PyFunc"):
+                raise NotImplementedError(
+                    f"tf.saved_model.save: function '{concrete.name}' has a branch, a loop or a "
+                    "call of Python over tensors, which cannot be saved. Save its variables "
+                    "(tf.train.Checkpoint), or give a function without them.")
+        captured = []
+        for tensor, inside in graph.captured.values():
+            captured.append([inside.name, f"captured/{len(self.arrays)}"])
+            self.arrays[captured[-1][1]] = numpy.asarray(tensor.numpy())
+        args, words = concrete.structured_input_signature
+        self.traces.append({
+            "name": concrete.name, "names": list(names), "nodes": nodes, "captured": captured,
+            "args": _encoded(tuple(args), _argument), "words": _encoded(words, _argument),
+            "inputs": [t.name for t in concrete.inputs],
+            "reads": [[t.name, self.variable(v)] for v, t in graph.reads.items()],
+            "writes": [[t.name, self.variable(v)] for v, t in graph.writes.items()],
+            "outputs": _encoded(concrete.structure, lambda t: {
+                "tensor": None if t is None else t.name})})
+        return len(self.traces) - 1
+
+    def function(self, function):
+        if function.input_signature is not None and not function._traces:
+            function.get_concrete_function()
+        names = list(function._signature.parameters) if function._signature else ()
+        return [self.trace(c, names) for c in function._traces.values()]
+
+    def thing(self, value, seen):
+        """A description of a variable, a function, a module or a collection; None of all else."""
+        if isinstance(value, Variable):
+            return {"variable": self.variable(value), "name": value.name.split(":")[0],
+                    "trainable": bool(value.trainable)}
+        if isinstance(value, Function):
+            return {"function": self.function(value)}
+        if isinstance(value, ConcreteFunction):
+            return {"function": [self.trace(value)]}
+        if isinstance(value, dict):
+            return {"dict": {str(k): d for k, v in value.items()
+                             if (d := self.thing(v, seen)) is not None}}
+        if isinstance(value, (list, tuple)):
+            parts = [self.thing(v, seen) for v in value]
+            return {"list": parts} if any(p is not None for p in parts) else None
+        if isinstance(value, Module) and id(value) not in seen:
+            return self.object(value, seen | {id(value)})
+        return None
+
+    def object(self, value, seen):
+        members = {k: v for k, v in vars(value).items() if not k.startswith("_situ_function_")}
+        for name in dir(type(value)):
+            if isinstance(getattr(type(value), name, None), Function):
+                members[name] = getattr(value, name)
+        described = {k: self.thing(v, seen) for k, v in members.items()
+                     if not k.startswith("__") or k == "__call__"}
+        return {"object": {k: v for k, v in described.items() if v is not None}}
+
+
+def _signature(function):
+    """The concrete function of a signature."""
+    return function.get_concrete_function() if isinstance(function, Function) and \
+        function.input_signature is not None else next(iter(function._traces.values())) \
+        if isinstance(function, Function) else function
+
+
+@export("saved_model.save", v2="saved_model.experimental.save")
+def save(obj, export_dir, signatures=None, options=None):
+    """Writes the variables of an object, and its functions as far as they were traced."""
+    from situ._lib.keras.model import Model
+    export_dir, writer = os.fspath(export_dir), _Writer()
+    if isinstance(obj, Model):
+        if not os.path.isdir(export_dir):
+            os.makedirs(export_dir)
+        obj.save(export_dir)
+        if signatures is None:
+            return
+    tree = writer.object(obj, {id(obj)}) if not isinstance(obj, Model) else _of_model(writer, obj)
+    if signatures is not None and not isinstance(signatures, dict):
+        signatures = {DEFAULT_SERVING: signatures}
+    tree["signatures"] = {k: writer.trace(_signature(f)) for k, f in (signatures or {}).items()}
+    _write(export_dir, writer, tree)
+
+
+def _write(export_dir, writer, tree):
+    os.makedirs(export_dir, exist_ok=True)
+    kept = {k: v for k, v in writer.arrays.items() if v.dtype != object}
+    if len(kept) != len(writer.arrays):
+        raise ValueError("tf.saved_model.save: texts that a function holds cannot be saved.")
+    safetensors.write(os.path.join(export_dir, FILE), kept, {
+        "format": FORMAT, "object": json.dumps(tree), "traces": json.dumps(writer.traces)})
+
+
+def _of_model(writer, model):
+    """A Keras model: a function of its inputs, and its variables."""
+    inputs = model.inputs
+    if inputs is None:
+        shape = model._build_input_shape
+        if not isinstance(shape, shapes.TensorShape):
+            raise NotImplementedError(f"tf.saved_model.save: what {model.name} is called with is "
+                                      "not known.")
+        specs = TensorSpec([None, *shape.as_list()[1:]], model.dtype, "input_1")
+    else:
+        specs = [TensorSpec(t.shape, t.dtype, n) for t, n in zip(inputs, model.input_names)]
+        specs = specs[0] if len(specs) == 1 else specs
+    call = Function(lambda x: model(x, training=False), input_signature=[specs], name="__call__")
+    number = writer.trace(call.get_concrete_function())
+    return {"object": {"__call__": {"function": [number]}, "variables": {
+        "list": [writer.thing(v, set()) for v in model.variables]}},
+        "signatures": {DEFAULT_SERVING: number}}
+
+
+def write_model(model, folder):
+    """Beside the file of a Keras model, what tf.saved_model.load reads."""
+    writer = _Writer()
+    try:
+        tree = _of_model(writer, model)
+        _write(folder, writer, tree)
+    except (NotImplementedError, ValueError):  # keras.models.load_model reads it all the same
+        pass

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""test_saved_model.py: objects with their variables and functions, in folders."""
+import numpy as np
+import pytest
+
+import situ as tf
+
+
+class Line(tf.Module):
+    def __init__(self):
+        super().__init__()
+        self.w, self.inner = tf.Variable(2.0, name="w"), tf.Module()
+        self.inner.parts = [tf.Variable([1.0, 2.0]), tf.Variable(5, trainable=False)]
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.float32, "x")])
+    def line(self, x):
+        return {"y": x * self.w + self.inner.parts[0][0]}
+
+    @tf.function
+    def scaled(self, x, factor=1.0, wide=False):
+        return (x * factor, [tf.ones([3])]) if wide else x * factor
+
+    @tf.function
+    def count(self):
+        self.inner.parts[1].assign_add(1)
+        return self.inner.parts[1].read_value()
+
+
+def test_module(tmp_path):
+    module = Line()
+    module.scaled(tf.constant([1.0]), 3.0)
+    module.scaled(tf.constant([1, 2]), 2, wide=True)
+    module.count()
+    tf.saved_model.save(module, str(tmp_path / "m"), signatures=module.line)
+    again = tf.saved_model.load(str(tmp_path / "m"))
+    assert again.w.numpy() == 2.0 and again.w.trainable
+    assert again.inner.parts[1].numpy() == 6 and not again.inner.parts[1].trainable
+    assert again.line([1.0, 2.0])["y"].numpy().tolist() == [3.0, 5.0]
+    assert again.scaled(tf.constant([4.0]), 3.0).numpy().tolist() == [12.0]
+    first, (second,) = again.scaled(tf.constant([4, 5]), 2, wide=True)
+    assert first.numpy().tolist() == [8, 10] and second.numpy().tolist() == [1, 1, 1]
+    assert [int(again.count()) for _ in range(2)] == [7, 8]
+    assert again.inner.parts[1].numpy() == 8 and module.inner.parts[1].numpy() == 6
+    again.w.assign(10.0)
+    served = again.signatures["serving_default"]
+    assert served(x=tf.constant([1.0]))["y"].numpy().tolist() == [11.0]
+    with pytest.raises(ValueError, match="Could not find matching"):
+        again.scaled(tf.constant([1.0]), 9.0)
+
+
+def test_gradient_of_a_loaded_function(tmp_path):
+    module = Line()
+    tf.saved_model.save(module, tmp_path)
+    again = tf.saved_model.load(tmp_path)
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(again.line(tf.constant([1.0, 3.0]))["y"])
+    assert tape.gradient(loss, again.w).numpy() == 4.0
+
+
+def test_keras_model(tmp_path):
+    inputs = tf.keras.Input((4, 4, 1), name="image")
+    made = tf.keras.layers.Conv2D(3, 2)(inputs)
+    made = tf.keras.layers.BatchNormalization()(made)
+    made = tf.keras.layers.Dense(2)(tf.keras.layers.Flatten()(made))
+    model = tf.keras.Model(inputs, made)
+    x = np.random.RandomState(0).randn(3, 4, 4, 1).astype("f")
+    model.save(tmp_path / "keras")
+    tf.saved_model.save(model, tmp_path / "saved")
+    for folder in ("keras", "saved"):
+        again = tf.saved_model.load(tmp_path / folder)
+        np.testing.assert_allclose(again(x).numpy(), model.predict(x, verbose=0), rtol=1e-5)
+        served = again.signatures["serving_default"](image=tf.constant(x))
+        np.testing.assert_allclose(served["output_0"].numpy(), model.predict(x, verbose=0),
+                                   rtol=1e-5)
+        whole = tf.keras.models.load_model(tmp_path / folder)
+        np.testing.assert_array_equal(whole.get_weights()[0], model.get_weights()[0])
+
+
+def test_what_cannot_be_saved(tmp_path):
+    class Looping(tf.Module):
+        @tf.function(input_signature=[tf.TensorSpec([], tf.int32)])
+        def f(self, n):
+            while n > 0:
+                n -= 2
+            return n
+    with pytest.raises(NotImplementedError, match="a loop"):
+        tf.saved_model.save(Looping(), tmp_path)
+    (tmp_path / "saved_model.pb").write_bytes(b"x")
+    with pytest.raises(OSError, match="TensorFlow wrote"):
+        tf.saved_model.load(tmp_path)
