@@ -158,3 +158,36 @@ def test_a_tape_inside_a_custom_gradient():
         tape.watch(x)
         y = f(x)
     assert float(tape.gradient(y, x)) == 600
+
+
+@pytest.mark.parametrize("make", [lambda: tf.keras.optimizers.SGD(0.1),
+                                  lambda: tf.keras.optimizers.Adam(0.1)])
+def test_several_changes_in_one_function(make):
+    """The gradient for a variable is that for its value of now, not for what it was made of."""
+    def steps(v, optimizer, state):
+        found = []
+        for _ in range(3):
+            with tf.GradientTape() as tape:
+                y = v * v + tf.sin(v) * state
+            slope = tape.gradient(y, v)
+            found.append(slope)
+            optimizer.apply_gradients([(slope, v)])
+            v.assign_sub(0.1 * slope)
+        return found
+    wanted = steps(tf.Variable(3.0), make(), tf.constant(2.0))
+    v, optimizer = tf.Variable(3.0), make()
+    found = tf.function(lambda: steps(v, optimizer, tf.constant(2.0)))()
+    np.testing.assert_allclose([float(x) for x in found], [float(x) for x in wanted], rtol=1e-5)
+
+
+def test_gradient_goes_on_through_what_was_assigned():
+    v, state = tf.Variable(3.0), tf.Variable(0.0)
+
+    @tf.function
+    def f():
+        with tf.GradientTape() as tape:
+            h = v * v
+            state.assign(h)
+            y = h * 2.0
+        return tape.gradient(y, v)
+    assert f().numpy() == 12.0 and state.numpy() == 9.0

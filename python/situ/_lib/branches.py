@@ -27,6 +27,7 @@ class BranchGraph(Graph):
         self._scope, self._captures = outer._scope, True
         outer.__dict__.setdefault("_inside", []).append(self)
         self.captured, self.reads, self.writes, self.before = {}, {}, {}, []
+        self.versions = {}
 
     building_function = property(lambda s: s.root.building_function)
 
@@ -59,7 +60,8 @@ class BranchGraph(Graph):
     def read_variable(self, variable):
         """What a variable of eager style holds here; each has an input of its own."""
         if variable in self.writes:
-            return self.writes[variable]
+            from situ._lib.function import read_written
+            return read_written(self, variable)
         if variable not in self.reads:
             self.reads[variable] = self._input(variable, self._outer.read_variable(variable))
         return self.reads[variable]

@@ -35,6 +35,18 @@ class TensorSpec:
 export("TensorSpec")(TensorSpec)
 
 
+def read_written(graph, variable):
+    """What a graph has written to a variable, as a tensor of its own: gradients for the variable end
+    there, whatever the value was made of."""
+    versions = graph.versions.setdefault(variable, [])
+    written = graph.writes[variable]
+    if not versions or versions[-1].op.inputs[0] is not written:
+        with graph.as_default(), graph.control_dependencies(None), graph.device(None), \
+                graph.device(variable.device):
+            versions.append(op("Identity", written))
+    return versions[-1]
+
+
 class FuncGraph(Graph):
     """The graph of a traced function; what it finds outside is fed to it."""
     building_function = True
@@ -44,6 +56,7 @@ class FuncGraph(Graph):
         outer = _situ.current_graph()
         self.seed = global_seed() if outer is None else outer.seed
         self.name, self.captured, self.reads, self.writes = name, {}, {}, {}
+        self.versions = {}  # of variables: what was read of them after each change
         self.created = 0  # variables
 
     def _placeholder(self, tensor, name):
@@ -58,7 +71,7 @@ class FuncGraph(Graph):
 
     def read_variable(self, variable):
         if variable in self.writes:
-            return self.writes[variable]
+            return read_written(self, variable)
         if variable not in self.reads:
             with self.device(None), self.device(variable.device):
                 self.reads[variable] = self._placeholder(variable._value, "read")

@@ -9,7 +9,7 @@ import _situ
 from situ._lib.api import export
 from situ._lib.array_ops import convert_to_tensor, op
 from situ._lib.graph import Graph
-from situ._lib.indexed_slices import IndexedSlices, is_slices
+from situ._lib.indexed_slices import IndexedSlices, add, is_slices
 from situ._lib.scopes import name_scope
 from situ._lib.variable_eager import EagerVariable
 
@@ -71,6 +71,19 @@ def source_in(graph, source):
     return source if convert is None else convert()
 
 
+def sources_in(graph, source):
+    """The tensors of a graph that a source is: of a variable all that were read of it."""
+    first = source_in(graph, source)
+    more = getattr(graph, "versions", {}).get(source._here(), []) \
+        if isinstance(source, EagerVariable) else []
+    return [s for s in (first, *more) if s is not None]
+
+
+def _sum(parts):
+    parts = [p for p in parts if p is not None]
+    return add(parts) if parts else None
+
+
 def _overrides(graph):
     """Gradients that programs define, of a graph and those inside it."""
     found = {}
@@ -101,14 +114,15 @@ def _gradient(found):
 def graph_gradients(graph, ys, xs, grad_ys=None, name="gradients", colocate=False, stop=(),
                     zero=False):
     """Gradients of tensors of a graph; None where there is none."""
-    sources = [source_in(graph, x) for x in xs]
-    present = tuple(s for s in sources if s is not None)
+    sources = [sources_in(graph, x) for x in xs]
+    present = tuple(s for some in sources for s in some)
+    stop = (*stop, *[v for some in getattr(graph, "versions", {}).values() for v in some])
     with graph.as_default(), name_scope(name, "gradients") as scope:
         arriving = tuple(None if g is None else convert_to_tensor(g, y.dtype)
                          for g, y in zip(grad_ys or [None] * len(ys), ys))
         found = iter(_situ.gradients(graph, tuple(ys), present, arriving, tuple(stop), scope,
                                      not colocate, zero, _overrides(graph)))
-        made = [None if s is None else _gradient(next(found)) for s in sources]
+        made = [_sum([_gradient(next(found)) for _ in some]) for some in sources]
         if zero:
             made = [op("ZerosLike", convert_to_tensor(x)) if g is None else g
                     for g, x in zip(made, xs)]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """saved_model.py: tf.saved_model.save: an object with its variables and the traces of its
-functions, in a folder. The file is situ's own (safetensors; graphs and structures as JSON in its metadata);
-saved_model_load.py reads it."""
+functions, in a folder. The file is situ's own (safetensors; graphs and structures as JSON in its
+metadata); saved_model_load.py reads it."""
 import json
 import os
 
