@@ -99,11 +99,13 @@ def test_custom_objects(tmp_path):
         def call(self, x):
             return x / 2
     model = keras.Sequential([keras.Input((1,)), Half()])
-    model.save(tmp_path / "m")
+    model.save(tmp_path / "m.keras")
     with pytest.raises(ValueError, match="Unknown layer: 'Half'"):
-        keras.models.load_model(tmp_path / "m")
-    again = keras.models.load_model(tmp_path / "m", custom_objects={"Half": Half})
+        keras.models.load_model(tmp_path / "m.keras")
+    again = keras.models.load_model(tmp_path / "m.keras", custom_objects={"Half": Half})
     assert again.predict(np.ones((1, 1), "f")) == 0.5
+    model.save(tmp_path / "folder")  # as with a SavedModel: what the program has defined is found
+    assert keras.models.load_model(tmp_path / "folder").predict(np.ones((1, 1), "f")) == 0.5
 
 
 def test_checkpoint_of_a_model(tmp_path):

@@ -186,3 +186,19 @@ def test_modules_of_old():
                        "LeakyReLU"), ("layers.merge", "concatenate"), ("engine.topology", "Layer"),
                        ("utils.np_utils", "to_categorical")):
         assert hasattr(importlib.import_module("situ.keras." + name), word)
+
+
+def test_layers_and_decisions_in_a_pipeline():
+    change = tf.keras.Sequential([L.Rescaling(1 / 255.0), L.Resizing(12, 12), L.RandomCrop(8, 8),
+                                  L.RandomFlip("horizontal")])
+    pictures = tf.data.Dataset.from_tensor_slices(np.zeros((4, 6, 6, 3), "uint8"))
+    assert next(iter(pictures.map(lambda x: change(x)))).shape.as_list() == [8, 8, 3]
+    batched = pictures.batch(2).map(lambda x: change(x))
+    assert next(iter(batched)).shape.as_list() == [2, 8, 8, 3]
+
+    def halved(x):
+        if x > 2.0:
+            x = x / 2.0
+        return x
+    numbers = tf.data.Dataset.from_tensor_slices(np.array([1, 2, 6], "f")).map(halved)
+    assert [float(x) for x in numbers] == [1, 2, 3]

@@ -2,6 +2,7 @@
 """data_trace.py: elements of data sets: their structure, and functions of them as graphs."""
 import _situ
 from situ._lib.array_ops import convert_to_tensor, op
+from situ._lib.autograph import convert
 from situ._lib.dtypes import as_dtype
 from situ._lib.function import FuncGraph, TensorSpec
 from situ._lib.shapes import as_shape
@@ -119,6 +120,7 @@ class Traced:
     def __init__(self, function, spec, name=None, unpack=True):
         self.graph = graph = DataGraph(name or getattr(function, "__name__", "function"))
         self.inputs = []
+        function = convert(function)
         device = _situ.swap_device("")
         try:
             with graph.as_default(), graph.device("/device:CPU:0"):

@@ -36,8 +36,8 @@ export("TensorSpec")(TensorSpec)
 
 
 def read_written(graph, variable):
-    """What a graph has written to a variable, as a tensor of its own: gradients for the variable end
-    there, whatever the value was made of."""
+    """What a graph has written to a variable, as a tensor of its own: gradients for the variable
+    end there, whatever the value was made of."""
     versions = graph.versions.setdefault(variable, [])
     written = graph.writes[variable]
     if not versions or versions[-1].op.inputs[0] is not written:

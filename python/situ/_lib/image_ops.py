@@ -175,7 +175,7 @@ def _resize(images, size, method, words, preserve, name):
         alone = rank_of(images) == 3
         if preserve:
             size = _kept_ratio(images, size)
-        if isinstance(size, (list, tuple)) and _is_number(*size) and \
+        if isinstance(size, (list, tuple)) and _is_number(*size, *sizes_of(images)) and \
                 list(sizes_of(images)) == list(size):
             return images
         batch = op("ExpandDims", images, 0) if alone else images

@@ -155,7 +155,7 @@ def flat_inputs(inputs, given):
             value = cast(value, tensor.dtype)
         rank, wanted = value.shape.rank, tensor.shape.rank
         if rank is not None and wanted is not None and rank != wanted:
-            if rank == wanted - 1:
+            if rank == wanted - 1 and tensor.shape.as_list()[-1] == 1:
                 value = op("ExpandDims", value, -1)
             elif rank == wanted + 1 and value.shape.as_list()[-1] == 1:
                 value = op("Squeeze", value, [-1])
