@@ -73,12 +73,19 @@ struct launch {
   situ_type type;
   int32_t n_args;
   int64_t items; /* work items */
+  int64_t lanes; /* items of a GPU that share one of these (kernel/lanes.h); 0: there is one */
   int64_t grain; /* fewest items worth a thread of their own; 0: never split */
   double flops;  /* cost, for the virtual clock; bytes are what the arguments span */
   double bytes;
   const char *node; /* who asked, for errors; borrowed */
   struct launch_arg *args;
 };
+
+/* Work-groups of GROUP_ITEMS items each that a GPU starts for a launch. */
+enum { GROUP_ITEMS = 256 };
+static inline int64_t launch_groups(const struct launch *launch) {
+  return (launch->items * (launch->lanes ? launch->lanes : 1) - 1) / GROUP_ITEMS + 1;
+}
 
 /* A call prepared by a back end; what it holds behind this head is the back end's. Whoever bound it
  * sets `error`, which belongs to the run: a kernel that fails while it runs puts its status there

@@ -13,7 +13,10 @@
 #include "base/fork.h"
 #include "base/trace.h"
 
-enum { BATCH = 256 }; /* pieces of work started before the owner is asked to finish them */
+enum {
+  BATCH = 256,       /* pieces of work started before the owner is asked to tell of them */
+  MOST_AHEAD = 4096, /* pieces of work started and not done */
+};
 
 pthread_mutex_t worker_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct worker *workers; /* all that run */
@@ -101,7 +104,8 @@ static bool is_ready(const struct work *work) {
 static int ready_queue(const struct worker *worker) {
   for (int q = N_QUEUES - 1; q >= 0; q--) {
     const struct worker_queue *queue = &worker->queues[q];
-    if (queue->started != queue->queued && is_ready(first_of(queue))) return q;
+    if (queue->started == queue->queued || queue->started - queue->done >= MOST_AHEAD) continue;
+    if (is_ready(first_of(queue))) return q;
   }
   return -1;
 }
@@ -120,7 +124,7 @@ static void announce(struct worker *worker, struct worker_queue *queue) {
 static void perform(struct worker *worker, int queue, const struct work *work, situ_status lost) {
   const struct worker_owner *owner = worker->owner;
   if (work->kind == WORK_STAMP) {
-    if (owner->finish) owner->finish(worker->context);
+    if (owner->finish) owner->finish(worker->context, queue);
     *work->at = trace_now();
   } else if (lost && work->kind == WORK_CALL) {
     worker_fail(work->bound, lost);
@@ -129,6 +133,38 @@ static void perform(struct worker *worker, int queue, const struct work *work, s
     owner->run(worker->context, queue, work);
   }
   situ_status_release(lost);
+}
+
+/* The first `number` pieces of a queue are done; called with the lock. */
+static void reach(struct worker *worker, struct worker_queue *queue, uint64_t number) {
+  if (queue->done >= number) return;
+  queue->done = number;
+  announce(worker, queue);
+}
+
+void worker_done(struct worker *worker, int queue, uint64_t number) {
+  pthread_mutex_lock(&worker_lock);
+  reach(worker, &worker->queues[queue], number);
+  if (worker->asleep) pthread_cond_signal(&worker->wake);
+  pthread_mutex_unlock(&worker_lock);
+}
+
+/* Asks the owner to tell when what was started is done; whether there was something to ask for.
+ * Called with the lock, which it drops meanwhile. */
+static bool ask(struct worker *worker, int number) {
+  struct worker_queue *queue = &worker->queues[number];
+  if (!worker->owner->tell || queue->told == queue->started) return false;
+  const uint64_t last = queue->told = queue->started;
+  pthread_mutex_unlock(&worker_lock);
+  worker->owner->tell(worker->context, number, last);
+  pthread_mutex_lock(&worker_lock);
+  return true;
+}
+
+static bool ask_all(struct worker *worker) {
+  bool any = false;
+  for (int q = N_QUEUES - 1; q >= 0; q--) any |= ask(worker, q);
+  return any;
 }
 
 /* Runs the first work of a queue; called with the lock, which it drops meanwhile. */
@@ -141,36 +177,28 @@ static void step(struct worker *worker, int number) {
   pthread_mutex_unlock(&worker_lock);
   perform(worker, number, &work, lost);
   pthread_mutex_lock(&worker_lock);
+  if (!worker->owner->tell)
+    reach(worker, queue, queue->started);
+  else if (work.marked || queue->started - queue->told >= BATCH)
+    ask(worker, number);
 }
 
-/* Everything that was started is done; called with the lock, which it drops meanwhile. */
-static void finish(struct worker *worker) {
-  if (worker->owner->finish) {
-    pthread_mutex_unlock(&worker_lock);
-    worker->owner->finish(worker->context);
-    pthread_mutex_lock(&worker_lock);
-  }
-  for (int q = 0; q < N_QUEUES; q++) {
-    struct worker_queue *queue = &worker->queues[q];
-    if (queue->done == queue->started) continue;
-    queue->done = queue->started;
-    announce(worker, queue);
-  }
+static bool is_idle(const struct worker *worker) {
+  for (int q = 0; q < N_QUEUES; q++)
+    if (worker->queues[q].done != worker->queues[q].started) return false;
+  return true;
 }
 
 static void *work(void *context) {
   struct worker *worker = context;
-  const int batch = worker->owner->finish ? BATCH : 1;
   pthread_mutex_lock(&worker_lock);
   for (;;) {
-    int begun = 0, queue = -1;
-    while (begun < batch && (queue = ready_queue(worker)) >= 0) {
+    const int queue = ready_queue(worker);
+    if (queue >= 0) {
       step(worker, queue);
-      begun++;
-    }
-    if (begun) {
-      finish(worker);
-    } else if (worker->stop) {
+    } else if (ask_all(worker)) {
+      continue;
+    } else if (worker->stop && is_idle(worker)) {
       break;
     } else {
       worker->asleep = true;
@@ -285,9 +313,12 @@ situ_status worker_stamp(struct worker *worker, int queue, int64_t *at) {
   return worker_add(worker, queue, &(struct work){.kind = WORK_STAMP, .at = at});
 }
 
-uint64_t worker_mark(const struct worker *worker, int queue) {
+uint64_t worker_mark(struct worker *worker, int queue) {
   pthread_mutex_lock(&worker_lock);
-  const uint64_t mark = worker->queues[queue].queued;
+  struct worker_queue *state = &worker->queues[queue];
+  const uint64_t mark = state->queued;
+  /* What was started already is told of by itself, when nothing else is ready to start. */
+  if (mark > state->started) state->items[(mark - 1) & (state->capacity - 1)].marked = true;
   pthread_mutex_unlock(&worker_lock);
   return mark;
 }

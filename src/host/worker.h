@@ -22,6 +22,7 @@ struct work {
   int on_queue;
   uint64_t mark;
   int64_t *at; /* of a stamp: where the time goes */
+  bool marked; /* somebody has the mark behind it */
 };
 
 /* What a back end does for its worker. */
@@ -34,8 +35,11 @@ struct worker_owner {
    * that was told to end are left out before. What fails is reported: worker_fail, and from then on
    * `lost` where that is the device's own failure. */
   void (*run)(void *owner, int queue, const struct work *work);
-  /* Waits until everything that `run` started is done; NULL where `run` does all itself. */
-  void (*finish)(void *owner);
+  /* For devices that go on after `run`; NULL where `run` does all itself. `tell` sees to it that
+   * worker_done is called with the number once everything that was started on the queue is done, or
+   * lost; `finish` waits for that. Both in the worker's thread, without the lock. */
+  void (*tell)(void *owner, int queue, uint64_t number);
+  void (*finish)(void *owner, int queue);
 };
 
 enum { REMEMBERED_TIMES = 1024 };
@@ -44,6 +48,7 @@ enum { REMEMBERED_TIMES = 1024 };
 struct worker_queue {
   struct work *items; /* a ring of `capacity`, a power of two */
   uint64_t capacity, queued, started, done;
+  uint64_t told;                  /* what the owner was asked to tell of last */
   uint64_t awaited;               /* the smallest mark that somebody sleeps for; 0: nobody does */
   double clock;                   /* when all that is queued ends */
   double times[REMEMBERED_TIMES]; /* when number i ends, at i % REMEMBERED_TIMES */
@@ -84,7 +89,11 @@ situ_status worker_wait(struct worker *worker, int queue, struct worker *on, int
 situ_status worker_stamp(struct worker *worker, int queue, int64_t *at) SITU_MUST_USE;
 
 /* The mark behind everything that is queued. */
-uint64_t worker_mark(const struct worker *worker, int queue);
+uint64_t worker_mark(struct worker *worker, int queue);
+
+/* Says that the first `number` pieces of work of a queue are done; by the owner, from any thread.
+ */
+void worker_done(struct worker *worker, int queue, uint64_t number);
 
 /* Blocks until the queue has reached the mark; fails once the device is lost. */
 situ_status worker_sync(struct worker *worker, int queue, uint64_t mark) SITU_MUST_USE;

@@ -10,7 +10,10 @@
 #define CHOOSE(...) SECOND(__VA_ARGS__)
 #ifdef ALL_KERNELS
 #define KERNEL TAKEN
+#define IS_PICKED(name) 1
 #else
+#define IS_PICKED_(name) CHOOSE(PICK_##name 1, 0, )
+#define IS_PICKED(name) IS_PICKED_(name)
 #define KERNEL(name, ...) CHOOSE(PICK_##name TAKEN, LEFT, )(name, __VA_ARGS__)
 #endif
 

@@ -14,7 +14,8 @@
  *   }
  *   TILE_EACH(i, j, value, m, n) { c[i * n + j] = (T)value; }
  *
- * Loops over what an item makes are unrolled: it is to stay in registers. */
+ * Loops over what an item makes are unrolled: it is to stay in registers. That over a slice is not:
+ * on a CPU it would be too long. */
 #ifndef SITU_KERNEL_TILE_H
 #define SITU_KERNEL_TILE_H
 
@@ -44,7 +45,7 @@
 #define TILE_ITEM(q) (id_ + (q)*256)
 
 #define TILE_ADD()                                                                        \
-  UNROLL for (int p_ = 0; p_ < TILE_DEPTH; p_++) {                                        \
+  for (int p_ = 0; p_ < TILE_DEPTH; p_++) {                                               \
     C a_[ITEM_ROWS], b_[ITEM_COLS];                                                       \
     UNROLL for (int u = 0; u < ITEM_ROWS; u++) a_[u] = left[p_][y_ + u];                  \
     UNROLL for (int v = 0; v < ITEM_COLS; v++) b_[v] = right[p_][x_ + v];                 \

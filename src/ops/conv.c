@@ -15,7 +15,6 @@
 enum {
   CONV_GRAIN = 256,
   DEPTH_GRAIN = 4096,
-  GROUP = 256, /* items that make a tile, on a GPU */
   TILE_ROWS = 128,
   TILE_COLS = 64,
   FEW = 16 /* rows, columns or steps of a product that are not worth tiles */
@@ -186,7 +185,7 @@ static int64_t tile_items(const struct plan *p, enum conv_want want) {
                                               : results;
   if (p->depthwise || p->group != p->o || rows < FEW || cols < FEW || depth < FEW) return 0;
   if (rows > most || cols > most || depth > most) return 0;
-  return (rows + TILE_ROWS - 1) / TILE_ROWS * ((cols + TILE_COLS - 1) / TILE_COLS) * GROUP;
+  return (rows + TILE_ROWS - 1) / TILE_ROWS * ((cols + TILE_COLS - 1) / TILE_COLS) * GROUP_ITEMS;
 }
 
 static situ_status record(struct call *call, enum conv_want want, bool depthwise,

@@ -14,7 +14,7 @@
   const int col_ = (pixel) % (cols), row_ = (pixel) / (cols) % (rows), \
             image_ = (pixel) / (cols) / (rows)
 
-#if defined(PICK_conv_tiles) || defined(ALL_KERNELS)
+#if IS_PICKED(conv_tiles)
 /* Pixels of results x channels of results; a slice runs over taps and channels of the images. */
 GROUP_KERNEL(conv_tiles, IN(T, x), IN(T, filter), OUT(T, y), OUT(T, space), SIZES(dim),
              SIZES(place), SIZES(step), SIZE(n)) {
@@ -60,7 +60,7 @@ GROUP_KERNEL(conv_tiles, IN(T, x), IN(T, filter), OUT(T, y), OUT(T, space), SIZE
 }
 #endif
 
-#if defined(PICK_conv_images_tiles) || defined(ALL_KERNELS)
+#if IS_PICKED(conv_images_tiles)
 /* Pixels of images x their channels; a slice runs over taps and channels of the results. */
 GROUP_KERNEL(conv_images_tiles, IN(T, dy), IN(T, filter), OUT(T, dx), OUT(T, space), SIZES(dim),
              SIZES(place), SIZES(step), SIZE(n)) {
@@ -108,7 +108,7 @@ GROUP_KERNEL(conv_images_tiles, IN(T, dy), IN(T, filter), OUT(T, dx), OUT(T, spa
 }
 #endif
 
-#if defined(PICK_conv_filter_tiles) || defined(ALL_KERNELS)
+#if IS_PICKED(conv_filter_tiles)
 /* Taps and channels of the images x channels of results; a slice runs over pixels of results. */
 GROUP_KERNEL(conv_filter_tiles, IN(T, x), IN(T, dy), OUT(T, df), OUT(T, space), SIZES(dim),
              SIZES(place), SIZES(step), SIZE(n)) {

@@ -7,8 +7,7 @@
 #include "tensor/shape.h"
 
 enum {
-  GROUP = 256, /* items that make a tile, on a GPU */
-  TILE = 128,  /* its sides */
+  TILE = 128, /* the sides of what a work-group makes on a GPU */
   SMALL_TILE = 16,
   FEW = 64, /* rows or columns that are worth the small one */
   PRODUCT_GRAIN = 1 << 16
@@ -200,7 +199,7 @@ static situ_status record_product(struct call *call) {
   const bool small = f.m <= FEW || f.n <= FEW;
   const int64_t side = small ? SMALL_TILE : TILE;
   return LAUNCH(call, small ? &matmul_small_kernel : &matmul_kernel, type,
-                count * tiles(f.m, side) * tiles(f.n, side) * GROUP, 0,
+                count * tiles(f.m, side) * tiles(f.n, side) * GROUP_ITEMS, 0,
                 2.0 * (double)count * (double)f.m * (double)f.n * (double)f.k, ARG_IN(call, 0),
                 ARG_IN(call, 1), ARG_OUT(call, 0), ARG_AT(space), ARG_INT(f.m), ARG_INT(f.n),
                 ARG_INT(f.k), ARG_INT(f.turn_a ? 1 : f.k), ARG_INT(f.turn_a ? f.m : 1),

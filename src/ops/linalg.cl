@@ -16,7 +16,7 @@
     r /= dim[d];                           \
   }
 
-#if defined(PICK_matmul_small) || defined(ALL_KERNELS)
+#if IS_PICKED(matmul_small)
 /* A work-group of 256 items makes a tile of 16 x 16 elements. */
 GROUP_KERNEL(matmul_small, IN(T, a), IN(T, b), OUT(T, c), OUT(T, space), SIZE(m), SIZE(n), SIZE(k),
              SIZE(a_row), SIZE(a_col), SIZE(b_row), SIZE(b_col), SIZE(count), SIZES(dim),
@@ -44,7 +44,7 @@ GROUP_KERNEL(matmul_small, IN(T, a), IN(T, b), OUT(T, c), OUT(T, space), SIZE(m)
 }
 #endif
 
-#if defined(PICK_matmul) || defined(ALL_KERNELS)
+#if IS_PICKED(matmul)
 /* The same with tiles of 128 x 128. Items that read side by side read what lies side by side. */
 GROUP_KERNEL(matmul, IN(T, a), IN(T, b), OUT(T, c), OUT(T, space), SIZE(m), SIZE(n), SIZE(k),
              SIZE(a_row), SIZE(a_col), SIZE(b_row), SIZE(b_col), SIZE(count), SIZES(dim),

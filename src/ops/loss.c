@@ -42,11 +42,13 @@ static situ_status record_dense(struct call *call) {
   int64_t x_row, x_col, l_row, l_col;
   steps(&call->in[0].shape, &x_row, &x_col);
   steps(&call->in[1].shape, &l_row, &l_col);
-  return LAUNCH(call, &cross_entropy_kernel, call->in[0].type, rows,
-                max_i64(1, LOSS_GRAIN / max_i64(1, width)), LOSS_FLOPS * (double)(rows * width),
-                ARG_IN(call, 0), ARG_IN(call, 1), ARG_OUT(call, 0), ARG_OUT(call, 1),
-                ARG_INT(width), ARG_INT(x_row), ARG_INT(x_col), ARG_INT(l_row), ARG_INT(l_col),
-                ARG_INT(rows));
+  const int64_t lanes = op_lanes(width);
+  return LAUNCH_LANES(call, &cross_entropy_kernel, call->in[0].type, rows, lanes,
+                      max_i64(1, LOSS_GRAIN / max_i64(1, width)),
+                      LOSS_FLOPS * (double)(rows * width), ARG_IN(call, 0), ARG_IN(call, 1),
+                      ARG_OUT(call, 0), ARG_OUT(call, 1), ARG_INT(width), ARG_INT(x_row),
+                      ARG_INT(x_col), ARG_INT(l_row), ARG_INT(l_col), ARG_INT(rows),
+                      ARG_INT(lanes));
 }
 
 static situ_status sparse_shape(struct call *call) {
@@ -75,9 +77,11 @@ static situ_status record_sparse(struct call *call) {
   const int64_t rows = all->dim[0], width = all->dim[1];
   const struct kernel *kernel = call->in[1].type == SITU_INT32 ? &sparse_cross_entropy_i32_kernel
                                                                : &sparse_cross_entropy_i64_kernel;
-  return LAUNCH(call, kernel, call->in[0].type, rows, max_i64(1, LOSS_GRAIN / width),
-                LOSS_FLOPS * (double)(rows * width), ARG_IN(call, 0), ARG_IN(call, 1),
-                ARG_OUT(call, 0), ARG_OUT(call, 1), ARG_INT(width), ARG_INT(rows));
+  const int64_t lanes = op_lanes(width);
+  return LAUNCH_LANES(call, kernel, call->in[0].type, rows, lanes, max_i64(1, LOSS_GRAIN / width),
+                      LOSS_FLOPS * (double)(rows * width), ARG_IN(call, 0), ARG_IN(call, 1),
+                      ARG_OUT(call, 0), ARG_OUT(call, 1), ARG_INT(width), ARG_INT(rows),
+                      ARG_INT(lanes));
 }
 
 /* Gradients: the op has made the one of its logits already. */

@@ -26,9 +26,10 @@ static situ_status record_rows(struct call *call, const struct kernel *kernel) {
   const situ_shape *in = &call->in[0].shape;
   const int64_t width = in->dim[in->rank - 1], n = situ_shape_count(*in);
   if (!n) return NULL;
-  return LAUNCH(call, kernel, call->in[0].type, n / width, max_i64(1, ROW_GRAIN / width),
-                ROW_FLOPS * (double)n, ARG_IN(call, 0), ARG_OUT(call, 0), ARG_INT(width),
-                ARG_INT(n / width));
+  const int64_t lanes = op_lanes(width);
+  return LAUNCH_LANES(call, kernel, call->in[0].type, n / width, lanes,
+                      max_i64(1, ROW_GRAIN / width), ROW_FLOPS * (double)n, ARG_IN(call, 0),
+                      ARG_OUT(call, 0), ARG_INT(width), ARG_INT(n / width), ARG_INT(lanes));
 }
 
 static situ_status record_softmax(struct call *call) { return record_rows(call, &softmax_kernel); }
@@ -60,7 +61,7 @@ static const struct op rows[] = {
      .outputs = "softmax:T",
      .attrs = "T:{half float double}",
      .doc = "exp(x) / sum(exp(x)) along the last dimension.",
-     .samples = "[3,4]; [5]; [2,3,40]; [2,1]; [0,3]; [4,100]",
+     .samples = "[3,4]; [5]; [2,3,40]; [2,1]; [0,3]; [4,100]; [1,600]",
      .devices = EVERYWHERE,
      .flags = OP_INPLACE,
      .shape = row_shape,
@@ -71,7 +72,7 @@ static const struct op rows[] = {
      .outputs = "logsoftmax:T",
      .attrs = "T:{half float double}",
      .doc = "x - log(sum(exp(x))) along the last dimension.",
-     .samples = "[3,4]; [5]; [2,3,40]; [2,1]; [0,3]; [4,100]",
+     .samples = "[3,4]; [5]; [2,3,40]; [2,1]; [0,3]; [4,100]; [1,600]",
      .devices = EVERYWHERE,
      .flags = OP_INPLACE,
      .shape = row_shape,

@@ -4,25 +4,36 @@
 #if T_IS_REAL
 #ifndef SITU_HOST
 
-KERNEL(softmax, IN(T, x), OUT(T, y), SIZE(width), SIZE(n)) {
-  EACH(i, n);
-  const i64 start = i * width;
-  C largest = -INFINITY, sum = 0;
-  for (i64 k = 0; k < width; k++) largest = fmax(largest, (C)x[start + k]);
-  for (i64 k = 0; k < width; k++) sum += exp((C)x[start + k] - largest);
-  const C share = 1 / sum;
-  for (i64 k = 0; k < width; k++) y[start + k] = (T)(exp((C)x[start + k] - largest) * share);
-}
+#include "kernel/lanes.h"
 
-KERNEL(log_softmax, IN(T, x), OUT(T, y), SIZE(width), SIZE(n)) {
-  EACH(i, n);
-  const i64 start = i * width;
-  C largest = -INFINITY, sum = 0;
-  for (i64 k = 0; k < width; k++) largest = fmax(largest, (C)x[start + k]);
-  for (i64 k = 0; k < width; k++) sum += exp((C)x[start + k] - largest);
-  const C all = log(sum);
-  for (i64 k = 0; k < width; k++) y[start + k] = (T)((C)x[start + k] - largest - all);
+/* What the lanes of a row know: its largest element, and the sum of exp(x - largest). */
+#define ROW_SUMS()                                                                     \
+  __local C part[256];                                                                 \
+  LANES_BEGIN(lanes, true);                                                            \
+  const i64 start = item_ * width, count = item_ < n ? width : 0;                      \
+  C largest = -INFINITY, sum = 0;                                                      \
+  for (i64 k = lane_; k < count; k += lanes) largest = fmax(largest, (C)x[start + k]); \
+  LANES_JOIN(part, largest, fmax);                                                     \
+  for (i64 k = lane_; k < count; k += lanes) sum += exp((C)x[start + k] - largest);    \
+  LANES_JOIN(part, sum, LANES_SUM)
+
+#if IS_PICKED(softmax)
+GROUP_KERNEL(softmax, IN(T, x), OUT(T, y), SIZE(width), SIZE(n), SIZE(lanes)) {
+  ROW_SUMS();
+  const C share = 1 / sum;
+  for (i64 k = lane_; k < count; k += lanes)
+    y[start + k] = (T)(exp((C)x[start + k] - largest) * share);
 }
+#endif
+
+#if IS_PICKED(log_softmax)
+GROUP_KERNEL(log_softmax, IN(T, x), OUT(T, y), SIZE(width), SIZE(n), SIZE(lanes)) {
+  ROW_SUMS();
+  const C all = log(sum);
+  for (i64 k = lane_; k < count; k += lanes) y[start + k] = (T)((C)x[start + k] - largest - all);
+}
+#endif
+#undef ROW_SUMS
 
 #else
 
@@ -109,9 +120,10 @@ INLINE C JOIN(short_sum, T_NAME)(const C *exps, i64 width) {
   return sum;
 }
 
-RANGE(softmax, IN(T, x), OUT(T, y), SIZE(width), SIZE(n)) {
+RANGE(softmax, IN(T, x), OUT(T, y), SIZE(width), SIZE(n), SIZE(lanes)) {
   C less[ROOM], exps[ROOM];
   (void)n;
+  (void)lanes;
   for (i64 i = begin; i < end && width >= SIDES; i++)
     JOIN(softmax_row, T_NAME)(x + i * width, y + i * width, width);
   for (i64 i = begin, rows; i < end && width < SIDES; i += rows) {
@@ -124,9 +136,10 @@ RANGE(softmax, IN(T, x), OUT(T, y), SIZE(width), SIZE(n)) {
   }
 }
 
-RANGE(log_softmax, IN(T, x), OUT(T, y), SIZE(width), SIZE(n)) {
+RANGE(log_softmax, IN(T, x), OUT(T, y), SIZE(width), SIZE(n), SIZE(lanes)) {
   C less[ROOM], exps[ROOM];
   (void)n;
+  (void)lanes;
   for (i64 i = begin; i < end && width >= SIDES; i++)
     JOIN(log_softmax_row, T_NAME)(x + i * width, y + i * width, width);
   for (i64 i = begin, rows; i < end && width < SIDES; i += rows) {

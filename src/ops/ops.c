@@ -10,6 +10,13 @@ const struct op_family *const op_families[] = {
 #undef FAMILY
         NULL};
 
+int64_t op_lanes(int64_t length) {
+  const int64_t each = 4; /* elements that a lane has to do at least, but for those of the last */
+  int64_t lanes = 1;
+  while (lanes < GROUP_ITEMS && lanes * each < length) lanes *= 2;
+  return lanes;
+}
+
 situ_status op_same_shape(struct call *call) {
   call->out[0].shape = call->in[0].shape;
   return NULL;

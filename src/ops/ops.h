@@ -69,6 +69,9 @@ OP_FAMILIES(OP_FAMILY_EXTERN)
 /* Elements of an element-wise call that are worth a thread. */
 enum { GRAIN = 32768 };
 
+/* Lanes (kernel/lanes.h) that a GPU has for a row of so many elements; not more than elements. */
+int64_t op_lanes(int64_t length);
+
 /* Shape functions that many rows share: output 0 has the shape of input 0; every output is a
  * scalar; there is no output; nothing is known. */
 situ_status op_same_shape(struct call *call) SITU_MUST_USE;

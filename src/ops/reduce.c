@@ -30,6 +30,7 @@ enum {
   SHORT_ROW = 256, /* that is up to here, */
   TALL = 128,      /* and rows of a piece where they are long */
   UNIT = 32768,    /* elements to reduce that are worth a thread */
+  COLUMNS = 32,    /* neighbours that a work-group of a GPU reduces together, at least */
 };
 
 /* Which dimensions go. */
@@ -119,6 +120,14 @@ static situ_type result_type(const struct kernel *kernel, situ_type type) {
   return situ_type_size(type) < 4 ? SITU_INT32 : type;
 }
 
+/* Lanes that reduce `length` elements on a GPU; where columns are reduced, as many of those as
+ * memory gives at once are neighbours in a work-group. */
+static int64_t lanes_of(int64_t length, int64_t inner) {
+  int64_t columns = 1;
+  while (columns < inner && columns < COLUMNS) columns *= 2;
+  return min_i64(op_lanes(length), GROUP_ITEMS / columns);
+}
+
 /* Records a stage; the last one goes to the output if it has its type. */
 static situ_status stage(struct progress *p, int64_t outer, int64_t length, int64_t inner,
                          int64_t piece, bool last) {
@@ -132,9 +141,11 @@ static situ_status stage(struct progress *p, int64_t outer, int64_t length, int6
   }
   const int64_t work = min_i64(length, piece), least = max_i64(1, UNIT / max_i64(1, work));
   const int64_t grain = inner > SHORT_ROW ? max_i64(least, min_i64(inner, UNIT)) : least;
-  TRY(LAUNCH(p->call, p->kernel, p->type, items, grain, (double)outer * (double)(length * inner),
-             p->at, to, ARG_INT(length), ARG_INT(inner), ARG_INT(pieces), ARG_INT(piece),
-             ARG_INT(last ? p->divisor : -1), ARG_INT(items)));
+  const int64_t lanes = lanes_of(work, inner);
+  TRY(LAUNCH_LANES(p->call, p->kernel, p->type, items, lanes, grain,
+                   (double)outer * (double)(length * inner), p->at, to, ARG_INT(length),
+                   ARG_INT(inner), ARG_INT(pieces), ARG_INT(piece), ARG_INT(last ? p->divisor : -1),
+                   ARG_INT(items), ARG_INT(lanes)));
   p->at = to;
   p->type = type;
   if (p->kernel == &squares_kernel) p->kernel = &sum_kernel; /* what is squared is summed */
@@ -274,10 +285,10 @@ static situ_status record_place(struct call *call, const struct kernel *narrow,
   int axis;
   TRY(place_axis(call, &axis));
   for (int d = axis + 1; d < in->rank; d++) inner *= in->dim[d];
-  const int64_t length = in->dim[axis];
-  return LAUNCH(call, kernel, call->in[0].type, n, max_i64(1, UNIT / length),
-                (double)n * (double)length, ARG_IN(call, 0), ARG_OUT(call, 0), ARG_INT(length),
-                ARG_INT(inner), ARG_INT(n));
+  const int64_t length = in->dim[axis], lanes = lanes_of(length, inner);
+  return LAUNCH_LANES(call, kernel, call->in[0].type, n, lanes, max_i64(1, UNIT / length),
+                      (double)n * (double)length, ARG_IN(call, 0), ARG_OUT(call, 0),
+                      ARG_INT(length), ARG_INT(inner), ARG_INT(n), ARG_INT(lanes));
 }
 
 static situ_status record_argmax(struct call *call) {
@@ -403,7 +414,8 @@ static void prod_grad(struct gradient *g) {
     .samples =                                                                           \
         "[3,4] [1]=0; [3,4] [1]=1; [3,4] [2]=0,1; [3,4] []=-1; keep_dims=true [2,3,4] "  \
         "[1]=1; Tidx=int64 [2,3,4] [2]=0,2; [2,3,4,2] [2]=1,-1; [5] [0]=; [0,3] [1]=1; " \
-        "[] [0]=; [7,300] [1]=0; [3,70] [1]=1; keep_dims=true [2,1,3] [3]=0,1,2",        \
+        "[] [0]=; [7,300] [1]=0; [3,70] [1]=1; keep_dims=true [2,1,3] [3]=0,1,2; "       \
+        "[2,40,3] [1]=1",                                                                \
     .host = "reduction_indices", .devices = EVERYWHERE, .shape = reduce_shape,           \
     .record = record_##word, .grad = grad_                                               \
   }
@@ -433,7 +445,8 @@ static const struct op rows[] = {
      .outputs = "output:T",
      .attrs = NUMBERS "data_format:{'NHWC','NCHW'}='NHWC'",
      .doc = "The gradient of BiasAdd for its bias: the sum over all dimensions but the channels'.",
-     .samples = "[2,3]; [2,4,5,3]; data_format='NCHW' [2,3,4,5]; data_format='NCHW' [2,3]; [0,3]",
+     .samples = "[2,3]; [2,4,5,3]; data_format='NCHW' [2,3,4,5]; data_format='NCHW' [2,3]; [0,3]; "
+                "[2,9,10,33]",
      .devices = EVERYWHERE,
      .shape = bias_grad_shape,
      .record = record_bias_grad,
@@ -445,7 +458,7 @@ static const struct op rows[] = {
      .python = "argmax math.argmax",
      .doc = "The index of the largest element along a dimension; of equal ones, the first.",
      .samples = "[3,4] []=0; [3,4] []=1; [3,4] []=-1; output_type=int32 [2,3,4] []=1; "
-                "Tidx=int64 [5] []=0; [0,3] []=1",
+                "Tidx=int64 [5] []=0; [0,3] []=1; [2,300] []=1; [70,5] []=0",
      .host = "dimension",
      .devices = EVERYWHERE,
      .shape = place_shape,
@@ -457,7 +470,7 @@ static const struct op rows[] = {
      .python = "argmin math.argmin",
      .doc = "The index of the smallest element along a dimension; of equal ones, the first.",
      .samples = "[3,4] []=0; [3,4] []=1; [3,4] []=-1; output_type=int32 [2,3,4] []=1; "
-                "Tidx=int64 [5] []=0; [0,3] []=1",
+                "Tidx=int64 [5] []=0; [0,3] []=1; [2,300] []=1; [70,5] []=0",
      .host = "dimension",
      .devices = EVERYWHERE,
      .shape = place_shape,

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * reduce.cl: reductions, and the place of the largest and smallest element. */
+#ifndef SITU_HOST
+#include "kernel/lanes.h"
+#endif
 
 #define REDUCE_SHORT 8192 /* rows below are reduced for themselves */
 #define REDUCE_PERIOD 256 /* rows up to this width are taken together */
@@ -96,26 +99,78 @@ KERNEL(narrow, IN(C, x), OUT(T, y), SIZE(n)) {
 
 /* Where the first of the elements that are before all others lies along a dimension; x has
  * [outer][length][inner] elements. NaN is before everything. */
-#define PLACE(name, INDEX, BEFORE)                                                           \
-  KERNEL(name, IN(T, x), OUT(INDEX, y), SIZE(length), SIZE(inner), SIZE(n)) {                \
-    EACH(i, n);                                                                              \
-    const i64 start = i / inner * length * inner + i % inner;                                \
-    C best = (C)x[start];                                                                    \
-    i64 place = 0;                                                                           \
-    for (i64 r = 1; r < length; r++) {                                                       \
-      const C value = (C)x[start + r * inner];                                               \
-      const bool before = value BEFORE best || (value != value && best == best);             \
-      place = before ? r : place;                                                            \
-      best = before ? value : best;                                                          \
-    }                                                                                        \
-    y[i] = (INDEX)place;                                                                     \
+#define PLACE_ARGS(INDEX) \
+  IN(T, x), OUT(INDEX, y), SIZE(length), SIZE(inner), SIZE(n), SIZE(lanes)
+#define PLACE_BEFORE(a, BEFORE, b) ((a)BEFORE(b) || ((a) != (a) && (b) == (b)))
+
+#ifdef SITU_HOST
+#define PLACE(name, INDEX, BEFORE)                                \
+  KERNEL(name, PLACE_ARGS(INDEX)) {                               \
+    EACH(i, n);                                                   \
+    (void)lanes;                                                  \
+    const i64 start = i / inner * length * inner + i % inner;     \
+    C best = (C)x[start];                                         \
+    i64 place = 0;                                                \
+    for (i64 r = 1; r < length; r++) {                            \
+      const C value = (C)x[start + r * inner];                    \
+      const bool before = PLACE_BEFORE(value, BEFORE, best);      \
+      place = before ? r : place;                                 \
+      best = before ? value : best;                               \
+    }                                                             \
+    y[i] = (INDEX)place;                                          \
   }
 PLACE(argmax_i32, int, >)
 PLACE(argmax_i64, i64, >)
 PLACE(argmin_i32, int, <)
 PLACE(argmin_i64, i64, <)
-
 #undef PLACE
+#else
+/* Each lane has the first of its own, and the tree takes the first of equal ones. There are no more
+ * lanes than elements; items behind the last result do that of the last again. */
+#define PLACE_BODY(INDEX, BEFORE)                                                            \
+  {                                                                                          \
+    __local C best[256];                                                                     \
+    __local i64 place[256];                                                                  \
+    LANES_BEGIN(lanes, inner == 1);                                                          \
+    const i64 i = item_ < n ? item_ : n - 1;                                                 \
+    const i64 start = i / inner * length * inner + i % inner;                                \
+    C own = (C)x[start + lane_ * inner];                                                     \
+    i64 at = lane_;                                                                          \
+    for (i64 r = lane_ + lanes; r < length; r += lanes) {                                    \
+      const C value = (C)x[start + r * inner];                                               \
+      const bool before = PLACE_BEFORE(value, BEFORE, own);                                  \
+      at = before ? r : at;                                                                  \
+      own = before ? value : own;                                                            \
+    }                                                                                        \
+    best[id_] = own;                                                                         \
+    place[id_] = at;                                                                         \
+    LANES_TREE(PLACE_PAIR(BEFORE, best[id_], best[id_ + other_], place[id_],                 \
+                          place[id_ + other_]));                                             \
+    if (lane_ == 0 && item_ < n) y[item_] = (INDEX)place[id_];                               \
+  }
+#define PLACE_PAIR(BEFORE, a, b, a_place, b_place)                                           \
+  if (PLACE_BEFORE(b, BEFORE, a) || (!PLACE_BEFORE(a, BEFORE, b) && (b_place) < (a_place))) { \
+    a = b;                                                                                   \
+    a_place = b_place;                                                                       \
+  }
+#if IS_PICKED(argmax_i32)
+GROUP_KERNEL(argmax_i32, PLACE_ARGS(int)) PLACE_BODY(int, >)
+#endif
+#if IS_PICKED(argmax_i64)
+GROUP_KERNEL(argmax_i64, PLACE_ARGS(i64)) PLACE_BODY(i64, >)
+#endif
+#if IS_PICKED(argmin_i32)
+GROUP_KERNEL(argmin_i32, PLACE_ARGS(int)) PLACE_BODY(int, <)
+#endif
+#if IS_PICKED(argmin_i64)
+GROUP_KERNEL(argmin_i64, PLACE_ARGS(i64)) PLACE_BODY(i64, <)
+#endif
+#undef PLACE_BODY
+#undef PLACE_PAIR
+#endif
+
+#undef PLACE_ARGS
+#undef PLACE_BEFORE
 #undef LOWEST
 #undef HIGHEST
 #endif

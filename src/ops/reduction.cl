@@ -11,31 +11,35 @@
  *
  * x has [outer][length][inner] elements, y [outer][pieces][inner]: each element of y is the result
  * of a piece of the middle dimension, `piece` elements long (the last one may be shorter), divided
- * by `divisor` unless that is negative. Item i makes element i of y. */
+ * by `divisor` unless that is negative. Item i makes element i of y; on a GPU it has lanes. */
 #define REDUCE_NAME(word) JOIN(JOIN(REDUCER, word), T_NAME)
 #define REDUCE_PLAIN(name, type) JOIN(name, type)
 
 #ifndef SITU_HOST
 
-#define REDUCE_KERNEL(name)                                                                   \
-  KERNEL(name, IN(T, x), OUT(A, y), SIZE(length), SIZE(inner), SIZE(pieces), SIZE(piece),     \
-         SIZE(divisor), SIZE(n))
+#if IS_PICKED(REDUCER)
+#define REDUCE_KERNEL(name)                                                                     \
+  GROUP_KERNEL(name, IN(T, x), OUT(A, y), SIZE(length), SIZE(inner), SIZE(pieces), SIZE(piece), \
+               SIZE(divisor), SIZE(n), SIZE(lanes))
 REDUCE_KERNEL(REDUCER) {
-  EACH(i, n);
-  const i64 unit = i / inner, first = unit % pieces * piece;
-  const i64 rows = length - first < piece ? length - first : piece;
-  const i64 start = (unit / pieces * length + first) * inner + i % inner;
+  __local A part[256];
+  LANES_BEGIN(lanes, inner == 1);
+  const i64 unit = item_ / inner, first = unit % pieces * piece;
+  const i64 rows = item_ >= n ? 0 : length - first < piece ? length - first : piece;
+  const i64 start = (unit / pieces * length + first) * inner + item_ % inner;
   A result = IDENTITY;
   /* In parts, whose results are joined: that loses less to rounding. */
-  for (i64 r = 0; r < rows;) {
-    A part = IDENTITY;
-    for (const i64 end = rows - r < 64 ? rows : r + 64; r < end; r++)
-      part = TWO(part, LOAD((A)x[start + r * inner]));
-    result = TWO(result, part);
+  for (i64 r = lane_; r < rows;) {
+    A some = IDENTITY;
+    for (const i64 end = rows - r < 64 * lanes ? rows : r + 64 * lanes; r < end; r += lanes)
+      some = TWO(some, LOAD((A)x[start + r * inner]));
+    result = TWO(result, some);
   }
-  y[i] = divisor < 0 ? result : REDUCE_SHARE(result, divisor);
+  LANES_JOIN(part, result, TWO);
+  if (lane_ == 0 && item_ < n) y[item_] = divisor < 0 ? result : REDUCE_SHARE(result, divisor);
 }
 #undef REDUCE_KERNEL
+#endif
 
 #else
 

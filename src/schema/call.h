@@ -97,14 +97,19 @@ situ_status call_state(struct call *call, const void *initial, size_t bytes,
 #define ARG_NUM(value) ((struct launch_arg){.kind = ARG_REAL, .real = (value)})
 
 /* LAUNCH(call, &add_kernel, SITU_FLOAT, items, grain, flops, ARG_IN(call, 0), ..., ARG_INT(n)) */
-#define LAUNCH(call, kernel_, type_, items_, grain_, flops_, ...)          \
-  call_launch((call),                                                      \
-              &(struct launch){.kernel = (kernel_),                        \
-                               .type = (type_),                            \
-                               .items = (items_),                          \
-                               .grain = (grain_),                          \
-                               .flops = (flops_),                          \
-                               .args = (struct launch_arg[]){__VA_ARGS__}, \
+#define LAUNCH(call, kernel_, type_, items_, grain_, flops_, ...) \
+  LAUNCH_LANES(call, kernel_, type_, items_, 0, grain_, flops_, __VA_ARGS__)
+
+/* The same of a kernel that gives each item several lanes on a GPU, of which it is told last. */
+#define LAUNCH_LANES(call, kernel_, type_, items_, lanes_, grain_, flops_, ...) \
+  call_launch((call),                                                           \
+              &(struct launch){.kernel = (kernel_),                             \
+                               .type = (type_),                                 \
+                               .items = (items_),                               \
+                               .lanes = (lanes_),                               \
+                               .grain = (grain_),                               \
+                               .flops = (flops_),                               \
+                               .args = (struct launch_arg[]){__VA_ARGS__},      \
                                .n_args = (int32_t)COUNT_OF(((struct launch_arg[]){__VA_ARGS__}))})
 
 #endif

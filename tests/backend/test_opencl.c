@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_opencl.c: OpenCL devices that fail: the error says what and where, others go on. PoCL is the
  * driver; functions of OpenCL are put in the way that fail. Skipped where there is no device. */
+#include <unistd.h>
+
 #include "backend/backends.h"
 #include "backend/opencl/gpus.h"
 #include "backend/rig.h"
@@ -55,6 +57,39 @@ static int32_t refuse_launch(cl_queue queue, cl_kernel kernel, uint32_t dims, co
 static int32_t fail_finish(cl_queue queue) {
   (void)queue;
   return CL_OUT_OF_RESOURCES;
+}
+
+static int32_t refuse_event(cl_queue queue, uint32_t n, const cl_event *events, cl_event *event) {
+  (void)queue, (void)n, (void)events, (void)event;
+  return CL_OUT_OF_RESOURCES;
+}
+
+/* Callbacks of events that are held back; `held` is set last, by the worker's thread. */
+typedef void(CL_CALLBACK *event_callback)(cl_event, int32_t, void *);
+static struct {
+  event_callback callback;
+  void *context;
+} callbacks[8];
+static _Atomic(int) held;
+
+static int32_t hold_event(cl_event event, int32_t state, event_callback callback, void *context) {
+  (void)event, (void)state;
+  const int at = atomic_load(&held);
+  callbacks[at].callback = callback;
+  callbacks[at].context = context;
+  atomic_store(&held, at + 1);
+  return CL_SUCCESS;
+}
+
+static int32_t fail_event(cl_event event, int32_t state, event_callback callback, void *context) {
+  (void)state;
+  callback(event, CL_OUT_OF_RESOURCES, context);
+  return CL_SUCCESS;
+}
+
+static bool wait_until_held(int count) {
+  for (int i = 0; i < 10000 && atomic_load(&held) < count; i++) usleep(1000);
+  return atomic_load(&held) == count;
 }
 
 static cl_memory refuse_buffer(cl_context context, uint64_t flags, size_t size, void *host,
@@ -150,7 +185,65 @@ static void regions_are_split(void **state) {
   gpu->largest = largest;
 }
 
-/* Comes last: the device stays lost. */
+/* Without events a queue is waited for. */
+static void events_that_the_driver_refuses(void **state) {
+  struct rig *rig = need(state);
+  const struct span x = rig_alloc(rig, 0, 4096);
+  rig_put(rig, 0, x, &(int64_t){1}, 8);
+  cl.clEnqueueMarkerWithWaitList = refuse_event;
+  OK(add_on(rig, 0, x));
+  cl = real;
+  assert_int_equal(rig_get_number(rig, 0, x), 6);
+  rig_free(rig, 0, x);
+}
+
+/* A queue reaches a mark whatever is behind it, and whatever other queues do. */
+static void marks_are_reached_one_by_one(void **state) {
+  struct rig *rig = need(state);
+  void *device = rig->device[0];
+  const struct span x = rig_alloc(rig, 0, 4096);
+  int64_t numbers[] = {1, 2, 3}, back = 0;
+  uint64_t first = 0, second = 0, other = 0;
+  cl.clSetEventCallback = hold_event;
+  atomic_store(&held, 0);
+  OK(rig->api->write(device, QUEUE_IN, x, &numbers[0], 8));
+  OK(rig->api->mark(device, QUEUE_IN, &first));
+  assert_true(wait_until_held(1));
+  OK(rig->api->write(device, QUEUE_IN, x, &numbers[1], 8));
+  OK(rig->api->mark(device, QUEUE_IN, &second));
+  assert_true(wait_until_held(2));
+  OK(rig->api->read(device, QUEUE_OUT, &back, x, 8));
+  OK(rig->api->mark(device, QUEUE_OUT, &other));
+  assert_true(wait_until_held(3));
+  assert_false(rig->api->reach(device, QUEUE_IN, first, 0.01));
+  callbacks[2].callback(NULL, CL_COMPLETE, callbacks[2].context);
+  assert_true(rig->api->reach(device, QUEUE_OUT, other, 10));
+  assert_false(rig->api->reach(device, QUEUE_IN, first, 0.01));
+  callbacks[0].callback(NULL, CL_COMPLETE, callbacks[0].context);
+  assert_true(rig->api->reach(device, QUEUE_IN, first, 10));
+  assert_false(rig->api->reach(device, QUEUE_IN, second, 0.01));
+  callbacks[1].callback(NULL, CL_COMPLETE, callbacks[1].context);
+  OK(rig->api->sync(device, QUEUE_IN, second));
+  cl = real;
+  rig_free(rig, 0, x);
+}
+
+/* A command that fails behind the back of the caller, where the event says so or, without events,
+ * the end of the queue. Comes last: the devices stay lost. */
+static void an_event_that_fails(void **state) {
+  struct rig *rig = need(state);
+  if (!rig->device[1]) skip();
+  const struct span y = rig_alloc(rig, 1, 4096);
+  rig_put(rig, 1, y, &(int64_t){1}, 8);
+  cl.clSetEventCallback = fail_event;
+  const situ_status status = add_on(rig, 1, y);
+  cl = real;
+  assert_int_equal(situ_status_code(status), SITU_UNAVAILABLE);
+  assert_non_null(strstr(situ_status_message(status), "OpenCL device 1 ("));
+  situ_status_release(status);
+  rig_free(rig, 1, y);
+}
+
 static void a_device_that_is_lost(void **state) {
   struct rig *rig = need(state);
   if (!rig->device[1]) skip();
@@ -158,6 +251,7 @@ static void a_device_that_is_lost(void **state) {
   rig_put(rig, 0, x, &(int64_t){1}, 8);
   rig_put(rig, 1, y, &(int64_t){1}, 8);
   cl.clFinish = fail_finish;
+  cl.clEnqueueMarkerWithWaitList = refuse_event;
   const situ_status status = add_on(rig, 0, x);
   cl = real;
   assert_int_equal(situ_status_code(status), SITU_UNAVAILABLE);
@@ -178,7 +272,10 @@ int main(void) {
       cmocka_unit_test(a_kernel_that_does_not_compile),
       cmocka_unit_test(memory_that_the_driver_refuses),
       cmocka_unit_test(regions_are_split),
+      cmocka_unit_test(events_that_the_driver_refuses),
+      cmocka_unit_test(marks_are_reached_one_by_one),
       cmocka_unit_test(a_device_that_is_lost),
+      cmocka_unit_test(an_event_that_fails),
   };
   return cmocka_run_group_tests(tests, open_rig, close_rig);
 }

@@ -15,7 +15,6 @@
 #include "base/fork.h"
 #include "base/trace.h"
 
-enum { GROUP = 256 }; /* threads of a block */
 
 struct region {
   struct region *next;
@@ -358,7 +357,7 @@ static situ_status cuda_bind(void *handle, const struct launch *launch, const st
   struct cuda_call *call = arena_zero(arena, sizeof *call);
   if (!call) return NO_MEMORY();
   call->bound.launch = launch;
-  call->blocks = (unsigned)((launch->items + GROUP - 1) / GROUP);
+  call->blocks = (unsigned)launch_groups(launch);
   call->values = ARENA_ARRAY(arena, union value, launch->n_args);
   call->args = ARENA_ARRAY(arena, void *, launch->n_args);
   if (!call->values || !call->args) return NO_MEMORY();
@@ -393,7 +392,7 @@ static bool is_cancelled(const struct bound *bound) {
 static cuda_result start(struct cuda *device, const struct cuda_call *call, cuda_stream stream) {
   const union value *values = call->values;
   if (!call->is_product)
-    return cuda.cuLaunchKernel(call->function, call->blocks, 1, 1, GROUP, 1, 1, 0, stream,
+    return cuda.cuLaunchKernel(call->function, call->blocks, 1, 1, GROUP_ITEMS, 1, 1, 0, stream,
                                call->args, NULL);
   const cublas_status status = blas_run(device->blas, stream, &call->product, values[0].pointer,
                                         values[1].pointer, values[2].pointer);

@@ -66,6 +66,10 @@ struct cl_region {
   X(int32_t, clEnqueueCopyBuffer,                                                                \
     (cl_queue, cl_memory, cl_memory, size_t, size_t, size_t, uint32_t, const cl_event *,         \
      cl_event *))                                                                                \
+  X(int32_t, clEnqueueMarkerWithWaitList, (cl_queue, uint32_t, const cl_event *, cl_event *))    \
+  X(int32_t, clSetEventCallback,                                                                 \
+    (cl_event, int32_t, void(CL_CALLBACK *)(cl_event, int32_t, void *), void *))                 \
+  X(int32_t, clReleaseEvent, (cl_event))                                                         \
   X(int32_t, clFlush, (cl_queue))                                                                \
   X(int32_t, clFinish, (cl_queue))
 
@@ -127,6 +131,7 @@ enum {
   CL_PROGRAM_BINARY_SIZES = 0x1165,
   CL_PROGRAM_BINARIES = 0x1166,
   CL_PROGRAM_BUILD_LOG = 0x1183,
+  CL_COMPLETE = 0,
   CL_DEVICE_TYPE_CPU = 2,
   CL_DEVICE_TYPE_GPU = 4,
 };

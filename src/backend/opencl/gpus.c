@@ -7,7 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum { MAX_PLATFORMS = 16, MAX_FOUND = 64, GROUP = 256 };
+enum { MAX_PLATFORMS = 16, MAX_FOUND = 64 };
 
 static struct gpu gpus[MAX_FOUND];
 static int n_gpus;
@@ -93,7 +93,7 @@ static void describe(cl_device id, int index, struct gpu *out) {
 /* Whether kernels can be compiled and run on it at all. */
 static bool is_usable(cl_device id) {
   return number_of(id, CL_DEVICE_AVAILABLE, 4) && number_of(id, CL_DEVICE_COMPILER_AVAILABLE, 4) &&
-         number_of(id, CL_DEVICE_MAX_WORK_GROUP_SIZE, 8) >= GROUP;
+         number_of(id, CL_DEVICE_MAX_WORK_GROUP_SIZE, 8) >= GROUP_ITEMS;
 }
 
 /* Whether a comma list has the number. */

@@ -3,16 +3,15 @@
  *
  * A region is a buffer; a call gets parts of buffers as arguments, set once when it is bound. Each
  * device has a context of its own (copies between devices go through the host), three command
- * queues, and a worker, which starts what is queued and waits for it, so that two devices work at
- * the same time also where a driver does its work in the caller's thread. */
+ * queues, and a worker, which starts what is queued, so that two devices work at the same time also
+ * where a driver does its work in the caller's thread. The queues go on by themselves: behind what
+ * somebody has a mark of stands an event, whose callback says that it is done. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "backend/opencl/programs.h"
 #include "base/log.h"
 #include "host/worker.h"
-
-enum { GROUP = 256 }; /* items of a work-group */
 
 struct region {
   struct region *next;
@@ -80,8 +79,7 @@ static void note(struct opencl *opencl, int32_t error) {
 
 static int32_t start_call(cl_queue queue, const struct work *work) {
   const struct opencl_call *call = (const struct opencl_call *)work->bound;
-  const size_t items = ((size_t)call->bound.launch->items + GROUP - 1) / GROUP * GROUP;
-  const size_t group = GROUP;
+  const size_t group = GROUP_ITEMS, items = (size_t)launch_groups(call->bound.launch) * group;
   return cl.clEnqueueNDRangeKernel(queue, call->kernel, 1, NULL, &items, &group, 0, NULL, NULL);
 }
 
@@ -114,13 +112,52 @@ static void start(void *device, int queue, const struct work *work) {
   worker_fail(work->bound, cl_status(error, opencl->gpu->label, doing));
 }
 
-static void finish(void *device) {
+static void finish(void *device, int queue) {
   struct opencl *opencl = device;
-  for (int i = 0; i < N_QUEUES; i++) note(opencl, cl.clFlush(opencl->queues[i]));
-  for (int i = 0; i < N_QUEUES; i++) note(opencl, cl.clFinish(opencl->queues[i]));
+  note(opencl, cl.clFinish(opencl->queues[queue]));
 }
 
-static const struct worker_owner owner = {.lost = lost, .run = start, .finish = finish};
+/* A place in a queue of which the worker is to be told. */
+struct place {
+  struct opencl *opencl;
+  int queue;
+  uint64_t number;
+};
+
+/* Called by the driver, in any thread. */
+static void CL_CALLBACK reached(cl_event event, int32_t state, void *context) {
+  (void)event;
+  const struct place place = *(struct place *)context;
+  free(context);
+  if (state < 0) note(place.opencl, state);
+  worker_done(&place.opencl->worker, place.queue, place.number);
+}
+
+/* Puts an event behind everything in the queue; it owns the place. */
+static int32_t put_event(cl_queue queue, struct place *place) {
+  cl_event event = NULL;
+  int32_t error = cl.clEnqueueMarkerWithWaitList(queue, 0, NULL, &event);
+  if (error != CL_SUCCESS) return error;
+  error = cl.clSetEventCallback(event, CL_COMPLETE, reached, place);
+  cl.clReleaseEvent(event);
+  return error;
+}
+
+static void tell(void *device, int queue, uint64_t number) {
+  struct opencl *opencl = device;
+  struct place *place = malloc(sizeof *place);
+  if (place) *place = (struct place){opencl, queue, number};
+  if (place && put_event(opencl->queues[queue], place) == CL_SUCCESS) {
+    note(opencl, cl.clFlush(opencl->queues[queue]));
+    return;
+  }
+  free(place);
+  finish(opencl, queue); /* without an event this says whether the device has failed */
+  worker_done(&opencl->worker, queue, number);
+}
+
+static const struct worker_owner owner = {
+    .lost = lost, .run = start, .tell = tell, .finish = finish};
 
 /* ---- Opening ---- */
 
