@@ -73,7 +73,7 @@ struct launch {
   situ_type type;
   int32_t n_args;
   int64_t items; /* work items */
-  int64_t lanes; /* items of a GPU that share one of these (kernel/lanes.h); 0: there is one */
+  int64_t lanes; /* of each on a GPU, where several share the work of one; 0: it has none */
   int64_t grain; /* fewest items worth a thread of their own; 0: never split */
   double flops;  /* cost, for the virtual clock; bytes are what the arguments span */
   double bytes;

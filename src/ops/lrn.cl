@@ -7,35 +7,47 @@
 #if T_IS_REAL
 #ifndef SITU_HOST
 
+/* bias + alpha * the squares around element i, which is channel c. */
+INLINE C lrn_scale(IN(T, x), i64 i, i64 c, i64 channels, i64 radius, C bias, C alpha) {
+  const i64 from = i - (c > radius ? radius : c);
+  const i64 to = i + (c + radius < channels ? radius + 1 : channels - c);
+  C sum = 0;
+  for (i64 k = from; k < to; k++) sum += (C)x[k] * (C)x[k];
+  return bias + alpha * sum;
+}
+
 KERNEL(lrn, IN(T, x), OUT(T, y), SIZE(channels), SIZE(radius), REAL(bias), REAL(alpha), REAL(beta),
        SIZE(n)) {
   EACH(i, n);
-  const i64 c = i % channels, start = i - c;
-  const i64 from = c > radius ? c - radius : 0;
-  const i64 to = c + radius < channels ? c + radius + 1 : channels;
-  C sum = 0;
-  for (i64 k = from; k < to; k++) sum += (C)x[start + k] * (C)x[start + k];
-  y[i] = (T)((C)x[i] * pow(bias + alpha * sum, -beta));
+  const C scale = lrn_scale(x, i, i % channels, channels, radius, bias, alpha);
+  y[i] = (T)((C)x[i] * pow(scale, -beta));
 }
 
-KERNEL(lrn_grad, IN(T, dy), IN(T, x), IN(T, y), OUT(T, dx), SIZE(channels), SIZE(radius),
-       REAL(bias), REAL(alpha), REAL(beta), SIZE(n)) {
-  EACH(i, n);
-  const i64 c = i % channels, start = i - c;
-  const i64 from = c > radius ? c - radius : 0;
-  const i64 to = c + radius < channels ? c + radius + 1 : channels;
-  C own = 0, others = 0;
-  for (i64 k = from; k < to; k++) {
-    const i64 first = k > radius ? k - radius : 0;
-    const i64 behind = k + radius < channels ? k + radius + 1 : channels;
-    C sum = 0;
-    for (i64 j = first; j < behind; j++) sum += (C)x[start + j] * (C)x[start + j];
-    const C scale = bias + alpha * sum;
-    others += (C)dy[start + k] * (C)y[start + k] / scale;
-    if (k == c) own = (C)dy[i] * pow(scale, -beta);
+#if IS_PICKED(lrn_grad)
+/* A work-group makes 256 elements; what its items need of those around, which reach further by the
+ * radius (lrn.c: 64 at most), they make together. */
+GROUP_KERNEL(lrn_grad, IN(T, dy), IN(T, x), IN(T, y), OUT(T, dx), SIZE(channels), SIZE(radius),
+             REAL(bias), REAL(alpha), REAL(beta), SIZE(n)) {
+  __local C scales[256 + 2 * 64], shares[256 + 2 * 64];
+  const int id = (int)get_local_id(0), reach = (int)radius;
+  const i64 first = (i64)get_group_id(0) * 256, i = first + id;
+  for (int k = id; k < 256 + 2 * reach; k += 256) {
+    const i64 j = first - reach + k;
+    const bool in = j >= 0 && j < n;
+    const C scale = in ? lrn_scale(x, j, j % channels, channels, radius, bias, alpha) : (C)1;
+    scales[k] = scale;
+    shares[k] = in ? (C)dy[j] * (C)y[j] / scale : (C)0;
   }
-  dx[i] = (T)(own - 2 * alpha * beta * (C)x[i] * others);
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (i >= n) return;
+  const int c = (int)(i % channels), last = (int)channels - 1, own = id + reach;
+  const int to = own + (c + reach < last ? reach : last - c);
+  C others = 0;
+  for (int k = own - (c > reach ? reach : c); k <= to; k++) others += shares[k];
+  const C direct = (C)dy[i] * pow(scales[own], -beta);
+  dx[i] = (T)(direct - 2 * alpha * beta * (C)x[i] * others);
 }
+#endif
 
 #else
 

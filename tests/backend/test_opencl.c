@@ -7,6 +7,7 @@
 #include "backend/opencl/gpus.h"
 #include "backend/rig.h"
 #include "device/memory.h"
+#include "situ/situ.h"
 
 /* Sanitizers would look into the driver, and its compiler. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -185,6 +186,29 @@ static void regions_are_split(void **state) {
   gpu->largest = largest;
 }
 
+/* A GPU cannot report it: the loss is no number, and that of other rows is right. */
+static void a_label_that_is_no_class(void **state) {
+  need(state);
+  situ_graph *graph = situ_graph_create();
+  situ_device_push(graph, "/gpu:0");
+  const float zeros[8] = {0};
+  const int32_t classes[] = {1, 4};
+  const situ_value logits = situ_constant(graph, NULL, SITU_FLOAT, SITU_SHAPE(2, 4), zeros);
+  const situ_value labels = situ_constant(graph, NULL, SITU_INT32, SITU_SHAPE(2), classes);
+  const situ_value loss = situ_sparse_softmax_cross_entropy_with_logits(graph, logits, labels);
+  situ_session *session = NULL;
+  situ_tensor *result = NULL;
+  OK(situ_graph_status(graph));
+  OK(situ_session_create(graph, NULL, &session));
+  OK(situ_session_run(session, NULL, 0, &loss, 1, &result));
+  const float *losses = situ_tensor_data(result);
+  assert_float_equal(losses[0], 1.386294f, 1e-5f); /* log(4) */
+  assert_true(losses[1] != losses[1]);
+  situ_tensor_release(result);
+  situ_session_release(session);
+  situ_graph_release(graph);
+}
+
 /* Without events a queue is waited for. */
 static void events_that_the_driver_refuses(void **state) {
   struct rig *rig = need(state);
@@ -272,6 +296,7 @@ int main(void) {
       cmocka_unit_test(a_kernel_that_does_not_compile),
       cmocka_unit_test(memory_that_the_driver_refuses),
       cmocka_unit_test(regions_are_split),
+      cmocka_unit_test(a_label_that_is_no_class),
       cmocka_unit_test(events_that_the_driver_refuses),
       cmocka_unit_test(marks_are_reached_one_by_one),
       cmocka_unit_test(a_device_that_is_lost),

@@ -4,7 +4,9 @@
 Usage: oclgrind.py SITU SOURCE_DIR. Runs the samples of ops whose kernels share memory or compute
 where they read, then plants faults into a kernel: the simulator must find them.
 """
+import collections
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -14,7 +16,8 @@ import embed  # pylint: disable=wrong-import-position
 
 LIBRARY = "/usr/lib/oclgrind/liboclgrind-rt-icd.so"
 OPS = """MatMul BatchMatMulV2 Conv2D Conv2DBackpropInput Conv2DBackpropFilter DepthwiseConv2dNative
-MaxPool AvgPool MaxPoolGrad Softmax LogSoftmax Sum Max ArgMax L2Loss BiasAddGrad LRN Transpose
+MaxPool AvgPool MaxPoolGrad Softmax LogSoftmax SoftmaxCrossEntropyWithLogits
+SparseSoftmaxCrossEntropyWithLogits Sum Max Prod Any ArgMax L2Loss BiasAddGrad LRN LRNGrad Transpose
 GatherV2 ConcatV2 StridedSlice Pad Tile Select Cast Tanh AddV2 RandomUniform
 TopKV2 Cumsum""".split()
 SIGNS = ("data race", "Invalid read", "Invalid write", "divergence", "Unsupported", "ERROR")
@@ -26,14 +29,19 @@ HEAD = """#define HAS_DOUBLE 1
 #define T_IS_INTEGER 0
 #define T_IS_BOOL 0
 #define T_IS_SIGNED 1
-#define PICK_matmul ~,
 """
-FAULTS = {  # what is changed in a product of matrices, and what must be said of it
-    "data race": ("TILE_ADD();\n    barrier(CLK_LOCAL_MEM_FENCE);", "TILE_ADD();"),
-    "Invalid write": ("value, m, n) c[", "value, m + 1, n) c["),
-    "divergence": ("TILE_ADD();", "if (id_ > 100) return;\n    TILE_ADD();"),
-}
 M, N, K = 20, 24, 18
+Kernel = collections.namedtuple("Kernel", "file name buffers longs")  # one work-group of it
+PRODUCT = Kernel("ops/linalg.cl", "matmul", (M * K, K * N, M * N, 1),
+                 [M, N, K, K, 1, N, 1, 1] + [1] * 8 + [0] * 16)
+SUM = Kernel("ops/reduce.cl", "sum", (300, 1), [300, 1, 1, 300, -1, 1, 256])
+FAULTS = [  # what is changed in a kernel, and what must be said of it
+    (PRODUCT, "data race", r"(TILE_ADD\(\);\n) *barrier\(CLK_LOCAL_MEM_FENCE\);", r"\1"),
+    (PRODUCT, "Invalid write", r"value, m, n\) c\[", "value, m + 1, n) c["),
+    (PRODUCT, "divergence", r"\n    TILE_ADD\(\);", "\n    if (id_ > 100) return;\n    TILE_ADD();"),
+    (SUM, "data race", r"(half_ \* next_;\s*\\\n) *barrier\(CLK_LOCAL_MEM_FENCE\);", r"\1"),
+    (SUM, "Invalid read", r"< 64 \* lanes \? rows", "< 64 * lanes ? rows + 1"),
+]
 
 
 def environment(folder):
@@ -55,27 +63,44 @@ def run_op(situ, op, folder):
     return ok
 
 
-def product(source, change):
-    """The text of the product with one thing changed."""
+def text_of(source, kernel, change=None):
+    """The text of a kernel with one thing changed."""
     root = pathlib.Path(source) / "src"
-    own = embed.read(root, "ops/linalg.cl")
+    own = embed.read(root, kernel.file)
     if change:
-        assert change[0] in own, change
-        own = own.replace(*change)
-    return HEAD + embed.read(root, "kernel/opencl.h") + "typedef float T; typedef float C;\n" + own
+        own, count = re.subn(*change, own, count=1)
+        assert count, change
+    return (HEAD + f"#define PICK_{kernel.name} ~,\n" + embed.read(root, "kernel/opencl.h") +
+            "typedef float T; typedef float C;\n" + own)
 
 
-def simulate(text, folder):
-    """What the simulator says of one product."""
-    (folder / "product.cl").write_text(text)
-    longs = [M, N, K, K, 1, N, 1, 1] + [1] * 8 + [0] * 16
-    lines = [f"{folder}/product.cl", "situ_matmul", "256 1 1", "256 1 1"]
-    lines += [f"<size={4 * size} fill=1 float>" for size in (M * K, K * N, M * N, 1)]
-    lines += [f"<size=8 long>\n{number}" for number in longs]
-    (folder / "product.sim").write_text("\n".join(lines) + "\n")
-    done = subprocess.run(["oclgrind-kernel", "--data-races", str(folder / "product.sim")],
+def simulate(kernel, text, folder):
+    """What the simulator says of one kernel."""
+    (folder / "kernel.cl").write_text(text)
+    lines = [f"{folder}/kernel.cl", f"situ_{kernel.name}", "256 1 1", "256 1 1"]
+    lines += [f"<size={4 * size} fill=1 float>" for size in kernel.buffers]
+    lines += [f"<size=8 long>\n{number}" for number in kernel.longs]
+    (folder / "kernel.sim").write_text("\n".join(lines) + "\n")
+    done = subprocess.run(["oclgrind-kernel", "--data-races", str(folder / "kernel.sim")],
                           capture_output=True, text=True, check=False)
     return done.stdout + done.stderr
+
+
+def run_faults(source, folder):
+    """Whether nothing is said of good kernels, and the planted faults are found."""
+    good = []
+    for kernel in (PRODUCT, SUM):
+        said = simulate(kernel, text_of(source, kernel), folder)
+        good.append(not any(sign in said for sign in SIGNS))
+        if not good[-1]:
+            print(f"FAILED {kernel.name} without a fault:", said[:2000])
+    for kernel, sign, *change in FAULTS:
+        said = simulate(kernel, text_of(source, kernel, change), folder)
+        good.append(sign in said)
+        print(f"{'ok' if good[-1] else 'FAILED':6} a fault in {kernel.name} is found: {sign}")
+        if not good[-1]:
+            print(said[:2000])
+    return good
 
 
 def main():
@@ -83,16 +108,7 @@ def main():
     ops = sys.argv[3:] or OPS
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        said = simulate(product(source, None), folder)
-        good = [not any(sign in said for sign in SIGNS)]
-        if not good[0]:
-            print("FAILED the product without a fault:", said[:2000])
-        for sign, change in FAULTS.items():
-            said = simulate(product(source, change), folder)
-            good.append(sign in said)
-            print(f"{'ok' if good[-1] else 'FAILED':6} a planted fault is found: {sign}")
-            if not good[-1]:
-                print(said[:2000])
+        good = run_faults(source, folder)
         good += [run_op(situ, op, folder) for op in ops]
     print(f"oclgrind: {sum(good)} of {len(good)} as they should be")
     return not all(good)
