@@ -14,7 +14,7 @@
 #include "base/trace.h"
 
 enum {
-  BATCH = 256,       /* pieces of work started before the owner is asked to tell of them */
+  BATCH = 64,        /* pieces of work started before the owner is asked to tell of them */
   MOST_AHEAD = 4096, /* pieces of work started and not done */
 };
 

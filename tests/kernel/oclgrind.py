@@ -38,7 +38,7 @@ SUM = Kernel("ops/reduce.cl", "sum", (300, 1), [300, 1, 1, 300, -1, 1, 256])
 FAULTS = [  # what is changed in a kernel, and what must be said of it
     (PRODUCT, "data race", r"(TILE_ADD\(\);\n) *barrier\(CLK_LOCAL_MEM_FENCE\);", r"\1"),
     (PRODUCT, "Invalid write", r"value, m, n\) c\[", "value, m + 1, n) c["),
-    (PRODUCT, "divergence", r"\n    TILE_ADD\(\);", "\n    if (id_ > 100) return;\n    TILE_ADD();"),
+    (PRODUCT, "divergence", r"\n    TILE_ADD\(\);", "\nif (id_ > 100) return; TILE_ADD();"),
     (SUM, "data race", r"(half_ \* next_;\s*\\\n) *barrier\(CLK_LOCAL_MEM_FENCE\);", r"\1"),
     (SUM, "Invalid read", r"< 64 \* lanes \? rows", "< 64 * lanes ? rows + 1"),
 ]

@@ -15,7 +15,6 @@
 #include "base/fork.h"
 #include "base/trace.h"
 
-
 struct region {
   struct region *next;
   cuda_pointer address;
