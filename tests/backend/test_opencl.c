@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_opencl.c: OpenCL devices that fail: the error says what and where, others go on. PoCL is the
  * driver; functions of OpenCL are put in the way that fail. Skipped where there is no device. */
+#include <dirent.h>
 #include <unistd.h>
 
 #include "backend/backends.h"
@@ -165,6 +166,84 @@ static void memory_that_the_driver_refuses(void **state) {
   rig->api->free(rig->device[0], region);
 }
 
+static int compiled; /* texts that the driver was given */
+
+static cl_program count_text(cl_context context, uint32_t n, const char **texts,
+                             const size_t *lengths, int32_t *error) {
+  compiled++;
+  return real.clCreateProgramWithSource(context, n, texts, lengths, error);
+}
+
+static cl_program refuse_binary(cl_context context, uint32_t n, const cl_device *devices,
+                                const size_t *sizes, const unsigned char **parts, int32_t *state,
+                                int32_t *error) {
+  (void)context, (void)n, (void)devices, (void)sizes, (void)parts;
+  *state = *error = CL_INVALID_BINARY;
+  return NULL;
+}
+
+/* Runs a kernel on a device that is opened for it: how often it was compiled. */
+static int compile_anew(struct rig *rig) {
+  struct rig other = {.api = rig->api};
+  compiled = 0;
+  OK(rig->api->open(0, &other.device[0]));
+  const struct span x = rig_alloc(&other, 0, 4096);
+  rig_put(&other, 0, x, &(int64_t){1}, 8);
+  OK(add_on(&other, 0, x));
+  assert_int_equal(rig_get_number(&other, 0, x), 6);
+  rig_close(&other);
+  return compiled;
+}
+
+/* Does something to every file of a folder: how many there are. */
+static int each_file(const char *folder, void (*act)(const char *path)) {
+  DIR *files = opendir(folder);
+  assert_non_null(files);
+  int count = 0;
+  for (const struct dirent *entry = readdir(files); entry; entry = readdir(files)) {
+    char path[512];
+    snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+    if (entry->d_name[0] == '.') continue;
+    act(path);
+    count++;
+  }
+  closedir(files);
+  return count;
+}
+
+static void change_a_byte(const char *path) {
+  FILE *file = fopen(path, "r+b");
+  assert_non_null(file);
+  fseek(file, -100, SEEK_END);
+  const int byte = getc(file);
+  fseek(file, -100, SEEK_END);
+  putc(byte ^ 1, file);
+  fclose(file);
+}
+
+static void remove_it(const char *path) { unlink(path); }
+
+/* Compiled kernels are kept; a file that is damaged, or that the driver does not take, counts as
+ * none and is written again. */
+static void kernels_in_files(void **state) {
+  struct rig *rig = need(state);
+  char folder[] = "/tmp/situ_kernels_XXXXXX";
+  assert_non_null(mkdtemp(folder));
+  setenv("SITU_KERNEL_CACHE", folder, 1);
+  cl.clCreateProgramWithSource = count_text;
+  assert_int_equal(compile_anew(rig), 1);
+  assert_int_equal(compile_anew(rig), 0);
+  assert_int_equal(each_file(folder, change_a_byte), 1);
+  assert_int_equal(compile_anew(rig), 1);
+  assert_int_equal(compile_anew(rig), 0);
+  cl.clCreateProgramWithBinary = refuse_binary;
+  assert_int_equal(compile_anew(rig), 1);
+  cl = real;
+  setenv("SITU_KERNEL_CACHE", "", 1);
+  assert_int_equal(each_file(folder, remove_it), 1);
+  assert_int_equal(rmdir(folder), 0);
+}
+
 /* Memory that is larger than a buffer may be is several buffers. */
 static void regions_are_split(void **state) {
   struct rig *rig = need(state);
@@ -295,6 +374,7 @@ int main(void) {
       cmocka_unit_test(a_kernel_that_cannot_start),
       cmocka_unit_test(a_kernel_that_does_not_compile),
       cmocka_unit_test(memory_that_the_driver_refuses),
+      cmocka_unit_test(kernels_in_files),
       cmocka_unit_test(regions_are_split),
       cmocka_unit_test(a_label_that_is_no_class),
       cmocka_unit_test(events_that_the_driver_refuses),
