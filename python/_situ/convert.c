@@ -131,7 +131,7 @@ static situ_tensor *through_numpy(PyObject *value, situ_type type) {
     Py_XDECREF(list);
   } else if (letter && *letter == 'O') {
     PyObject *list = PyObject_CallMethod(array, "tolist", NULL);
-    if (list && PyObject_CheckBuffer(value)) {
+    if (list && (is_array || PyObject_HasAttrString(value, "__array__"))) { /* pandas' columns */
       result = convert_value(list, type);
     } else if (list) {
       PyErr_Format(PyExc_ValueError,

@@ -177,3 +177,19 @@ def test_area_under_a_curve():
         sess.run([m[1] for m in made.values()])
         assert abs(sess.run(made["ROC"][0]) - 0.75) < 1e-4
         assert 0.7 < sess.run(made["PR"][0]) < 0.9
+
+
+def test_names_that_programs_log(tmp_path):
+    features, x = _data()
+    labels = (x[:, 0] > 0).astype(np.int32)
+    seen = {}
+
+    class Look(tf.train.SessionRunHook):
+        def before_run(self, run_context):
+            return tf.train.SessionRunArgs(["head/weighted_loss/Sum:0", "head/truediv:0"])
+
+        def after_run(self, run_context, run_values):
+            seen["sum"], seen["mean"] = run_values.results
+    tf.estimator.LinearClassifier(COLUMNS, str(tmp_path)).train(_inputs(features, labels), [Look()],
+                                                                steps=1)
+    np.testing.assert_allclose(seen["sum"], 64 * seen["mean"], rtol=1e-5)

@@ -139,3 +139,22 @@ def test_a_key_of_a_feed_may_be_a_structure():
             sess.run(state.c, {state: (np.ones(2),)})
         with pytest.raises(ValueError, match="is not unique"):
             sess.run(state.c, {state: (np.ones(2), np.ones(2)), state.c: [1.0, 1.0]})
+
+
+def test_columns_of_texts_are_tensors():
+    class Column:
+        """As a column of pandas."""
+
+        def __array__(self, dtype=None, copy=None):
+            return np.array(["a", "bc"], object)
+    with tf.Session() as sess:
+        assert sess.run(tf.constant(Column())).tolist() == [b"a", b"bc"]
+
+
+def test_a_graph_with_lists_of_inputs_is_imported():
+    with tf.control_dependencies([tf.Assert(tf.constant(True), [tf.constant(1), "text"])]):
+        tf.identity(tf.constant(3.0), name="end")
+    text = tf.get_default_graph().as_graph_def()
+    with tf.Graph().as_default(), tf.Session() as sess:
+        tf.import_graph_def(text, name="")
+        assert sess.run("end:0") == 3.0

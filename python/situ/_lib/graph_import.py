@@ -98,8 +98,9 @@ class _Importer:
         function, args, at = OPS[kind], [], 0
         for word in (function.row["inputs"] or "").split():
             type_name = word.partition(":")[2]
-            if "*" in type_name:
-                count = int(attrs[type_name.partition("*")[0]])
+            types = attrs.get(type_name)
+            if "*" in type_name or isinstance(types, (list, tuple)):
+                count = int(attrs[type_name.partition("*")[0]]) if "*" in type_name else len(types)
                 args.append(inputs[at:at + count])
                 at += count
             else:

@@ -52,6 +52,8 @@ def install():
         for name, thing in {**_NAMES, "asscalar": _asscalar, "in1d": _in1d}.items():
             if not hasattr(numpy, name):
                 setattr(numpy, name, thing)
+        if not hasattr(numpy.lib, "pad"):
+            numpy.lib.pad = numpy.pad
         if not _takes_newshape():
             numpy.reshape = _reshape(numpy.reshape)
     if not hasattr(numpy.ndarray, "tostring"):

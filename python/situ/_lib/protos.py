@@ -30,10 +30,11 @@ class Message:
                     f'Protocol message {type(self).__name__} has no "{name}" field.')
             if value is None:
                 continue
-            if isinstance(getattr(self, name), Message):
+            part = self.FIELDS[name]
+            if isinstance(part, type) and issubclass(part, Message):
                 if isinstance(value, dict):
-                    value = self.FIELDS[name](**value)
-                if not isinstance(value, type(getattr(self, name))):
+                    value = part(**value)
+                if not isinstance(value, part):
                     raise TypeError(f"Parameter to MergeFrom() must be instance of same class: "
                                     f"expected {self.FIELDS[name].__name__} got "
                                     f"{type(value).__name__}.")

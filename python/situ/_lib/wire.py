@@ -7,7 +7,12 @@ from situ._lib.protos import Message
 _FIXED = {"double": ("<d", 1), "float": ("<f", 5), "fixed64": ("<Q", 1), "fixed32": ("<I", 5)}
 
 
+_ONE_BYTE = [bytes([i]) for i in range(128)]
+
+
 def varint(value):
+    if 0 <= value < 128:
+        return _ONE_BYTE[value]
     value &= (1 << 64) - 1
     out = bytearray()
     while value > 127:
@@ -146,7 +151,7 @@ class Proto(Message):
                 out.append(encode(number, kind, value))
             elif kind in _FIXED and value:
                 form = _FIXED[kind][0]
-                out.append(block(number, b"".join(struct.pack(form, v) for v in value)))
+                out.append(block(number, struct.pack(f"<{len(value)}{form[1]}", *value)))
             elif kind in ("int", "bool") and value:
                 out.append(block(number, b"".join(varint(int(v)) for v in value)))
             else:

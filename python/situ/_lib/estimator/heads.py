@@ -3,6 +3,7 @@
 from situ._lib import metrics, metrics_auc, nn_loss, style
 from situ._lib.array_ops import cast, constant, convert_to_tensor, op
 from situ._lib.estimator.spec import EstimatorSpec, ModeKeys
+from situ._lib.graph import scope
 from situ._lib.lookup import positions
 
 
@@ -22,13 +23,21 @@ class Head:
         return op("Reshape", cast(convert_to_tensor(features[key]), "float32"), [-1, 1])
 
     def _reduced(self, losses, weights):
-        weighted = losses if weights is None else losses * weights
-        total = op("Sum", weighted, list(range(weighted.shape.ndims)))
-        return total / cast(op("Size", losses), "float32") if self._mean else total
+        with scope("weighted_loss"):
+            weighted = losses if weights is None else losses * weights
+            total = op("Sum", weighted, list(range(weighted.shape.ndims)))
+        size = cast(op("Size", losses), "float32")
+        mean = op("RealDiv", total, size, name="truediv")  # programs log it under that name
+        return mean if self._mean else total
 
     def spec(self, features, mode, logits, labels, train):
         """The EstimatorSpec; train(loss) gives the operation that trains."""
-        predictions = self.predictions(logits)
+        with scope("head"):
+            return self._spec(features, mode, logits, labels, train)
+
+    def _spec(self, features, mode, logits, labels, train):
+        with scope("predictions"):
+            predictions = self.predictions(logits)
         if mode == ModeKeys.PREDICT:
             return EstimatorSpec(mode, predictions=predictions)
         if labels is None:
@@ -79,11 +88,12 @@ class Binary(Head):
         return nn_loss.sigmoid_cross_entropy_with_logits(labels=labels, logits=logits)
 
     def predictions(self, logits):
-        logistic = op("Sigmoid", logits)
+        logistic = op("Sigmoid", logits, name="logistic")
         both = op("ConcatV2", [op("ZerosLike", logits), logits], -1)
         ids = op("ExpandDims", op("ArgMax", both, -1), -1)
-        return {"logits": logits, "logistic": logistic, "probabilities": op("Softmax", both),
-                "class_ids": ids, "classes": _classes(ids, self._vocabulary)}
+        return {"logits": logits, "logistic": logistic, "class_ids": ids,
+                "probabilities": op("Softmax", both, name="probabilities"),
+                "classes": _classes(ids, self._vocabulary)}
 
     def metrics(self, labels, logits, predictions, losses, weights):
         share, ids = predictions["logistic"], predictions["class_ids"]
@@ -118,7 +128,8 @@ class Classes(Head):
 
     def predictions(self, logits):
         ids = op("ExpandDims", op("ArgMax", logits, -1), -1)
-        return {"logits": logits, "probabilities": op("Softmax", logits), "class_ids": ids,
+        return {"logits": logits, "class_ids": ids,
+                "probabilities": op("Softmax", logits, name="probabilities"),
                 "classes": _classes(ids, self._vocabulary)}
 
     def metrics(self, labels, logits, predictions, losses, weights):
