@@ -32,7 +32,7 @@ V1.update({
     "Dimension": shapes.Dimension, "GraphKeys": graph.GraphKeys,
     "get_default_graph": graph.get_default_graph, "reset_default_graph": graph.reset_default_graph,
     "Session": session.Session, "InteractiveSession": session.InteractiveSession,
-    "get_default_session": session.get_default_session, "GraphDef": api.Names,
+    "get_default_session": session.get_default_session, "GraphDef": graph.nodedef.GraphDef,
     "ConfigProto": protos.ConfigProto, "GPUOptions": protos.GPUOptions,
     "GraphOptions": protos.GraphOptions, "OptimizerOptions": protos.OptimizerOptions,
     "RewriterConfig": protos.RewriterConfig,

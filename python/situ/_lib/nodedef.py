@@ -109,16 +109,52 @@ class GraphDef:
             self.node = [NodeDef(o.name, o.type, [t.name for t in o.inputs], o.device,
                                  texts.get(o.name, "")) for o in graph.get_operations()]
 
+    @classmethod
+    def _of(cls, nodes):
+        """A GraphDef of nodes as JSON has them."""
+        made = cls()
+        made._take(nodes)
+        return made
+
+    def _take(self, nodes):
+        self._nodes = json.dumps({"node": nodes})
+        self.node = [NodeDef(n["name"], n["op"], n.get("input", ()), n.get("device", ""), "", {
+            k: AttrValue(v) for k, v in n.get("attr", {}).items()}) for n in nodes]
+        self._text = "".join(f"node {{\n  name: {json.dumps(n['name'])}\n  op: "
+                             f"{json.dumps(n['op'])}\n}}\n" for n in nodes)
+
     def __str__(self):
         return self._text
 
     def _json(self):
-        return self._nodes
+        """The nodes, on the devices that they have been given meanwhile."""
+        data = json.loads(self._nodes)
+        devices = {n.name: n.device for n in self.node}
+        for node in data.get("node", ()):
+            node["device"] = devices.get(node["name"], "")
+        return json.dumps(data)
+
+    def ParseFromString(self, serialized):
+        """Takes the nodes of a .pb file."""
+        from situ._lib import graph_parse
+        self._take(graph_parse.parse(serialized)["node"])
+        return len(serialized)
+
+    MergeFromString = ParseFromString
+
+    @classmethod
+    def FromString(cls, serialized):
+        made = cls()
+        made.ParseFromString(serialized)
+        return made
+
+    def CopyFrom(self, other):
+        self._take(json.loads(other._json()).get("node", []))
 
     def SerializeToString(self):
         """The bytes of the message, as in a .pb file."""
         from situ._lib import graph_wire
-        return graph_wire.serialize(self._nodes)
+        return graph_wire.serialize(self._json())
 
     def ByteSize(self):
         return len(self.SerializeToString())
