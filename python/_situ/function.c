@@ -78,7 +78,7 @@ static PyObject *call(PyObject *object, PyObject *const *args, size_t flags, PyO
   int n_inputs = 0;
   for (Py_ssize_t i = 0; i < n; i++)
     if (!known->arguments[i].constant) inputs[n_inputs++] = args[i];
-  return trace_run(known->trace, inputs);
+  return trace_run(known->trace, inputs, false);
 }
 
 static void forget(struct known *known) {

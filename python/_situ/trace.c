@@ -189,13 +189,32 @@ static situ_status run_native(const struct trace_object *self, const situ_feed *
                       results);
 }
 
+/* Where the memory of inputs is only lent, a result that is an input becomes a copy. */
+static situ_status keep(const struct trace_object *self, const situ_feed *feeds,
+                        situ_tensor **result) {
+  const void *data = *result ? situ_tensor_data(*result) : NULL;
+  const situ_type type = *result ? situ_tensor_type(*result) : SITU_NO_TYPE;
+  const bool is_plain = type != SITU_STRING && type != SITU_RESOURCE && type != SITU_VARIANT;
+  for (int i = 0; i < self->n_inputs && data && is_plain; i++) {
+    if (situ_tensor_data(feeds[i].tensor) != data) continue;
+    situ_tensor *input = *result;
+    const situ_status status = situ_tensor_create(type, situ_tensor_shape(input), data, result);
+    if (status)
+      *result = input;
+    else
+      situ_tensor_release(input);
+    return status;
+  }
+  return NULL;
+}
+
 static PyObject *finish(const struct trace_object *self, situ_tensor **results) {
   struct results outputs = {results};
   if (write_variables(self, results + self->n_outputs)) return NULL;
   return structure_map(self->structure, take_result, &outputs);
 }
 
-PyObject *trace_run(struct trace_object *self, PyObject *const *inputs) {
+PyObject *trace_run(struct trace_object *self, PyObject *const *inputs, bool lent) {
   situ_feed few[FEW], *feeds = few;
   situ_tensor *some[FEW] = {NULL}, **results = some;
   int n = 0;
@@ -206,7 +225,9 @@ PyObject *trace_run(struct trace_object *self, PyObject *const *inputs) {
   if (!feeds || !results) {
     PyErr_NoMemory();
   } else if (!fill(self, inputs, feeds, &n)) {
-    const situ_status status = run_native(self, feeds, results);
+    situ_status status = run_native(self, feeds, results);
+    for (int i = 0; i < self->n_fetches && lent && !status; i++)
+      status = keep(self, feeds, &results[i]);
     result = status ? raise(self, status) : finish(self, results);
   }
   for (int i = 0; i < n; i++) situ_tensor_release(feeds[i].tensor);
@@ -217,17 +238,37 @@ PyObject *trace_run(struct trace_object *self, PyObject *const *inputs) {
   return result;
 }
 
-/* run(tensors) */
-static PyObject *run(PyObject *object, PyObject *tensors) {
+/* An input as a tensor; the memory of arrays is lent to the run. */
+static PyObject *lend(PyObject *input) {
+  if (IS_TENSOR(input)) return Py_NewRef(input);
+  bool unfit = false;
+  situ_tensor *tensor = buffer_value(input, SITU_NO_TYPE, true, &unfit);
+  if (unfit) tensor = convert_value(input, SITU_NO_TYPE);
+  return tensor ? tensor_wrap(tensor) : NULL;
+}
+
+/* run(inputs): tensors, or arrays that the results do not keep. */
+static PyObject *run(PyObject *object, PyObject *inputs) {
   struct trace_object *self = (struct trace_object *)object;
-  PyObject *tuple = PySequence_Tuple(tensors), *result = NULL;
-  if (!tuple) return NULL;
-  if (PyTuple_GET_SIZE(tuple) != self->n_inputs)
-    PyErr_Format(PyExc_TypeError, "%U takes %d tensors (%zd given)", self->name, self->n_inputs,
-                 PyTuple_GET_SIZE(tuple));
-  else if (!check_items(&tuple, 1, &tensor_type, NULL))
-    result = trace_run(self, ((PyTupleObject *)tuple)->ob_item);
-  Py_DECREF(tuple);
+  PyObject *given = PySequence_Fast(inputs, "a trace takes a list of inputs"), *result = NULL;
+  if (!given) return NULL;
+  const Py_ssize_t n = PySequence_Fast_GET_SIZE(given);
+  PyObject *tuple = PyTuple_New(n);
+  bool lent = false;
+  for (Py_ssize_t i = 0; tuple && i < n; i++) {
+    PyObject *item = PySequence_Fast_GET_ITEM(given, i), *tensor = lend(item);
+    lent = lent || tensor != item;
+    if (tensor)
+      PyTuple_SET_ITEM(tuple, i, tensor);
+    else
+      Py_CLEAR(tuple);
+  }
+  if (tuple && n != self->n_inputs)
+    PyErr_Format(PyExc_TypeError, "%U takes %d tensors (%zd given)", self->name, self->n_inputs, n);
+  else if (tuple)
+    result = trace_run(self, ((PyTupleObject *)tuple)->ob_item, lent);
+  Py_XDECREF(tuple);
+  Py_DECREF(given);
   return result;
 }
 

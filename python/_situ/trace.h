@@ -15,7 +15,7 @@ struct trace_object {
   int n_inputs, n_feeds, n_outputs, n_fetches;
 };
 
-/* Runs it with eager tensors, one for each input. */
-PyObject *trace_run(struct trace_object *self, PyObject *const *inputs);
+/* Runs it with eager tensors, one for each input; `lent`: results do not keep their memory. */
+PyObject *trace_run(struct trace_object *self, PyObject *const *inputs, bool lent);
 
 #endif

@@ -77,7 +77,10 @@ struct launch {
   int64_t grain; /* fewest items worth a thread of their own; 0: never split */
   double flops;  /* cost, for the virtual clock; bytes are what the arguments span */
   double bytes;
-  const char *node; /* who asked, for errors; borrowed */
+  double peer_bytes; /* of them, in memory of other devices; 0: no argument is there */
+  uint32_t each;     /* bit i: argument i has an element for each item, and the kernel touches no
+                        other for that item; 0: the kernel is not element-wise */
+  const char *node;  /* who asked, for errors; borrowed */
   struct launch_arg *args;
 };
 
@@ -125,6 +128,8 @@ struct backend {
   bool is_host;       /* regions are host memory and bound calls are struct host_call: runs in the
                          caller's thread */
   bool masks_itself;  /* its driver has applied CUDA_VISIBLE_DEVICES already */
+  bool sweeps;        /* runs host kernels, which reach the memory of all its devices: the planner
+                         may join calls (host/sweep.h), and set peer_bytes */
 
   /* How many devices there are; asked while none is open. None is a count of 0, not an error; `why`
    * (a static text) then says why, or is NULL where nobody would ask. */

@@ -164,6 +164,18 @@ static struct job *join_job(void) {
   return NULL;
 }
 
+bool pool_look(const atomic_uint *number, unsigned seen) {
+  const int64_t until = now() + SPIN_NS;
+  do {
+    for (int i = 0; i < SPINS_PER_LOOK; i++) {
+      if (atomic_load_explicit(number, memory_order_relaxed) != seen) return true;
+      relax();
+    }
+    if (atomic_load_explicit(&pool.working, memory_order_relaxed) >= pool_threads()) break;
+  } while (now() < until);
+  return false;
+}
+
 /* Looks for a job for a short while without sleeping; the lock is held, but not while looking. */
 static struct job *spin_for_job(void) {
   pool.spinning++;

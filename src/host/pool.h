@@ -32,6 +32,10 @@ int pool_threads(void);
  * helpers. */
 void pool_set_threads(int threads);
 
+/* Looks for a short while, as long as a core is free for that, whether the number is another one
+ * than `seen`; whether it is. For who would have to be woken otherwise, which takes long. */
+bool pool_look(const atomic_uint *number, unsigned seen);
+
 /* How a call is cut: `count` chunks of `size` items, the last one shorter. */
 struct pool_cut {
   int64_t count, size;

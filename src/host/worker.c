@@ -12,6 +12,7 @@
 
 #include "base/fork.h"
 #include "base/trace.h"
+#include "host/pool.h"
 
 enum {
   BATCH = 64,        /* pieces of work started before the owner is asked to tell of them */
@@ -110,14 +111,21 @@ static int ready_queue(const struct worker *worker) {
   return -1;
 }
 
+/* Lets a worker look for work again. */
+static void tell(struct worker *worker) {
+  atomic_fetch_add_explicit(&worker->news, 1, memory_order_relaxed);
+  if (worker->asleep) pthread_cond_signal(&worker->wake);
+}
+
 /* Wakes who waits for the queue: callers of sync, and the workers of devices that have work. */
 static void announce(struct worker *worker, struct worker_queue *queue) {
   if (queue->awaited && queue->done >= queue->awaited) {
     queue->awaited = 0;
+    atomic_fetch_add_explicit(&worker->reached, 1, memory_order_relaxed);
     pthread_cond_broadcast(&worker->progress);
   }
   for (struct worker *other = workers; other; other = other->next)
-    if (other->asleep && has_work(other)) pthread_cond_signal(&other->wake);
+    if (has_work(other)) tell(other);
 }
 
 /* Does one piece of work, without the lock; `lost` says why it cannot be done. */
@@ -189,6 +197,19 @@ static bool is_idle(const struct worker *worker) {
   return true;
 }
 
+/* Waits for work; called with the lock, which it drops meanwhile. At first it only looks, as long
+ * as there is a core for that: to be woken takes longer than most kernels. */
+static void rest(struct worker *worker) {
+  const unsigned seen = atomic_load_explicit(&worker->news, memory_order_relaxed);
+  pthread_mutex_unlock(&worker_lock);
+  const bool found = pool_look(&worker->news, seen);
+  pthread_mutex_lock(&worker_lock);
+  if (found || atomic_load_explicit(&worker->news, memory_order_relaxed) != seen) return;
+  worker->asleep = true;
+  pthread_cond_wait(&worker->wake, &worker_lock);
+  worker->asleep = false;
+}
+
 static void *work(void *context) {
   struct worker *worker = context;
   pthread_mutex_lock(&worker_lock);
@@ -201,9 +222,7 @@ static void *work(void *context) {
     } else if (worker->stop && is_idle(worker)) {
       break;
     } else {
-      worker->asleep = true;
-      pthread_cond_wait(&worker->wake, &worker_lock);
-      worker->asleep = false;
+      rest(worker);
     }
   }
   pthread_mutex_unlock(&worker_lock);
@@ -252,7 +271,7 @@ situ_status worker_start(struct worker *worker, const struct worker_owner *owner
 static void join(struct worker *worker) {
   pthread_mutex_lock(&worker_lock);
   worker->stop = true;
-  pthread_cond_signal(&worker->wake);
+  tell(worker);
   pthread_mutex_unlock(&worker_lock);
   pthread_join(worker->thread, NULL);
   pthread_mutex_lock(&worker_lock);
@@ -296,7 +315,7 @@ situ_status worker_add(struct worker *worker, int queue, const struct work *work
     state->items[state->queued & (state->capacity - 1)] = *work;
     advance_clock(state, work);
     state->queued++;
-    if (worker->asleep) pthread_cond_signal(&worker->wake);
+    tell(worker);
   }
   pthread_mutex_unlock(&worker_lock);
   return status;
@@ -323,14 +342,31 @@ uint64_t worker_mark(struct worker *worker, int queue) {
   return mark;
 }
 
+/* Waits for a mark, at most until some time; called with the lock, which it drops meanwhile. As in
+ * `rest`, it only looks at first. */
+static void await(struct worker *worker, struct worker_queue *queue, uint64_t mark,
+                  const struct timespec *until) {
+  int late = 0;
+  for (bool looked = false; queue->done < mark && !late; looked = true) {
+    if (!queue->awaited || mark < queue->awaited) queue->awaited = mark;
+    const unsigned seen = atomic_load_explicit(&worker->reached, memory_order_relaxed);
+    if (!looked) {
+      pthread_mutex_unlock(&worker_lock);
+      pool_look(&worker->reached, seen);
+      pthread_mutex_lock(&worker_lock);
+    } else if (until) {
+      late = pthread_cond_timedwait(&worker->progress, &worker_lock, until);
+    } else {
+      pthread_cond_wait(&worker->progress, &worker_lock);
+    }
+  }
+}
+
 situ_status worker_sync(struct worker *worker, int queue, uint64_t mark) {
   TRY(fork_check(worker->generation, worker->label));
   struct worker_queue *state = &worker->queues[queue];
   pthread_mutex_lock(&worker_lock);
-  while (state->done < mark) {
-    if (!state->awaited || mark < state->awaited) state->awaited = mark;
-    pthread_cond_wait(&worker->progress, &worker_lock);
-  }
+  await(worker, state, mark, NULL);
   wait_on_clock(state, mark);
   const situ_status status = worker->owner->lost(worker->context);
   pthread_mutex_unlock(&worker_lock);
@@ -346,11 +382,7 @@ bool worker_reach(struct worker *worker, int queue, uint64_t mark, double second
   until.tv_nsec = nanoseconds % 1000000000;
   if (fork_generation() != worker->generation) return true; /* sync says what is wrong */
   pthread_mutex_lock(&worker_lock);
-  int late = 0;
-  while (state->done < mark && !late) {
-    if (!state->awaited || mark < state->awaited) state->awaited = mark;
-    late = pthread_cond_timedwait(&worker->progress, &worker_lock, &until);
-  }
+  await(worker, state, mark, &until);
   const bool reached = state->done >= mark;
   pthread_mutex_unlock(&worker_lock);
   return reached;

@@ -62,10 +62,12 @@ struct worker {
   int generation;    /* of forks */
   struct worker_queue queues[N_QUEUES];
   bool stop, started;
-  bool asleep; /* waits for `wake` */
+  bool asleep;      /* waits for `wake` */
+  atomic_uint news; /* counts what may have made work for it */
   pthread_t thread;
   pthread_cond_t wake;     /* something to do, perhaps */
   pthread_cond_t progress; /* a mark that was awaited is reached */
+  atomic_uint reached;     /* counts that */
   struct worker *next;     /* in the list of all */
 };
 

@@ -87,27 +87,40 @@ static situ_status sum_shape(struct call *call) {
   return NULL;
 }
 
+/* Adds two to four terms in one launch. */
+static situ_status add_terms(struct call *call, const struct launch_arg *terms, int n_terms) {
+  const int64_t n = situ_shape_count(call->out[0].shape);
+  struct launch_arg args[8];
+  int32_t count = 0;
+  for (; count < n_terms; count++) args[count] = terms[count];
+  args[count++] = ARG_OUT(call, 0);
+  const uint32_t each = (1U << count) - 1;
+  for (int i = 0; i < 2 && n_terms == 2; i++) args[count++] = ARG_INT(1); /* strides */
+  args[count++] = ARG_INT(n);
+  const struct kernel *kernel = n_terms == 4   ? &sum4_kernel
+                                : n_terms == 3 ? &sum3_kernel
+                                               : elementwise_add[0];
+  return call_launch(call, &(struct launch){.kernel = kernel,
+                                            .type = call->out[0].type,
+                                            .items = n,
+                                            .grain = GRAIN,
+                                            .flops = (double)(n_terms - 1) * (double)n,
+                                            .each = each,
+                                            .args = args,
+                                            .n_args = count});
+}
+
 /* The first launch adds up to four inputs; each later one up to three to what is there. */
 static situ_status record_sum(struct call *call) {
-  const int64_t n = situ_shape_count(call->out[0].shape);
-  const situ_type type = call->out[0].type;
-  struct launch_arg so_far = ARG_IN(call, 0);
-  const struct launch_arg out = ARG_OUT(call, 0);
+  struct launch_arg terms[4] = {ARG_IN(call, 0)};
   if (call->n_in == 1)
-    return strided_rows(call, type, so_far.slot, out.slot, &(struct rows){.count = 1, .length = n});
-  for (int i = 1; i < call->n_in; so_far = out) {
-    const int left = call->n_in - i;
-    if (left >= 3) {
-      TRY(LAUNCH(call, &sum4_kernel, type, n, GRAIN, 3.0 * (double)n, so_far, ARG_IN(call, i),
-                 ARG_IN(call, i + 1), ARG_IN(call, i + 2), out, ARG_INT(n)));
-    } else if (left == 2) {
-      TRY(LAUNCH(call, &sum3_kernel, type, n, GRAIN, 2.0 * (double)n, so_far, ARG_IN(call, i),
-                 ARG_IN(call, i + 1), out, ARG_INT(n)));
-    } else {
-      TRY(LAUNCH(call, elementwise_add[0], type, n, GRAIN, (double)n, so_far, ARG_IN(call, i), out,
-                 ARG_INT(1), ARG_INT(1), ARG_INT(n)));
-    }
-    i += left >= 3 ? 3 : left;
+    return strided_rows(call, call->out[0].type, call->in[0].slot, call->out[0].slot,
+                        &(struct rows){.count = 1, .length = situ_shape_count(call->out[0].shape)});
+  for (int i = 1; i < call->n_in;) {
+    int n = 1;
+    for (; n < 4 && i < call->n_in; i++) terms[n++] = ARG_IN(call, i);
+    TRY(add_terms(call, terms, n));
+    terms[0] = ARG_OUT(call, 0);
   }
   return NULL;
 }

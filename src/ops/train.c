@@ -185,12 +185,13 @@ static int32_t add_args(const struct call *call, const char *flag, bool sparse,
 }
 
 static situ_status launch_update(struct call *call, const struct kernel *kernel, double flops,
-                                 struct launch_arg *args, int32_t count, int64_t n) {
+                                 struct launch_arg *args, int32_t count, uint32_t each, int64_t n) {
   const struct launch launch = {.kernel = kernel,
                                 .type = call->in[0].type,
                                 .items = n,
                                 .grain = max_i64(1, (int64_t)(GRAIN / (flops / 2))),
                                 .flops = flops * (double)n,
+                                .each = each,
                                 .args = args,
                                 .n_args = count};
   return call_launch(call, &launch);
@@ -201,8 +202,13 @@ static situ_status record_dense(struct call *call, const struct kernel *kernel, 
   struct launch_arg args[MOST_ARGS];
   const int64_t n = situ_shape_count(call->in[0].shape);
   int32_t count = add_args(call, flag, false, args);
+  uint32_t each = 0;
+  for (int i = 0; i < call->n_in; i++)
+    if (is_state(call, i)) each |= (1U << i) | (1U << (call->n_in + i));
+  for (int i = 0; i < call->n_in; i++)
+    if (is_gradient(call, i)) each |= 1U << i;
   args[count++] = ARG_INT(n);
-  return launch_update(call, kernel, flops, args, count, n);
+  return launch_update(call, kernel, flops, args, count, each, n);
 }
 
 /* New values that have memory of their own begin as the old ones: only some rows change. */
@@ -232,7 +238,7 @@ static situ_status record_sparse(struct call *call, const struct kernel *kernel,
   args[count++] = ARG_AT(next);
   args[count++] = ARG_INT(inner);
   args[count++] = ARG_INT(picks * inner);
-  return launch_update(call, kernel, flops, args, count, picks * inner);
+  return launch_update(call, kernel, flops, args, count, 0, picks * inner);
 }
 
 #define RECORDS_OF(op, kernel, flag, flops, ...)                        \

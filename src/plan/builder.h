@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * builder.h: what the passes of the planner share. In order: live.c (prune), values.c (shapes and
- * known values), record.c and commands.c (calls and copies), order.c, offsets.c (memory). */
+ * known values), record.c and commands.c (calls and copies), sweep.c (joins some of them), order.c,
+ * offsets.c (memory). */
 #ifndef SITU_PLAN_BUILDER_H
 #define SITU_PLAN_BUILDER_H
 
@@ -177,6 +178,9 @@ situ_status commands_add(struct builder *builder, const struct node *node) SITU_
 
 /* Adds what brings the fetched values to the caller. */
 situ_status commands_fetch(struct builder *builder) SITU_MUST_USE;
+
+/* Joins sums over devices with the element-wise calls and copies around them. */
+situ_status sweep_commands(struct builder *builder) SITU_MUST_USE;
 
 /* Puts constants' commands first, and what runs on devices before what the caller does itself. */
 situ_status order_commands(struct builder *builder) SITU_MUST_USE;

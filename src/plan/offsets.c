@@ -22,6 +22,12 @@ static void touch_copy(struct program *program, const struct plan_command *comma
   if (to->last < i) to->last = i;
 }
 
+/* The same of what a call reads or writes on other devices: it runs beside their kernels. */
+static void touch_far(const struct program *program, struct slot *slot) {
+  if (slot->first < 0) slot->first = 0;
+  slot->last = program->n_commands;
+}
+
 static bool touch_call(struct builder *builder, const struct plan_command *command, int32_t i) {
   const struct program *program = builder->program;
   const struct launch *launch = &program->launches[command->launch];
@@ -29,7 +35,10 @@ static bool touch_call(struct builder *builder, const struct plan_command *comma
     const int32_t number = launch->args[a].slot;
     if (launch->args[a].kind != ARG_SLOT || number < 0) continue;
     struct slot *slot = &program->slots[number];
-    touch(slot, i);
+    if (slot->device == command->device)
+      touch(slot, i);
+    else
+      touch_far(program, slot);
     if ((slot->kind == SLOT_FEED || slot->kind == SLOT_RESULT || slot->kind == SLOT_MADE) &&
         !builder_move(builder, i, a, number))
       return false;

@@ -5,20 +5,32 @@
 
 #include "plan/builder.h"
 
-/* Devices' commands come first, then the caller's own, then host ops, those that may wait for
- * others last. */
-enum { N_CLASSES = 4 };
-
-static int class_of(const struct builder *builder, const struct plan_command *command) {
-  const struct program *program = builder->program;
-  if (command->kind == COMMAND_HOST)
-    return program->graph->nodes[command->node]->schema->op->flags & OP_BLOCKS ? 3 : 2;
-  return program->devices->devices[command->device]->backend->is_host;
-}
+/* Devices' commands come first, those that wait for other devices after those that do not, so that
+ * a device computes what it can before it waits; then the caller's own, then host ops, those that
+ * may wait for others last. */
+enum { N_CLASSES = 5 };
 
 /* What the caller's thread does while it walks the commands. */
 static bool is_hosted(const struct builder *builder, const struct plan_command *command) {
   return builder->request->devices->devices[command->device]->backend->is_host;
+}
+
+/* Whether a command of another device, or a copy from one, comes before a kernel. */
+static bool meets_others(const struct builder *builder, const struct plan_command *command) {
+  const struct program *program = builder->program;
+  for (int32_t w = 0; w < command->n_waits && command->kind == COMMAND_CALL; w++) {
+    const struct plan_command *other = &program->commands[command->waits[w]];
+    const int32_t from =
+        other->kind == COMMAND_COPY ? program->slots[other->from].device : other->device;
+    if (from != command->device && !program->devices->devices[from]->backend->is_host) return true;
+  }
+  return false;
+}
+
+static int class_of(const struct builder *builder, const struct plan_command *command) {
+  if (command->kind == COMMAND_HOST)
+    return builder->program->graph->nodes[command->node]->schema->op->flags & OP_BLOCKS ? 4 : 3;
+  return is_hosted(builder, command) ? 2 : meets_others(builder, command);
 }
 
 /* Who waits for whom, turned round: the commands that wait for command i are users[start[i] ..

@@ -192,6 +192,7 @@ static situ_status finish(struct builder *builder) {
   if (builder->need.node >= 0) TRY(later_collect(builder));
   TRY(commands_fetch(builder));
   TRY(numerics_look(builder));
+  TRY(sweep_commands(builder));
   TRY(order_commands(builder));
   TRY(offsets_assign(builder));
   return builder->scratch.failed || builder->program->arena.failed ? NO_MEMORY() : NULL;

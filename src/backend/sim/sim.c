@@ -28,6 +28,7 @@ struct sim_region {
 
 /* An open device. What may change is guarded by worker_lock. */
 struct sim {
+  struct sim *next; /* in the list of all */
   struct sim_gpu *gpu;
   char label[128]; /* for errors: which GPU, before visibility, and what it is */
   struct sim_region *regions;
@@ -36,6 +37,7 @@ struct sim {
 
 static struct sim_gpu gpus[SIM_MAX];
 static int n_gpus;
+static struct sim *sims; /* that are open */
 
 static situ_status sim_probe(const struct backend_request *request, int *count, const char **why) {
   *count = 0;
@@ -112,6 +114,11 @@ static const struct worker_owner owner = {.begin = count_kernel, .lost = lost, .
 static void sim_close(void *device) {
   struct sim *sim = device;
   worker_stop(&sim->worker);
+  pthread_mutex_lock(&worker_lock);
+  struct sim **link = &sims;
+  while (*link && *link != sim) link = &(*link)->next;
+  if (*link) *link = sim->next;
+  pthread_mutex_unlock(&worker_lock);
   while (sim->regions) {
     struct sim_region *region = sim->regions;
     sim->regions = region->next;
@@ -135,6 +142,10 @@ static situ_status sim_open(int index, void **device) {
     sim_close(sim);
     return status;
   }
+  pthread_mutex_lock(&worker_lock);
+  sim->next = sims;
+  sims = sim;
+  pthread_mutex_unlock(&worker_lock);
   *device = sim;
   return NULL;
 }
@@ -198,20 +209,37 @@ static situ_status sim_available(void *device, uint64_t *free_bytes) {
   return status;
 }
 
-/* The address of `bytes` bytes in the device's memory; NULL where they are not, or not all, in it.
- */
-static void *find(const struct sim *sim, struct span span, size_t bytes) {
-  void *address = NULL;
-  pthread_mutex_lock(&worker_lock);
+/* The address of `bytes` bytes in a device's memory; NULL where they are not, or not all, in it.
+ * Called with the lock. */
+static void *look(const struct sim *sim, struct span span, size_t bytes) {
   const struct sim_region *region = sim->regions;
   while (region && region != span.region) region = region->next;
-  if (region && span.offset <= region->bytes && bytes <= region->bytes - span.offset)
-    address = (char *)region->base + span.offset;
+  if (!region || span.offset > region->bytes || bytes > region->bytes - span.offset) return NULL;
+  return (char *)region->base + span.offset;
+}
+
+static void *find(const struct sim *sim, struct span span, size_t bytes) {
+  pthread_mutex_lock(&worker_lock);
+  void *address = look(sim, span, bytes);
   pthread_mutex_unlock(&worker_lock);
   return address;
 }
 
 static void *translate(void *device, struct span span) { return find(device, span, 0); }
+
+/* The same for calls that may reach other devices. */
+static void *translate_peer(void *device, struct span span) {
+  (void)device;
+  void *address = NULL;
+  pthread_mutex_lock(&worker_lock);
+  for (const struct sim *sim = sims; sim && !address; sim = sim->next) address = look(sim, span, 0);
+  pthread_mutex_unlock(&worker_lock);
+  return address;
+}
+
+static host_translate *translator(const struct launch *launch) {
+  return launch->peer_bytes > 0 ? translate_peer : translate;
+}
 
 /* ---- Copies ---- */
 
@@ -267,18 +295,21 @@ static situ_status sim_peer(void *device, int queue, struct span to, void *from_
 
 static situ_status sim_bind(void *device, const struct launch *launch, const struct span *slots,
                             struct arena *arena, struct bound **out) {
-  return host_bind(device, translate, launch, slots, arena, out);
+  return host_bind(device, translator(launch), launch, slots, arena, out);
 }
 
 static situ_status sim_rebind(void *device, struct bound *bound, int arg, struct span span) {
-  return host_rebind(device, translate, bound, arg, span);
+  return host_rebind(device, translator(bound->launch), bound, arg, span);
 }
 
-/* A kernel takes as long as its arithmetic or its memory traffic, whichever is longer. */
+/* A kernel takes as long as its arithmetic or its memory traffic, over links where it is with other
+ * devices, whichever is longer. */
 static double launch_seconds(const struct sim *sim, const struct launch *launch) {
   const double compute = sim->gpu->spec.flops > 0 ? launch->flops / sim->gpu->spec.flops : 0;
   const double memory = sim->gpu->spec.bandwidth > 0 ? launch->bytes / sim->gpu->spec.bandwidth : 0;
-  return compute > memory ? compute : memory;
+  const double link = sim->gpu->spec.link > 0 ? launch->peer_bytes / sim->gpu->spec.link : 0;
+  const double traffic = memory > link ? memory : link;
+  return compute > traffic ? compute : traffic;
 }
 
 static situ_status sim_launch(void *device, int queue, struct bound *bound) {
@@ -319,6 +350,7 @@ const struct backend sim_backend = {
     .name = "sim",
     .kind = "GPU",
     .tested = "every op, in every test run",
+    .sweeps = true,
     .probe = sim_probe,
     .describe = sim_describe,
     .open = sim_open,

@@ -50,19 +50,19 @@ def pack(x, y=None, sample_weight=None):
     return (x, y) if sample_weight is None else (x, y, sample_weight)
 
 
-def _array(value):
+def array(value):
     """An array as a batch is cut from it."""
     if value is None or isinstance(value, numpy.ndarray):
-        array = value
+        found = value
     elif isinstance(value, EagerTensor) or hasattr(value, "_situ_tensor_"):
-        array = numpy.asarray(value.numpy())
+        found = numpy.asarray(value.numpy())
     elif hasattr(value, "values") and hasattr(value, "index"):  # of pandas
-        array = numpy.asarray(value.values)
+        found = numpy.asarray(value.values)
     else:
-        array = numpy.asarray(value)
-    if array is not None and array.dtype == numpy.float64:
-        array = array.astype(context.setting("float"))
-    return array
+        found = numpy.asarray(value)
+    if found is not None and found.dtype == numpy.float64:
+        found = found.astype(context.setting("float"), copy=False)
+    return found
 
 
 def is_arrays(x):
@@ -78,7 +78,7 @@ def as_tensor(value):
         return value
     if value is None:
         return None
-    value = _array(value)
+    value = array(value)
     return _situ.host(value, None)
 
 
@@ -88,7 +88,7 @@ class Arrays:
     def __init__(self, x, y=None, sample_weight=None, batch_size=None, shuffle=False):
         listed = lambda s: _listed(s)
         self.structure = (listed(x), listed(y), listed(sample_weight))
-        self.leaves = [_array(v) for v in nest.flatten(self.structure)]
+        self.leaves = [array(v) for v in nest.flatten(self.structure)]
         self._is_flat = not any(nest.is_nested(part) for part in self.structure)
         sizes = {len(a) for a in self.leaves if a is not None}
         if len(sizes) > 1:
@@ -213,7 +213,7 @@ class _Again:
 
 def split(x, y, sample_weight, share):
     """What is trained with and what is validated with: the last of each array."""
-    leaves = [_array(v) for v in nest.flatten(_listed((x, y, sample_weight)))]
+    leaves = [array(v) for v in nest.flatten(_listed((x, y, sample_weight)))]
     count = next(len(a) for a in leaves if a is not None)
     at = int(math.floor(count * (1.0 - share)))
     if at in (0, count):
@@ -239,9 +239,9 @@ def with_class_weight(batches, class_weight):
 
         def __iter__(self):
             for x, y, weight in batches:
-                labels = _array(nest.flatten(y)[0])
+                labels = array(nest.flatten(y)[0])
                 if labels.ndim > 1:
                     labels = labels.argmax(-1) if labels.shape[-1] > 1 else labels[..., 0]
                 found = table[labels.astype("int64")]
-                yield x, y, found if weight is None else _array(weight) * found
+                yield x, y, found if weight is None else array(weight) * found
     return Weighted()

@@ -2,12 +2,12 @@
 """program.py: steps of training as compiled programs: one per kind and shapes of a batch."""
 from numpy import ndarray
 
-import _situ
 from situ._lib import nest
 from situ._lib.array_ops import op
 from situ._lib.function import ConcreteFunction, TensorSpec, _leaves, functions_run_eagerly
 from situ._lib.keras import context
-from situ._lib.keras.data import as_tensor, pack
+from situ._lib.keras.data import array, as_tensor, pack
+from situ._lib.scopes import device
 from situ._lib.variable_eager import place
 
 
@@ -23,22 +23,56 @@ class Programs:
         leaves = [t if t is None or isinstance(t, ndarray) else as_tensor(t)
                   for t in _leaves(batch)]
         if self._model.run_eagerly or functions_run_eagerly():
-            return self._python(kind)(_tensors(batch))
+            return self._python(kind, leaves)(_tensors(batch))
         key = kind, context.setting("phase"), *map(_kind_of, leaves)
-        program = self._made.get(key)
-        if program is None:
-            made = ConcreteFunction(kind + "_function", self._python(kind), (_tensors(batch),), {},
-                                    lambda v: TensorSpec(v.shape, v.dtype))
-            program = self._made[key] = made.trace
-        return program.run([as_tensor(t) for t in leaves if t is not None])
+        made = self._made.get(key)
+        if made is None:
+            made = self._made[key] = self._make(kind, batch, leaves)
+        trace, bounds = made
+        leaves = [array(t) if isinstance(t, ndarray) else t for t in leaves if t is not None]
+        return trace.run(leaves if bounds is None else
+                         [t[a:b] for a, b in bounds for t in leaves])
 
-    def _python(self, kind):
-        model, strategy = self._model, self._model._strategy
-        step = {"train": model.train_step, "test": model.test_step,
-                "predict": model.predict_step}[kind]
-        if strategy is None or strategy.num_replicas_in_sync == 1:
+    def _make(self, kind, batch, leaves):
+        """A trace, and where it wants the arrays of a batch to be cut; None: it cuts itself."""
+        strategy, bounds, parts = self._strategy(), None, [batch]
+        if strategy is not None and not _is_far(strategy, kind) and \
+                all(t is None or isinstance(t, ndarray) for t in leaves):
+            bounds = _bounds(leaves, len(strategy.devices))
+            parts = [_viewed(batch, a, b) for a, b in bounds]
+        made = ConcreteFunction(kind + "_function", self._python(kind, leaves, bounds is not None),
+                                tuple(map(_tensors, parts)), {},
+                                lambda v: TensorSpec(v.shape, v.dtype))
+        return made.trace, bounds
+
+    def _strategy(self):
+        """The strategy of the model, if it has several replicas."""
+        strategy = self._model._strategy
+        return None if strategy is None or strategy.num_replicas_in_sync == 1 else strategy
+
+    def _python(self, kind, leaves, is_cut=False):
+        """A step as a function of a batch, or of its parts."""
+        model, strategy = self._model, self._strategy()
+        if strategy is None:
+            step = getattr(model, kind + "_step")
             return lambda data: context.graphed(step)(pack(*data))
-        return lambda data: _replicated(model, strategy, kind, step, data)
+        far = _is_far(strategy, kind)
+        bounds = _bounds(leaves, strategy.num_replicas_in_sync if far else len(strategy.devices))
+
+        def run(*parts):
+            if not is_cut:
+                with device("/cpu:0"):
+                    parts = [_sliced(parts[0], a, b) for a, b in bounds]
+            shares = [(b - a) / bounds[-1][1] for a, b in bounds]
+            if far:
+                parts, shares = strategy.own_parts(parts, shares)
+            return _towers(model, strategy, kind, parts, shares)
+        return run
+
+
+def _is_far(strategy, kind):
+    """Whether other processes compute parts of a batch, too."""
+    return strategy.several_processes and kind != "predict"
 
 
 def _kind_of(leaf):
@@ -52,30 +86,33 @@ def _tensors(batch):
     return tuple(nest.map_structure(as_tensor, part) for part in batch)
 
 
-def _cut(data, replicas):
-    """A batch in parts of the same size, the last smaller; those without examples fall away."""
-    leaves = [t for t in nest.flatten(data) if t is not None]
-    count = leaves[0].shape.as_list()[0]
+def _bounds(leaves, replicas):
+    """Where a batch is cut: parts of the same size, the last smaller; those without examples fall
+    away."""
+    count = next(int(t.shape[0]) for t in leaves if t is not None)
     each = -(-count // replicas)
-    bounds = [(i, min(i + each, count)) for i in range(0, count, each)]
+    return [(i, min(i + each, count)) for i in range(0, count, each)]
 
-    def part(tensor, start, stop):
+
+def _viewed(batch, start, stop):
+    """Some examples of a batch of arrays, without a copy."""
+    return nest.map_structure(lambda t: None if t is None else t[start:stop], batch)
+
+
+def _sliced(batch, start, stop):
+    """The same of a batch of tensors."""
+    def part(tensor):
         if tensor is None:
             return None
         rest = [0] * (tensor.shape.rank - 1)
         return op("Slice", tensor, [start, *rest], [stop - start, *[-1 for _ in rest]])
-    parts = [nest.map_structure(lambda t, a=a, b=b: part(t, a, b), data) for a, b in bounds]
-    return parts, [(b - a) / count for a, b in bounds]
+    return nest.map_structure(part, batch)
 
 
-def _replicated(model, strategy, kind, step, data):
+def _towers(model, strategy, kind, parts, shares):
     """One step of all replicas: towers in one graph, each on its device with its part."""
     from situ._lib.keras.training import Training
-    far = strategy.several_processes and kind != "predict"
-    with _host():
-        parts, shares = _cut(data, strategy.num_replicas_in_sync if far else len(strategy.devices))
-        if far:
-            parts, shares = strategy.own_parts(parts, shares)
+    far, step = _is_far(strategy, kind), getattr(model, kind + "_step")
 
     def replica(part, share):
         before, context.call.share = context.call.share, share
@@ -87,7 +124,7 @@ def _replicated(model, strategy, kind, step, data):
     own = getattr(type(model), kind + "_step") is not getattr(Training, kind + "_step")
     made = strategy.run_parts(replica, list(zip(parts, shares)), may_meet=own)
     if kind == "predict":
-        with _host():
+        with device("/cpu:0"):
             return nest.pack_sequence_as(made[0], [
                 op("ConcatV2", list(some), 0) if len(some) > 1 else some[0]
                 for some in zip(*[nest.flatten(m) for m in made])])
@@ -103,8 +140,3 @@ def _replicated(model, strategy, kind, step, data):
         if metric.name in found:
             found[metric.name] = metric.result()
     return found
-
-
-def _host():
-    graph = _situ.current_graph()
-    return graph.device("/cpu:0")
