@@ -5,9 +5,10 @@ Usage: python3 bench/run.py [--only PATTERN] [--quick] [--strict] [--build FOLDE
 
 Every program in build/bench prints one JSON object per row; so does bench/python.py, with the
 Python of .venv, and so do the comparisons with other systems, bench/peer_*.py, bench/python.py
---peer and bench/training.py, with the Python of .venv-bench where `make bench-peers` has made it. A
-ratio is value / yardstick, measured in one process in turns. It holds with a margin of 10 %. A row
-that misses its target says so, and the exit code is 0 all the same unless --strict is given.
+--peer, bench/mirrored.py and bench/training.py, with the Python of .venv-bench where `make
+bench-peers` has made it. A ratio is value / yardstick, measured in one process in turns. It holds
+with a margin of 10 %. A row that misses its target says so, and the exit code is 0 all the same
+unless --strict is given.
 """
 import argparse
 import json
@@ -45,6 +46,7 @@ def programs(build):
         script = str(ROOT / "bench/word2vec.py")
         yield "word2vec", [str(OWN_PYTHON), script]
         yield "word2vec_tensorflow", [str(PEER_PYTHON), script, "--peer", "tensorflow"]
+        yield "mirrored_tensorflow", [str(PEER_PYTHON), str(ROOT / "bench/mirrored.py")]
         script = str(ROOT / "bench/training.py")
         for peer in PEERS:
             yield f"training_{peer}", [str(PEER_PYTHON), script, "--peer", peer]

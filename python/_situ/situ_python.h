@@ -242,7 +242,8 @@ situ_trace *recording_native(PyObject *object);
 struct watch_options {
   int64_t timeout_ms;
   situ_trace *trace;
-  bool there; /* results stay on their devices */
+  bool there;       /* results stay on their devices */
+  const int *takes; /* as in situ_run_options */
 };
 
 /* Runs a session without the interpreter's lock; Ctrl-C ends the run. 0, or -1 with an exception.

@@ -48,6 +48,16 @@ static int open_session(struct trace_object *self, PyObject *options) {
   return status ? -1 : 0;
 }
 
+/* New values of variables may be put in the memory of the old ones. */
+static void pair_variables(struct trace_object *self) {
+  const Py_ssize_t n_read = PyTuple_GET_SIZE(self->read), n = PyTuple_GET_SIZE(self->written);
+  int *takes = self->takes + self->n_feeds - n_read;
+  for (Py_ssize_t i = 0; i < n_read; i++)
+    for (Py_ssize_t k = 0; k < n && !takes[i]; k++)
+      if (PyTuple_GET_ITEM(self->read, i) == PyTuple_GET_ITEM(self->written, k))
+        takes[i] = self->n_outputs + (int)k + 1;
+}
+
 /* Trace(graph, options, name, structure, inputs, captures, captured, reads, read, outputs, writes,
  * written, effects): what is fed is the arguments, tensors that were captured, and variables that
  * are read; what is fetched is the results, the new values of variables, and operations. */
@@ -77,14 +87,16 @@ static PyObject *create(PyTypeObject *type, PyObject *args, PyObject *words) {
     n_fetches += (size_t)PyTuple_GET_SIZE(fetches[i]);
   }
   self->feeds = PyMem_Calloc(n_feeds, sizeof *self->feeds);
+  self->takes = PyMem_Calloc(n_feeds, sizeof *self->takes);
   self->fetches = PyMem_Calloc(n_fetches, sizeof *self->fetches);
   self->n_inputs = (int)PyTuple_GET_SIZE(feeds[0]);
   self->n_outputs = (int)PyTuple_GET_SIZE(fetches[0]);
-  if (!self->feeds || !self->fetches) PyErr_NoMemory();
+  if (!self->feeds || !self->takes || !self->fetches) PyErr_NoMemory();
   for (int i = 0; i < 3 && !PyErr_Occurred(); i++) {
     add_feeds(self, feeds[i]);
     add_fetches(self, fetches[i]);
   }
+  if (!PyErr_Occurred()) pair_variables(self);
   if (PyErr_Occurred() || open_session(self, options)) Py_CLEAR(self);
   return (PyObject *)self;
 }
@@ -117,27 +129,56 @@ static void dealloc(PyObject *object) {
   clear(object);
   Py_CLEAR(self->name);
   PyMem_Free(self->feeds);
+  PyMem_Free(self->takes);
   PyMem_Free(self->fetches);
   Py_TYPE(object)->tp_free(object);
 }
 
-/* Fills in the tensors, each with a reference; *n counts those that were. */
-static int fill(const struct trace_object *self, PyObject *const *inputs, situ_feed *feeds,
-                int *n) {
-  memcpy(feeds, self->feeds, sizeof *feeds * (size_t)self->n_feeds);
-  for (int i = 0; i < self->n_inputs; i++)
-    feeds[(*n)++].tensor = situ_tensor_retain(TENSOR_OF(inputs[i]));
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(self->captured); i++)
-    feeds[(*n)++].tensor = situ_tensor_retain(TENSOR_OF(PyTuple_GET_ITEM(self->captured, i)));
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(self->read); i++) {
-    PyObject *value = PyObject_GetAttrString(PyTuple_GET_ITEM(self->read, i), "_value");
-    if (value && IS_TENSOR(value)) feeds[(*n)++].tensor = situ_tensor_retain(TENSOR_OF(value));
+/* The first `n` feeds of a run. What keeps a tensor is a reference, or the Python object here. */
+struct fed {
+  situ_feed *feeds;
+  PyObject **owners;
+  int n;
+};
+
+/* Feeds the value of a variable. Where only the variable has its object, the tensor gets no further
+ * reference, so that the run may put the new value there. */
+static int fill_variable(struct fed *fed, PyObject *variable) {
+  PyObject *value = PyObject_GetAttrString(variable, "_value");
+  if (!value || !IS_TENSOR(value)) {
+    if (value) PyErr_SetString(PyExc_TypeError, "a variable has no value");
     Py_XDECREF(value);
-    if (*n != self->n_inputs + PyTuple_GET_SIZE(self->captured) + i + 1) {
-      if (!PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "a variable has no value");
-      return -1;
-    }
+    return -1;
   }
+  fed->feeds[fed->n].tensor = TENSOR_OF(value);
+  if (Py_REFCNT(value) == 2) {
+    fed->owners[fed->n++] = value;
+    return 0;
+  }
+  situ_tensor_retain(TENSOR_OF(value));
+  fed->owners[fed->n++] = NULL;
+  Py_DECREF(value);
+  return 0;
+}
+
+static void let_go(struct fed *fed) {
+  for (int i = 0; i < fed->n; i++) {
+    if (!fed->owners[i]) situ_tensor_release(fed->feeds[i].tensor);
+    Py_XDECREF(fed->owners[i]);
+  }
+}
+
+/* Fills in the tensors. */
+static int fill(const struct trace_object *self, PyObject *const *inputs, struct fed *fed) {
+  memcpy(fed->feeds, self->feeds, sizeof *fed->feeds * (size_t)self->n_feeds);
+  memset(fed->owners, 0, sizeof *fed->owners * (size_t)self->n_feeds);
+  for (int i = 0; i < self->n_inputs; i++)
+    fed->feeds[fed->n++].tensor = situ_tensor_retain(TENSOR_OF(inputs[i]));
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(self->captured); i++)
+    fed->feeds[fed->n++].tensor =
+        situ_tensor_retain(TENSOR_OF(PyTuple_GET_ITEM(self->captured, i)));
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(self->read); i++)
+    if (fill_variable(fed, PyTuple_GET_ITEM(self->read, i))) return -1;
   return 0;
 }
 
@@ -184,7 +225,7 @@ static int write_variables(const struct trace_object *self, situ_tensor **values
 
 static situ_status run_native(const struct trace_object *self, const situ_feed *feeds,
                               situ_tensor **results) {
-  const struct watch_options options = {.there = true};
+  const struct watch_options options = {.there = true, .takes = self->takes};
   return watch_native(self->session, &options, feeds, self->n_feeds, self->fetches, self->n_fetches,
                       results);
 }
@@ -215,24 +256,29 @@ static PyObject *finish(const struct trace_object *self, situ_tensor **results) 
 }
 
 PyObject *trace_run(struct trace_object *self, PyObject *const *inputs, bool lent) {
-  situ_feed few[FEW], *feeds = few;
+  situ_feed few[FEW];
+  PyObject *few_owners[FEW];
+  struct fed fed = {few, few_owners, 0};
   situ_tensor *some[FEW] = {NULL}, **results = some;
-  int n = 0;
-  if (self->n_feeds > FEW) feeds = PyMem_Malloc(sizeof *feeds * (size_t)self->n_feeds);
+  if (self->n_feeds > FEW) {
+    fed.feeds = PyMem_Malloc(sizeof *fed.feeds * (size_t)self->n_feeds);
+    fed.owners = PyMem_Malloc(sizeof *fed.owners * (size_t)self->n_feeds);
+  }
   if (self->n_fetches > FEW) results = PyMem_Calloc((size_t)self->n_fetches, sizeof *results);
   PyObject *result = NULL;
   Py_INCREF(self);
-  if (!feeds || !results) {
+  if (!fed.feeds || !fed.owners || !results) {
     PyErr_NoMemory();
-  } else if (!fill(self, inputs, feeds, &n)) {
-    situ_status status = run_native(self, feeds, results);
+  } else if (!fill(self, inputs, &fed)) {
+    situ_status status = run_native(self, fed.feeds, results);
     for (int i = 0; i < self->n_fetches && lent && !status; i++)
-      status = keep(self, feeds, &results[i]);
+      status = keep(self, fed.feeds, &results[i]);
     result = status ? raise(self, status) : finish(self, results);
   }
-  for (int i = 0; i < n; i++) situ_tensor_release(feeds[i].tensor);
+  let_go(&fed);
   for (int i = 0; results && i < self->n_fetches; i++) situ_tensor_release(results[i]);
-  if (feeds != few) PyMem_Free(feeds);
+  if (fed.feeds != few) PyMem_Free(fed.feeds);
+  if (fed.owners != few_owners) PyMem_Free(fed.owners);
   if (results != some) PyMem_Free(results);
   Py_DECREF(self);
   return result;

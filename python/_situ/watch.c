@@ -41,7 +41,8 @@ situ_status watch_native(situ_session *session, const struct watch_options *opti
                                    .stop = stop,
                                    .context = &state,
                                    .trace = options->trace,
-                                   .there = options->there};
+                                   .there = options->there,
+                                   .takes = options->takes};
   PyThreadState **before = running;
   situ_session_retain(session);
   running = &state;

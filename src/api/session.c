@@ -249,7 +249,8 @@ static situ_status ask_feeds(struct situ_session *session, const situ_feed *feed
                            .type = output->type,
                            .shape = feeds[i].tensor ? feeds[i].tensor->shape : output->shape,
                            .tensor = feeds[i].tensor,
-                           .device = place_of(feeds[i].tensor)};
+                           .device = place_of(feeds[i].tensor),
+                           .takes = out->takes ? out->takes[i] : 0};
   }
   out->n_feeds = n;
   return NULL;
@@ -277,13 +278,15 @@ static situ_status ask(struct situ_session *session, const situ_feed *feeds, int
 }
 
 static situ_status run(situ_session *session, const situ_feed *feeds, int n_feeds,
-                       const situ_value *fetches, int n_fetches, bool keep, situ_tensor **results) {
+                       const situ_value *fetches, int n_fetches, bool keep, const int *takes,
+                       situ_tensor **results) {
   for (int i = 0; results && i < n_fetches; i++) results[i] = NULL;
   if (!session) return INVALID("situ_session_run: the session is NULL.");
   if (!results && n_fetches > 0) return INVALID("situ_session_run: `results` is NULL.");
   struct asked asked;
   asked.arena = (struct arena){0};
   asked.keep = keep;
+  asked.takes = takes;
   situ_status status = ask(session, feeds, n_feeds, fetches, n_fetches, false, &asked);
   if (!status) status = steps_run(session, &asked, results);
   arena_free(&asked.arena);
@@ -292,13 +295,13 @@ static situ_status run(situ_session *session, const situ_feed *feeds, int n_feed
 
 situ_status situ_session_run(situ_session *session, const situ_feed *feeds, int n_feeds,
                              const situ_value *fetches, int n_fetches, situ_tensor **results) {
-  return run(session, feeds, n_feeds, fetches, n_fetches, false, results);
+  return run(session, feeds, n_feeds, fetches, n_fetches, false, NULL, results);
 }
 
 situ_status situ_session_run_there(situ_session *session, const situ_feed *feeds, int n_feeds,
                                    const situ_value *fetches, int n_fetches,
                                    situ_tensor **results) {
-  return run(session, feeds, n_feeds, fetches, n_fetches, true, results);
+  return run(session, feeds, n_feeds, fetches, n_fetches, true, NULL, results);
 }
 
 situ_status situ_session_run_with(situ_session *session, const situ_run_options *options,
@@ -314,7 +317,7 @@ situ_status situ_session_run_with(situ_session *session, const situ_run_options 
   watch_begin(&watch);
   watch_here = &watch;
   const situ_status status =
-      run(session, feeds, n_feeds, fetches, n_fetches, options->there, results);
+      run(session, feeds, n_feeds, fetches, n_fetches, options->there, options->takes, results);
   watch_here = before;
   return status;
 }

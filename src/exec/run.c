@@ -26,8 +26,26 @@ static bool is_ours(const situ_tensor *tensor) {
          __atomic_load_n(&tensor->buffer->references, __ATOMIC_ACQUIRE) == 1;
 }
 
-/* Memory for results that commands write; what an earlier run gave is used again when it has come
- * back. */
+/* Whether nobody but the caller, and perhaps the frame, has a tensor that is fed. */
+static bool is_given(const situ_tensor *fed, const situ_tensor *kept) {
+  return __atomic_load_n(&fed->references, __ATOMIC_ACQUIRE) == 1 + (fed == kept) &&
+         __atomic_load_n(&fed->buffer->references, __ATOMIC_ACQUIRE) == 1;
+}
+
+/* Memory for a result: that of a feed, if it may be taken; what an earlier run gave, when it has
+ * come back; or new memory. */
+static situ_status make_result(struct frame *frame, int32_t index) {
+  const int32_t donor = frame->program->fetches[index].donor;
+  situ_tensor *kept = frame->results[index], *fed = donor < 0 ? NULL : frame->fed[donor];
+  if (fed && is_given(fed, kept)) {
+    frame->results[index] = situ_tensor_retain(fed);
+    situ_tensor_release(kept);
+    return NULL;
+  }
+  return is_ours(kept) ? NULL : frame_new_result(frame, index);
+}
+
+/* Memory for the results that commands write. */
 static situ_status make_results(struct frame *frame) {
   const struct program *program = frame->program;
   for (int32_t i = 0; i < program->n_fetches; i++) {
@@ -35,7 +53,7 @@ static situ_status make_results(struct frame *frame) {
     if (fetch->slot < 0) continue;
     const struct slot *slot = &program->slots[fetch->slot];
     if (slot->kind != SLOT_RESULT || slot->index != i) continue;
-    if (!is_ours(frame->results[i])) TRY(frame_new_result(frame, i));
+    TRY(make_result(frame, i));
     TRY(frame_move(frame, fetch->slot, frame->results[i]->buffer->span));
   }
   return NULL;

@@ -21,6 +21,7 @@ enum {
   ENOUGH_BLOCKS = 32,
   HALF_INLINE = 1536, /* elements of half precision that are converted on the stack */
   CONVERT_GRAIN = 1 << 14,
+  LOW_BYTES = 1 << 19, /* of A, packed: half of a core's cache */
 };
 
 static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -105,6 +106,18 @@ static situ_status block_kernel(const union arg *args, int64_t begin, int64_t en
   return NULL;
 }
 
+static situ_status rows_kernel(const union arg *args, int64_t begin, int64_t end) {
+  const struct job *job = args[0].pointer;
+  job->kernels->pack_rows(job->g, begin, end);
+  return NULL;
+}
+
+static situ_status columns_kernel(const union arg *args, int64_t begin, int64_t end) {
+  const struct job *job = args[0].pointer;
+  job->kernels->columns(job->g, job->k, job->pack_a, begin, end);
+  return NULL;
+}
+
 static situ_status strip_kernel(const union arg *args, int64_t begin, int64_t end) {
   const struct job *job = args[0].pointer;
   for (int64_t i = begin; i < end; i++)
@@ -132,12 +145,31 @@ static void choose_blocks(struct job *job) {
   job->across = ceil_div(g->n, job->width);
 }
 
+/* Whether A stays in a core's cache while B passes by, and all threads get columns of B. */
+static bool is_low(const struct job *job) {
+  const struct gemm *g = job->g;
+  const int64_t bytes = (g->m + ROWS) * g->k * (int64_t)situ_type_size(g->type);
+  return bytes <= LOW_BYTES && (size_t)bytes <= packed_bytes(g->type, g->m, g->n, g->k) &&
+         ceil_div(g->n, job->kernels->cols) >= 4 * pool_threads();
+}
+
+/* Columns of B are packed by who needs them, at once: less traffic than in run_blocks, where other
+ * rows of A need them, too. */
+static situ_status run_columns(struct job *job) {
+  const union arg args[] = {{.pointer = job}};
+  const struct gemm *g = job->g;
+  job->k = ceil_div(g->k, ceil_div(g->k, job->kernels->depth));
+  if (job->pack_a) TRY(pool_run(rows_kernel, args, ceil_div(g->m, ROWS), 8));
+  return pool_run(columns_kernel, args, ceil_div(g->n, job->kernels->cols), 1);
+}
+
 static situ_status run_blocks(struct job *job) {
   const union arg args[] = {{.pointer = job}};
   const struct gemm *g = job->g;
-  choose_blocks(job);
   /* Short rows lie close together: packing them gains less than it costs. */
   job->pack_a = g->k > job->kernels->depth || g->a_col != 1;
+  if (is_low(job)) return run_columns(job);
+  choose_blocks(job);
   const int64_t panels =
       ceil_div(g->n, job->kernels->cols) + (job->pack_a ? ceil_div(g->m, ROWS) : 0);
   const int64_t blocks = ceil_div(g->m, job->height) * job->across;

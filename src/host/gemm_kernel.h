@@ -125,6 +125,20 @@ FLAT void NAMED(pack_some)(const int wide, int have, const T *from, int64_t step
     for (int i = 0; i < wide; i++) to[i] = i < have ? from[i * step] : 0;
 }
 
+/* The same for a few p that lie side by side, a multiple of 4. All of a neighbour's are taken at
+ * once: lines of cache that lie `step` apart may push each other out. */
+FLAT void NAMED(pack_turned)(const int wide, const int few, const T *from, int64_t step, T *to) {
+  QUAD q[4];
+  int i = 0;
+  for (; i + 4 <= wide; i += 4)
+    for (int p = 0; p < few; p += 4) {
+      NAMED(transpose)(from + i * step + p, step, q);
+      for (int j = 0; j < 4; j++) *(QUAD *)(to + (p + j) * wide + i) = q[j];
+    }
+  for (; i < wide; i++)
+    for (int p = 0; p < few; p++) to[p * wide + i] = from[i * step + p];
+}
+
 /* The same where all are there, for the two layouts that matter. */
 FLAT void NAMED(pack_panel)(const int wide, int have, const T *from, int64_t step, int64_t next,
                             int64_t k, T *to) {
@@ -133,16 +147,8 @@ FLAT void NAMED(pack_panel)(const int wide, int have, const T *from, int64_t ste
     for (; p < k; p++)
       for (int i = 0; i < wide; i++) to[p * wide + i] = from[p * next + i];
   } else if (have == wide && next == 1) {
-    for (; p + 4 <= k; p += 4) {
-      QUAD q[4];
-      int i = 0;
-      for (; i + 4 <= wide; i += 4) {
-        NAMED(transpose)(from + i * step + p, step, q);
-        for (int j = 0; j < 4; j++) *(QUAD *)(to + (p + j) * wide + i) = q[j];
-      }
-      for (; i < wide; i++)
-        for (int j = 0; j < 4; j++) to[(p + j) * wide + i] = from[i * step + p + j];
-    }
+    for (; p + 16 <= k; p += 16) NAMED(pack_turned)(wide, 16, from + p, step, to + p * wide);
+    for (; p + 4 <= k; p += 4) NAMED(pack_turned)(wide, 4, from + p, step, to + p * wide);
   }
   NAMED(pack_some)(wide, have, from + p * next, step, next, k - p, to + p * wide);
 }
@@ -185,6 +191,42 @@ ISA static void NAMED(block)(const struct gemm *g, const struct block *block) {
       t.a = a + i * down;
       t.c = (T *)g->c + i * g->c_row + j;
       NAMED(tile)(packed, min_i64(ROWS, block->bottom - i), min_i64(COLS, block->right - j), &t);
+    }
+  }
+}
+
+/* Packs the panels begin <= i < end of A, each with all its columns. */
+ISA static void NAMED(pack_rows)(const struct gemm *g, int64_t begin, int64_t end) {
+  for (int64_t i = begin; i < end; i++) {
+    const int64_t j = i * ROWS;
+    NAMED(pack_panel)
+    (ROWS, (int)min_i64(ROWS, g->m - j), (const T *)g->a + j * g->a_row, g->a_row, g->a_col, g->k,
+     (T *)g->space + j * g->k);
+  }
+}
+
+/* Computes the columns of the panels begin <= i < end of B, which are packed one after the other
+ * and used while they are in the cache; `depth` rows at a time. A may be read in place. */
+ISA static void NAMED(columns)(const struct gemm *g, int64_t depth, bool packed_a, int64_t begin,
+                               int64_t end) {
+  T panel[DEPTH(WIDTH) * COLS];
+  struct tile t = {
+      .b = panel, .a_row = g->a_row, .a_col = g->a_col, .b_row = COLS, .c_row = g->c_row};
+  const T *a = packed_a ? g->space : g->a;
+  const int64_t down = packed_a ? g->k : g->a_row, along = packed_a ? ROWS : g->a_col;
+  for (int64_t j = begin * COLS; j < min_i64(end * COLS, g->n); j += COLS) {
+    const int64_t cols = min_i64(COLS, g->n - j);
+    for (int64_t first = 0; first < g->k; first += depth) {
+      t.k = min_i64(depth, g->k - first);
+      t.add = first > 0;
+      NAMED(pack_panel)
+      (COLS, (int)cols, (const T *)g->b + first * g->b_row + j * g->b_col, g->b_col, g->b_row, t.k,
+       panel);
+      for (int64_t i = 0; i < g->m; i += ROWS) {
+        t.a = a + i * down + first * along;
+        t.c = (T *)g->c + i * g->c_row + j;
+        NAMED(tile)(packed_a, min_i64(ROWS, g->m - i), cols, &t);
+      }
     }
   }
 }
@@ -272,6 +314,8 @@ static const struct gemm_kernels NAMED(kernels) = {
     .depth = DEPTH(WIDTH),
     .pack = NAMED(pack),
     .block = NAMED(block),
+    .pack_rows = NAMED(pack_rows),
+    .columns = NAMED(columns),
     .small = NAMED(small),
     .tiny = NAMED(tiny),
     .strip = NAMED(strip),

@@ -27,6 +27,8 @@ struct gemm_kernels {
   int64_t depth; /* the most rows of B that are packed at a time */
   void (*pack)(const struct gemm *g, int64_t first, int64_t k, int64_t begin, int64_t end);
   void (*block)(const struct gemm *g, const struct block *block);
+  void (*pack_rows)(const struct gemm *g, int64_t begin, int64_t end);
+  void (*columns)(const struct gemm *g, int64_t depth, bool packed_a, int64_t begin, int64_t end);
   void (*small)(const struct gemm *g);
   void (*tiny)(const struct gemm *g);
   void (*strip)(const struct gemm *g, int64_t left, int64_t right);

@@ -203,10 +203,10 @@ static situ_status record_dense(struct call *call, const struct kernel *kernel, 
   const int64_t n = situ_shape_count(call->in[0].shape);
   int32_t count = add_args(call, flag, false, args);
   uint32_t each = 0;
-  for (int i = 0; i < call->n_in; i++)
-    if (is_state(call, i)) each |= (1U << i) | (1U << (call->n_in + i));
-  for (int i = 0; i < call->n_in; i++)
-    if (is_gradient(call, i)) each |= 1U << i;
+  for (int i = 0; i < call->n_in; i++) {
+    if (is_state(call, i) || is_gradient(call, i)) each |= 1U << i;
+    if (is_state(call, i)) each |= 1U << (call->n_in + i); /* where its new value goes */
+  }
   args[count++] = ARG_INT(n);
   return launch_update(call, kernel, flops, args, count, each, n);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * builder.h: what the passes of the planner share. In order: live.c (prune), values.c (shapes and
- * known values), record.c and commands.c (calls and copies), sweep.c (joins some of them), order.c,
- * offsets.c (memory). */
+ * known values), record.c and commands.c (calls and copies), sweep.c (joins some of them), donors.c
+ * (results in the memory of feeds), order.c, offsets.c (memory). */
 #ifndef SITU_PLAN_BUILDER_H
 #define SITU_PLAN_BUILDER_H
 
@@ -181,6 +181,10 @@ situ_status commands_fetch(struct builder *builder) SITU_MUST_USE;
 
 /* Joins sums over devices with the element-wise calls and copies around them. */
 situ_status sweep_commands(struct builder *builder) SITU_MUST_USE;
+
+/* Finds the results that may be put in the memory of what is fed, and lets their makers wait for
+ * whoever reads it. */
+situ_status donors_find(struct builder *builder) SITU_MUST_USE;
 
 /* Puts constants' commands first, and what runs on devices before what the caller does itself. */
 situ_status order_commands(struct builder *builder) SITU_MUST_USE;

@@ -146,6 +146,7 @@ static situ_status begin(struct builder *builder) {
     program->feeds[i] = (struct feed){.edge = request->feeds[i].edge,
                                       .slot = -1,
                                       .device = request->feeds[i].device,
+                                      .takes = request->feeds[i].takes,
                                       .type = request->feeds[i].type,
                                       .shape = request->feeds[i].shape};
   for (int32_t i = 0; i < request->n_fetches; i++)
@@ -153,7 +154,8 @@ static situ_status begin(struct builder *builder) {
         (struct fetch){.edge = request->fetches[i],
                        .given = request->before && (request->before->fetches[i].given ||
                                                     !request->before->fetches[i].later),
-                       .slot = -1};
+                       .slot = -1,
+                       .donor = -1};
   builder->need.node = -1;
   TRY(live_mark(builder));
   return reserve(builder);
@@ -193,6 +195,7 @@ static situ_status finish(struct builder *builder) {
   TRY(commands_fetch(builder));
   TRY(numerics_look(builder));
   TRY(sweep_commands(builder));
+  TRY(donors_find(builder));
   TRY(order_commands(builder));
   TRY(offsets_assign(builder));
   return builder->scratch.failed || builder->program->arena.failed ? NO_MEMORY() : NULL;

@@ -82,6 +82,7 @@ struct fetch {
   struct edge edge;
   bool given, later; /* an earlier part of the step gave it; a later one gives it */
   int32_t slot;      /* the slot with the result; -1: a node without outputs */
+  int32_t donor;     /* the feed whose memory it may take; -1: none */
   bool constant;     /* the same in every run */
   situ_type type;
   situ_shape shape;
@@ -93,6 +94,7 @@ struct feed {
   struct edge edge;
   int32_t slot;   /* -1: nobody reads it */
   int32_t device; /* that holds it; 0: the host */
+  int32_t takes;  /* as in struct plan_feed */
   situ_type type;
   situ_shape shape;
   void *value;

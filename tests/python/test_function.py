@@ -178,3 +178,22 @@ def test_nothing_and_python_values_are_returned():
     number, text = tf.function(lambda: (1, "a"))()
     assert int(number) == 1 and text.numpy() == b"a"
     assert not tf.function(tf.executing_eagerly)().numpy()
+
+
+def test_values_that_a_program_keeps_stay():
+    """New values of variables are put in the memory of old ones, but not of those in use."""
+    v, optimizer = tf.Variable([1., 2.]), tf.keras.optimizers.SGD(1.0, momentum=0.5)
+
+    @tf.function
+    def step():
+        before = v + 0.
+        optimizer.apply_gradients([(tf.ones(2), v)])
+        return before
+    np.testing.assert_array_equal(step(), [1, 2])
+    kept, same = v.value(), tf.identity(v)
+    other, view = tf.Variable(v), np.asarray(v)
+    np.testing.assert_array_equal(step(), [0, 1])
+    np.testing.assert_array_equal(step(), [-1.5, -0.5])
+    np.testing.assert_array_equal(v, [-3.25, -2.25])
+    for old in (kept, same, other, view):
+        np.testing.assert_array_equal(old, [0, 1])

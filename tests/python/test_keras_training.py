@@ -257,3 +257,23 @@ def test_errors():
         keras.Sequential([keras.layers.Dense(1, name="a"), keras.layers.Dense(1, name="a")])
     with pytest.raises(ValueError, match="weight list of length 1"):
         line().set_weights([np.ones((1, 1))])
+
+
+def test_arrays_are_only_lent():
+    """A step reads arrays where they are; what it keeps of them is a copy."""
+    class Keeps(keras.Model):
+        def __init__(self):
+            super().__init__()
+            self.last = tf.Variable(tf.zeros((4, 1)), trainable=False)
+
+        def train_step(self, data):
+            x, _ = data
+            self.last.assign(x)
+            return {"loss": tf.reduce_sum(x), "x": x}
+    model, x = Keeps(), np.ones((4, 1), "f")
+    model.compile()
+    logs = model.make_train_function()(iter([(x, x, None)]))
+    x[:] = 7
+    np.testing.assert_array_equal(model.last, np.ones((4, 1)))
+    np.testing.assert_array_equal(logs["x"], np.ones((4, 1)))
+    assert float(logs["loss"]) == 4
