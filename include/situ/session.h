@@ -68,10 +68,10 @@ typedef struct situ_run_options {
   void *context;
   situ_trace *trace; /* gets a record of each kernel and copy, also of a run that fails */
   bool there;        /* results stay on the devices that compute them */
-  const int *takes;  /* per feed: 1 + the number of the result that may be put in the memory of the
-                        fed tensor (the new value of a variable), 0: none; NULL: none of any. That is
-                        done where the program allows it, and nobody else has a reference to the
-                        tensor: it is the result then, and has no value if the run fails */
+  const int *takes;  /* per feed: 1 + the number of the result that may be put in the memory of
+                        the fed tensor (the new value of a variable), 0: none; NULL: none of any.
+                        That is done where the program allows it, and nobody else has a reference to
+                        the tensor: it is the result then, and has no value if the run fails */
 } situ_run_options;
 
 /* The same with options, which may be NULL. */

@@ -73,8 +73,8 @@ static bool find_makers(const struct program *program, struct pair *pair) {
   }
   if (pair->first == program->n_commands) return false;
   const struct plan_command *maker = &commands[pair->first];
-  return pair->first == pair->last || (maker->kind == COMMAND_CALL &&
-                                       program->launches[maker->launch].kernel == &sweep_kernel);
+  return pair->first == pair->last ||
+         (maker->kind == COMMAND_CALL && program->launches[maker->launch].kernel == &sweep_kernel);
 }
 
 /* Lets a maker wait for all that read what is fed; false without memory. */
