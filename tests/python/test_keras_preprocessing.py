@@ -17,6 +17,8 @@ def test_rescaling_resizing_and_crops():
     np.testing.assert_allclose(L.Rescaling(2.0, 1.0)(IMAGES).numpy(), IMAGES * 2 + 1)
     np.testing.assert_array_equal(L.CenterCrop(4, 4)(IMAGES).numpy(), IMAGES[:, 1:5, 2:6])
     assert L.Resizing(3, 4)(IMAGES).shape.as_list() == [2, 3, 4, 3]
+    any_size = L.CenterCrop(4, 4)(tf.keras.Input((None, None, 3)))
+    assert any_size.shape.as_list() == [None, 4, 4, 3]
     cut = L.RandomCrop(6, 8)
     np.testing.assert_array_equal(cut(IMAGES, training=True).numpy(), IMAGES)
     np.testing.assert_array_equal(L.RandomCrop(4, 4)(IMAGES, training=False).numpy(),

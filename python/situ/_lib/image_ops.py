@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """image_ops.py: images cut, padded, turned and resized. An image is [height, width, channels], or
 a batch of them."""
+import numpy
+
 from situ._lib import shapes
 from situ._lib.api import OPS, export
 from situ._lib.array_ops import cast, constant, convert_to_tensor, op, shape as shape_op
@@ -223,6 +225,20 @@ def grayscale_to_rgb(images, name=None):
     images = convert_to_tensor(images, name="images")
     rank = shapes.as_shape(images.shape).rank
     return op("Tile", images, [1] * (rank - 1) + [3], name=name or "grayscale_to_rgb")
+
+
+@export(v2="image.extract_patches")
+def extract_patches(images, sizes, strides, rates, padding, name=None):
+    """Windows of images, each as one row of its pixels: a convolution that picks them out."""
+    images = convert_to_tensor(images)
+    high, wide, channels = sizes[1], sizes[2], images.shape.as_list()[-1]
+    count = high * wide * channels
+    dtype = images.dtype
+    values = images if dtype.is_floating else cast(images, "float32")
+    kernel = convert_to_tensor(numpy.eye(count).reshape(high, wide, channels, count), values.dtype)
+    made = op("Conv2D", values, kernel, strides=list(strides), padding=padding,
+              dilations=list(rates), name=name)
+    return made if dtype.is_floating else cast(made, dtype)
 
 
 @export("image.total_variation")

@@ -2,14 +2,14 @@
 """__init__.py: tf.keras: imports its parts, so that their names are known."""
 import importlib
 
-from situ._lib import catalogue, saved_model, saved_model_load, tape, training
+from situ._lib import catalogue, saved_model, saved_model_load, tape, text_ops, training
 
 _PARTS = """
     activations backend callbacks callbacks_more cells compiled constraints context data hdf5
     image_warp images initializers input_layer layer layers_attention layers_conv layers_core
     layers_image layers_merge layers_norm layers_pool layers_text loss_classes losses metrics
     metrics_counts model names nodes normalization op_layer program progbar regularizers rnn
-    rnn_loop saving sequential summary topology utils weights wrappers legacy
+    rnn_loop saving sequential summary text topology utils weights wrappers legacy
     """.split()
-PARTS = [catalogue, saved_model, saved_model_load, tape, training,
+PARTS = [catalogue, saved_model, saved_model_load, tape, text_ops, training,
          *[importlib.import_module(f"situ._lib.keras.{name}") for name in _PARTS]]

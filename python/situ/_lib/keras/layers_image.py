@@ -87,7 +87,10 @@ class CenterCrop(_Configured):
         if high is not None and wide is not None and (high < self.height or wide < self.width):
             return Resizing(self.height, self.width, crop_to_aspect_ratio=True)(inputs)
         top, left = (_size(inputs, -3) - self.height) // 2, (_size(inputs, -2) - self.width) // 2
-        return _cut(inputs, top, left, self.height, self.width)
+        made = _cut(inputs, top, left, self.height, self.width)
+        known = inputs.shape.as_list()
+        made.set_shape([*known[:-3], self.height, self.width, known[-1]])
+        return made
 
 
 class _ByChance(_Configured):
