@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_saver.py: tf.train.Saver: checkpoints written, kept, restored; damaged ones refused."""
 import os
+import struct
 
 import numpy as np
 import pytest
 
 import situ.compat.v1 as tf
+from situ._lib.event_file import masked_crc
+from situ._lib.wire import block, tagged, varint
 
 
 @pytest.fixture(autouse=True)
@@ -238,3 +241,60 @@ def test_threads_save_one_after_the_other(tmp_path):
     assert not failed
     assert tf.train.checkpoint_exists(tf.train.latest_checkpoint(str(tmp_path)))
     assert len([f for f in os.listdir(tmp_path) if f.endswith(".index")]) == 3
+
+
+def _table(entries):
+    """A sorted table of names as TensorFlow writes it; keys share their beginnings."""
+    def page(items):
+        out, last = b"", b""
+        for key, value in items:
+            same = len(os.path.commonprefix([last, key]))
+            out += varint(same) + varint(len(key) - same) + varint(len(value)) + key[same:] + value
+            last = key
+        return out + struct.pack("<II", 0, 1)
+    data, empty = page(entries), page([])
+    handles = [varint(0) + varint(len(data))]
+    file = data + bytes(5)
+    handles.append(varint(len(file)) + varint(len(empty)))
+    file += empty + bytes(5)
+    index = page([(entries[-1][0], handles[0])])
+    footer = (handles[1] + varint(len(file)) + varint(len(index))).ljust(40, b"\0")
+    return file + index + bytes(5) + footer + struct.pack("<Q", 0xDB4775248B80FB57)
+
+
+def _tensorflow_checkpoint(prefix, arrays):
+    entries, data = [(b"", tagged(1, 0, varint(1)))], b""
+    for name, array in sorted(arrays.items()):
+        shape = b"".join(block(2, tagged(1, 0, varint(d))) for d in array.shape)
+        kind = tf.as_dtype(array.dtype).as_datatype_enum
+        entries.append((name.encode(), tagged(1, 0, varint(kind)) + block(2, shape) + tagged(
+            4, 0, varint(len(data))) + tagged(5, 0, varint(array.nbytes)) + tagged(
+            6, 5, struct.pack("<I", masked_crc(array.tobytes())))))
+        data += array.tobytes()
+    open(prefix + ".index", "wb").write(_table(entries))
+    open(prefix + ".data-00000-of-00001", "wb").write(data)
+
+
+def test_checkpoints_of_tensorflow_are_read(tmp_path):
+    prefix, w = str(tmp_path / "model.ckpt"), np.arange(6, dtype=np.float32).reshape(3, 2)
+    _tensorflow_checkpoint(prefix, {"layer/w": w, "layer/w/Adam": w * 2, "step": np.int64(7)})
+    assert tf.train.list_variables(prefix) == [("layer/w", [3, 2]), ("layer/w/Adam", [3, 2]),
+                                               ("step", [])]
+    assert tf.train.load_variable(prefix, "step") == 7
+    with tf.variable_scope("layer"):
+        made = tf.get_variable("w", [3, 2])
+    with tf.Session() as sess:
+        tf.train.Saver().restore(sess, prefix)
+        assert sess.run(made).tolist() == w.tolist()
+    path = prefix + ".data-00000-of-00001"
+    data = bytearray(open(path, "rb").read())
+    data[5] ^= 1
+    open(path, "wb").write(data)
+    with pytest.raises(tf.errors.DataLossError, match="checksum of layer/w"):
+        tf.train.load_variable(prefix, "layer/w")
+    open(path, "wb").write(data[:10])
+    with pytest.raises(tf.errors.DataLossError, match="10 of 24 bytes of layer/w"):
+        tf.train.load_variable(prefix, "layer/w")
+    open(prefix + ".index", "r+b").write(b"\xff" * 40)
+    with pytest.raises(tf.errors.DataLossError, match="damaged"):
+        tf.train.list_variables(prefix)

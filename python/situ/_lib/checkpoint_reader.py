@@ -4,7 +4,7 @@ list_variables, load_variable."""
 import json
 import os
 
-from situ._lib import errors, safetensors
+from situ._lib import bundle, errors, safetensors
 from situ._lib.api import export
 from situ._lib.checkpoint_state import DATA, INDEX, checkpoint_exists, latest_checkpoint
 from situ._lib.dtypes import as_dtype
@@ -27,7 +27,8 @@ class CheckpointReader:
         if not checkpoint_exists(self._prefix):
             raise errors.CLASSES[5](None, None, "Unsuccessful TensorSliceReader constructor: "
                                     f"Failed to find any matching files for {self._prefix}")
-        self._file = safetensors.File(self._prefix + DATA)
+        self._file = bundle.File(self._prefix) if bundle.is_bundle(self._prefix) else \
+            safetensors.File(self._prefix + DATA)
 
     metadata = property(lambda s: s._file.metadata)
 
