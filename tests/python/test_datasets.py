@@ -92,3 +92,12 @@ def test_import_of_the_helper(situ, tmp_path):
             print(sess.run(tf.shape(x), {x: images}), labels.shape)
         """})
     assert done.out.strip() == "[ 10 784] (10, 10)", done.err
+
+
+def test_files_that_programs_would_download(tmp_path):
+    base = tf.contrib.learn.datasets.base
+    with pytest.raises(FileNotFoundError, match="situ does not download http://x/a.gz"):
+        base.maybe_download("a.gz", str(tmp_path), "http://x/a.gz")
+    (tmp_path / "a.gz").write_bytes(b"")
+    assert base.maybe_download("a.gz", str(tmp_path), "") == str(tmp_path / "a.gz")
+    assert callable(tf.contrib.learn.datasets.mnist.read_data_sets)

@@ -133,6 +133,15 @@ def read_data_sets(train_dir, fake_data=False, one_hot=False, dtype="float32", r
                     DataSet(test_x, test_y, **words))
 
 
+def maybe_download(filename, work_directory, source_url):
+    """The path of a file in a folder; it must be there."""
+    path = os.path.join(work_directory, filename)
+    if not os.path.exists(path):
+        raise FileNotFoundError(f"There is no {path}. situ does not download {source_url}: put it "
+                                "there")
+    return path
+
+
 # The network of the tutorial
 
 def _tf(name):
@@ -183,4 +192,9 @@ _NET = {"inference": inference, "loss": loss, "training": training, "evaluation"
         "IMAGE_PIXELS": IMAGE_PIXELS, "IMAGE_SIZE": IMAGE_SIZE, "NUM_CLASSES": NUM_CLASSES}
 BOTH.update({"examples.tutorials.mnist.input_data." + k: v for k, v in _DATA.items()})
 BOTH.update({"contrib.learn.python.learn.datasets.mnist." + k: v for k, v in _DATA.items()})
+BOTH.update({"contrib.learn.datasets.mnist." + k: v for k, v in _DATA.items()})
+for _part in ("contrib.learn.datasets.", "contrib.learn.python.learn.datasets."):
+    BOTH[_part + "base.maybe_download"] = maybe_download
+    BOTH[_part + "base.Datasets"] = Datasets
+    BOTH[_part + "base.Dataset"] = collections.namedtuple("Dataset", ["data", "target"])
 BOTH.update({"examples.tutorials.mnist.mnist." + k: v for k, v in _NET.items()})
