@@ -120,3 +120,19 @@ def test_one_size_is_a_shape():
     for size in (2, np.int64(2), tf.constant(2)):
         assert tf.zeros(size).numpy().tolist() == [0, 0]
         assert tf.ones(size, tf.bool).numpy().tolist() == [True, True]
+
+
+def test_parts_of_variables_are_assigned():
+    v = tf.Variable([[1., 2.], [3., 4.]])
+    v[0].assign([9., 8.])
+    v[:, 1].assign_add([1., 1.])
+    v[1, 0].assign(7.)
+    assert v.numpy().tolist() == [[9, 9], [7, 5]]
+
+    @tf.function
+    def f(i):
+        v[0, i - 1].assign_sub(1.)
+        v[i].assign(0.)
+        return v.read_value()
+    assert f(tf.constant(1)).numpy().tolist() == v.numpy().tolist() == [[8, 9], [0, 0]]
+    assert not hasattr(tf.constant(1.), "assign")

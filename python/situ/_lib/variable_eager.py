@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """variable_eager.py: variables of eager style: a tensor that assign replaces."""
 import _situ
-from situ._lib import shapes
+from situ._lib import shapes, variable_slices
 from situ._lib.array_ops import convert_to_tensor, op
 from situ._lib.dtypes import as_dtype
 
@@ -18,7 +18,7 @@ class Operators:
     __array_priority__ = 100
 
     def __getitem__(self, key):
-        return self._situ_tensor_()[key]
+        return variable_slices.remember(self._situ_tensor_()[key], self, key)
 
     def __iter__(self):
         return iter(self._situ_tensor_())
