@@ -17,6 +17,7 @@ import networks
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ["SITU_SIM_GPUS"] = "2"
+os.environ["SITU_VISIBLE_DEVICES"] = "0,1"  # TensorFlow may hide all GPUs of the process
 WORDS = {"mlp": "MirroredStrategy x2, 784-512-512-10: share that is kept",
          "cifar": "MirroredStrategy x2, CIFAR-10 network: share that is kept"}
 
