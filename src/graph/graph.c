@@ -162,6 +162,7 @@ situ_status situ_value_set_shape(situ_value value, situ_shape shape) {
   memcpy(own, node->outputs, size);
   own[value.output].shape = merged;
   node->outputs = own;
+  node->told = true;
   return NULL;
 }
 

@@ -30,6 +30,7 @@ struct node {
   const struct edge *inputs;
   const int32_t *controls;        /* nodes that must run before */
   const struct output *outputs;   /* may be shared with other nodes */
+  bool told;                      /* a program told shapes of them, which a run may contradict */
   const struct attr_value *attrs; /* schema->n_attrs, in the order of the signature; shared too */
   const char *const *groups;      /* colocation: names of nodes ("loc:@" removed) */
 };

@@ -143,6 +143,7 @@ static situ_status know_host_inputs(struct builder *builder, const struct node *
 
 /* Whether the shapes that the graph inferred while it was built hold for this run. */
 static bool shapes_hold(const struct builder *builder, const struct node *node) {
+  if (node->told && node->schema->op->shape && !builder_is_hosted(node)) return false;
   for (int32_t i = 0; i < node->n_outputs; i++)
     if (!shape_is_known(&node->outputs[i].shape)) return false;
   struct node *const *nodes = builder->request->graph->nodes;

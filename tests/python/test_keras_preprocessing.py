@@ -204,3 +204,20 @@ def test_layers_and_decisions_in_a_pipeline():
         return x
     numbers = tf.data.Dataset.from_tensor_slices(np.array([1, 2, 6], "f")).map(halved)
     assert [float(x) for x in numbers] == [1, 2, 3]
+
+
+def test_shape_that_a_program_tells_wrongly():
+    @tf.function
+    def cut(x, k):
+        made = x[:k]
+        made.set_shape([3, 4])
+        return made * 2.0
+    assert cut(np.ones((5, 4), "f"), tf.constant(2)).shape.as_list() == [2, 4]
+
+    @tf.function
+    def called(x):
+        made = tf.numpy_function(lambda a: a[:2], [x], tf.float32)
+        made.set_shape([3, 4])
+        return made * 2.0
+    with pytest.raises(tf.errors.InvalidArgumentError, match="the graph says"):
+        called(np.ones((5, 4), "f"))
