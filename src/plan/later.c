@@ -64,6 +64,6 @@ situ_status later_collect(struct builder *builder) {
   for (int32_t i = 0; i < graph->n_nodes; i++)
     for (int32_t k = 0; builder->live[i] && k < graph->nodes[i]->n_outputs; k++)
       if (builder_value(builder, (struct edge){i, k})->crosses)
-        fetches[program->n_fetches++] = (struct fetch){.edge = {i, k}, .slot = -1};
+        fetches[program->n_fetches++] = (struct fetch){.edge = {i, k}, .slot = -1, .donor = -1};
   return note_done(builder);
 }
