@@ -69,8 +69,9 @@ situ_status counts_look(struct frame *frame, const struct plan_command *command)
   }
   if (found < 0) return NULL;
   const struct check *check = &program->checks[found];
-  return numerics_failure(program->graph, program->graph->nodes[check->node], check->output,
-                          check->operands, &odd);
+  const struct node *node = program->graph->nodes[check->node];
+  return numerics_failure(program->graph, node, check->output, check->operands,
+                          &check->operands[node->n_inputs + check->output], &odd);
 }
 
 situ_status counts_made(const struct frame *frame, const struct node *node,
@@ -79,7 +80,9 @@ situ_status counts_made(const struct frame *frame, const struct node *node,
     const situ_tensor *tensor = outputs[i];
     if (!tensor || tensor->buffer->device || !check_concerns(tensor->type)) continue;
     const struct odd odd = check_count(tensor);
-    if (check_is_odd(&odd)) return numerics_failure(frame->program->graph, node, i, operands, &odd);
+    if (check_is_odd(&odd))
+      return numerics_failure(frame->program->graph, node, i, operands,
+                              &operands[node->n_inputs + i], &odd);
   }
   return NULL;
 }

@@ -89,7 +89,7 @@ static situ_status check_constant(const struct builder *builder, const struct no
   const struct odd odd = check_count(value->known);
   if (!check_is_odd(&odd)) return NULL;
   const struct operand operand = {.type = value->type, .shape = *value->shape};
-  return numerics_failure(builder->request->graph, node, 0, &operand, &odd);
+  return numerics_failure(builder->request->graph, node, 0, NULL, &operand, &odd);
 }
 
 /* Whether a node's outputs can have what its inputs have not: not where it stands for what is there
@@ -166,15 +166,15 @@ static void add_operand(struct text *text, const struct situ_graph *graph, const
 }
 
 static void add_inputs(struct text *text, const struct situ_graph *graph, const struct node *node,
-                       const struct operand *operands) {
-  if (!node->n_inputs) return;
+                       const struct operand *in) {
+  if (!in || !node->n_inputs) return;
   if (node->n_inputs == 1)
     text_add(text, "\n  Input tensor: ");
   else
     text_addf(text, "\n  Input tensors (%d):\n", node->n_inputs);
   for (int32_t i = 0; i < node->n_inputs; i++) {
     if (node->n_inputs > 1) text_addf(text, "         %d: ", i);
-    add_operand(text, graph, node, i, &operands[i]);
+    add_operand(text, graph, node, i, &in[i]);
   }
 }
 
@@ -183,10 +183,10 @@ static void add_number(struct text *text, const char *what, int64_t count) {
 }
 
 situ_status numerics_failure(const struct situ_graph *graph, const struct node *node, int output,
-                             const struct operand *operands, const struct odd *odd) {
+                             const struct operand *in, const struct operand *out,
+                             const struct odd *odd) {
   char shape[SHAPE_TEXT];
   struct text text = {0};
-  const struct operand *out = &operands[node->n_inputs + output];
   text_addf(&text,
             "!!! Detected Infinity or NaN in output %d of %s op \"%s\" (# of outputs: %d) !!!\n",
             output, graph->at_once ? "eagerly-executing" : "graph", node->schema->op->name,
@@ -196,7 +196,7 @@ situ_status numerics_failure(const struct situ_graph *graph, const struct node *
   add_number(&text, "-Inf", odd->lows);
   add_number(&text, "+Inf", odd->highs);
   add_number(&text, "+NaN", odd->nans);
-  add_inputs(&text, graph, node, operands);
+  add_inputs(&text, graph, node, in);
   if (node->origin) text_addf(&text, "\n  Op's creation: %s\n", node->origin);
   text_addf(&text, " : Tensor had %s values", check_kinds(odd));
   const situ_status status = text.failed ? NO_MEMORY() : INVALID("%s", text_get(&text));

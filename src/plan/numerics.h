@@ -19,8 +19,9 @@ struct check {
 };
 
 /* The failure of an output that has NaN or infinities: InvalidArgument with TensorFlow's words.
- * `operands` are the node's inputs, then its outputs. */
+ * `in` are the node's inputs (NULL: it has none), `out` is the output. */
 situ_status numerics_failure(const struct situ_graph *graph, const struct node *node, int output,
-                             const struct operand *operands, const struct odd *odd) SITU_MUST_USE;
+                             const struct operand *in, const struct operand *out,
+                             const struct odd *odd) SITU_MUST_USE;
 
 #endif
