@@ -1,29 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0
  * errors.c: the exception of a status. */
+#include <string.h>
+
 #include "situ_python.h"
 
+/* The message as a text; what a damaged file brought along need not be one. */
+static PyObject *message_of(situ_status status) {
+  const char *message = situ_status_message(status);
+  return PyUnicode_DecodeUTF8(message, (Py_ssize_t)strlen(message), "backslashreplace");
+}
+
 PyObject *errors_raise(situ_status status, struct graph_object *graph) {
-  if (!hooks.error) {
-    PyErr_SetString(PyExc_RuntimeError, situ_status_message(status));
-  } else {
+  PyObject *message = message_of(status);
+  if (message && !hooks.error) {
+    PyErr_SetObject(PyExc_RuntimeError, message);
+  } else if (message) {
     const char *node = situ_status_node(status);
-    PyObject *error = PyObject_CallFunction(hooks.error, "iszO", (int)situ_status_code(status),
-                                            situ_status_message(status), node,
-                                            graph ? (PyObject *)graph : Py_None);
+    PyObject *error = PyObject_CallFunction(hooks.error, "iOzO", (int)situ_status_code(status),
+                                            message, node, graph ? (PyObject *)graph : Py_None);
     if (error) {
       PyErr_SetObject((PyObject *)Py_TYPE(error), error);
       Py_DECREF(error);
     }
   }
+  Py_XDECREF(message);
   situ_status_release(status);
   return NULL;
 }
 
 PyObject *errors_raise_building(situ_status status) {
-  if (situ_status_code(status) == SITU_INVALID_ARGUMENT)
-    PyErr_SetString(PyExc_ValueError, situ_status_message(status));
-  else
-    return errors_raise(status, NULL);
+  if (situ_status_code(status) != SITU_INVALID_ARGUMENT) return errors_raise(status, NULL);
+  PyObject *message = message_of(status);
+  if (message) PyErr_SetObject(PyExc_ValueError, message);
+  Py_XDECREF(message);
   situ_status_release(status);
   return NULL;
 }

@@ -6,6 +6,18 @@
 
 static PyObject *function; /* (token, list of arrays) -> list of arrays */
 
+/* The code of an exception of tf.errors; SITU_OK: it is another one. */
+static situ_code code_of(PyObject *error) {
+  PyObject *name = error ? PyObject_GetAttrString((PyObject *)Py_TYPE(error), "__module__") : NULL;
+  const bool ours = name && PyUnicode_Check(name) && strstr(PyUnicode_AsUTF8(name), "errors");
+  PyObject *number = ours ? PyObject_GetAttrString(error, "error_code") : NULL;
+  const long code = number && PyLong_Check(number) ? PyLong_AsLong(number) : 0;
+  Py_XDECREF(name);
+  Py_XDECREF(number);
+  PyErr_Clear();
+  return code > 0 && code <= SITU_UNAUTHENTICATED ? (situ_code)code : SITU_OK;
+}
+
 situ_status script_exception(void) {
   static const struct {
     PyObject **type;
@@ -23,8 +35,11 @@ situ_status script_exception(void) {
     if (type && PyErr_GivenExceptionMatches(type, *codes[i].type)) code = codes[i].code;
   PyObject *text = value ? PyObject_Str(value) : NULL;
   const char *words = text ? PyUnicode_AsUTF8(text) : NULL;
-  const situ_status status = situ_status_create(
-      code, "%s: %s", type ? ((PyTypeObject *)type)->tp_name : "error", words ? words : "");
+  const situ_code own = code_of(value);
+  const situ_status status =
+      own ? situ_status_create(own, "%s", words ? words : "")
+          : situ_status_create(code, "%s: %s", type ? ((PyTypeObject *)type)->tp_name : "error",
+                               words ? words : "");
   Py_XDECREF(text);
   Py_XDECREF(type);
   Py_XDECREF(value);

@@ -65,7 +65,8 @@ static situ_status call_shape(struct call *call) {
                                     .shape = SITU_ANY_SHAPE};
   situ_status status = op->shape ? op->shape(call) : NULL;
   for (int i = 0; !status && i < call->n_out; i++) status = shape_check(&call->out[i].shape);
-  return status && call->building ? shape_failure(status, call) : status;
+  if (!status) return NULL;
+  return call->building ? shape_failure(status, call) : call_blame(call, status);
 }
 
 /* An input's output that is the same as the only one of this node, or NULL. */

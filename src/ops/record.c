@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/text.h"
 #include "ops/file.h"
@@ -20,8 +21,11 @@ situ_status record_open(struct record_file *file, const char *path) {
   record_close(file);
   file->path = strdup(path);
   file->stream = fopen(path, "rb");
-  if (!file->path || !file->stream) {
-    const int error = errno;
+  struct stat about;
+  const bool is_folder =
+      file->stream && !fstat(fileno(file->stream), &about) && S_ISDIR(about.st_mode);
+  if (!file->path || !file->stream || is_folder) {
+    const int error = is_folder ? EISDIR : errno;
     record_close(file);
     return file_failure(path, error);
   }

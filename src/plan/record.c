@@ -59,7 +59,7 @@ static situ_status ask(struct builder *builder, const struct node *node, int32_t
   recorder->n_launches = recorder->n_scratch = 0;
   recorder->next_slot = n;
   call.to = recorder;
-  return op->record ? op->record(&call) : NULL;
+  return op->record ? call_blame(&call, op->record(&call)) : NULL;
 }
 
 situ_status record_node(struct builder *builder, const struct node *node, int32_t device,

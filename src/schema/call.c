@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/text.h"
 #include "schema/schema.h"
 #include "tensor/shape.h"
 
@@ -69,6 +70,18 @@ situ_status call_integers(const struct call *call, int input, int64_t items[SITU
   TRY(call_sizes(call, input, items, count, &open));
   if (open) *count = SITU_ANY;
   return NULL;
+}
+
+situ_status call_blame(const struct call *call, situ_status status) {
+  if (!status || situ_status_code(status) != SITU_INVALID_ARGUMENT || !call->n_in) return status;
+  struct text text = {0};
+  char shape[SHAPE_TEXT];
+  for (int i = 0; i < call->n_in; i++)
+    text_addf(&text, "%s%s%s", i ? ", " : "", situ_type_name(call->in[i].type),
+              shape_print(&call->in[i].shape, shape));
+  status = status_note(status, "Inputs of %s: %s", call->schema->op->name, text_get(&text));
+  text_free(&text);
+  return status;
 }
 
 /* Recording */

@@ -75,6 +75,9 @@ situ_status call_sizes(const struct call *call, int input, int64_t items[SITU_MA
 /* Element `index` of an integer input whose value is known. */
 int64_t call_element(const struct call *call, int input, int64_t index);
 
+/* Adds to a failure what the call was given: types and shapes. */
+situ_status call_blame(const struct call *call, situ_status status) SITU_MUST_USE;
+
 /* Records a call of a kernel; arguments are copied; `bytes` and `node` are filled in. A call
  * without work items is not recorded. */
 situ_status call_launch(struct call *call, const struct launch *launch) SITU_MUST_USE;

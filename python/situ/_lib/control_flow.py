@@ -3,7 +3,7 @@
 import contextlib
 
 import _situ
-from situ._lib import branches
+from situ._lib import branches, shapes
 from situ._lib.api import OPS, export
 from situ._lib.array_ops import convert_to_tensor
 from situ._lib.scopes import name_scope
@@ -95,6 +95,17 @@ def _plain(result):
     return result
 
 
+def _decision(pred):
+    """What a condition hangs on: one truth value."""
+    pred = convert_to_tensor(pred)
+    known = shapes.as_shape(pred.shape)
+    if known.rank and any(n not in (None, 1) for n in known.as_list()):
+        sizes = str(known.as_list()).replace(" ", "").replace("None", "?")
+        raise ValueError(f"Shape must be rank 0 but is rank {known.rank} for '{pred.op.name}' "
+                         f"(op: 'If') with input shapes: {sizes}.")
+    return pred
+
+
 @export(v1="cond")
 def cond(pred, true_fn=None, false_fn=None, strict=False, name=None, fn1=None, fn2=None):
     """true_fn() where pred is true, else false_fn(); only one of them runs."""
@@ -109,7 +120,7 @@ def cond(pred, true_fn=None, false_fn=None, strict=False, name=None, fn1=None, f
     if isinstance(pred, bool):
         raise TypeError("pred must not be a Python bool")
     with name_scope(name, "cond", [pred]):
-        result = _choose(outer, convert_to_tensor(pred), [true_fn, false_fn])
+        result = _choose(outer, _decision(pred), [true_fn, false_fn])
     return result if strict else _plain(result)
 
 

@@ -165,12 +165,8 @@ def _packed(filenames, packing, read):
 
 
 def _lines(name, packing):
-    import gzip
-    import zlib
-    with open(name, "rb") as stream:
-        data = stream.read()
-    data = gzip.decompress(data) if packing == "GZIP" else zlib.decompress(data)
-    lines = data.split(b"\n")
+    from situ._lib.records import unpacked
+    lines = unpacked(name, packing).split(b"\n")
     for line in lines[:-1] if not lines[-1] else lines:
         yield line[:-1] if line.endswith(b"\r") else line
 

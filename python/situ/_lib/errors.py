@@ -61,6 +61,11 @@ def make(code, message, node, graph):
     return CLASSES.get(code, CLASSES[2])(None, op, message)
 
 
+def wrong_argument(message):
+    """The exception of shapes that do not fit, as the style has it: of an op, or of a graph."""
+    return CLASSES[3](None, None, message) if _situ.current_graph() is None else ValueError(message)
+
+
 def exception_type_from_error_code(code):
     return CLASSES[code]
 

@@ -3,10 +3,12 @@
 import random
 
 import _situ
+from situ._lib import errors, shapes
 from situ._lib.api import export
 from situ._lib.array_ops import convert_to_tensor, op, shape as shape_op
 from situ._lib.dtypes import as_dtype
 from situ._lib.graph import get_default_graph, scope
+from situ._lib.tensors import constant_value
 
 _eager = {"seed": None, "numbers": None}
 _DEFAULT, _MOST = 87654321, 2 ** 31 - 1
@@ -177,12 +179,24 @@ def random_gamma(shape, alpha, beta=None, dtype="float32", seed=None, name=None)
         return op("Maximum", convert_to_tensor(tiny, dtype), op("RealDiv", numbers, beta))
 
 
+def _check_crop(value, size):
+    """A box must fit, as far as its size is known."""
+    wanted, have = constant_value(size), shapes.as_shape(value.shape)
+    if wanted is None or have.rank is None:
+        return
+    if len(wanted) != have.rank or any(n is not None and n < w
+                                       for n, w in zip(have.as_list(), wanted)):
+        raise errors.wrong_argument(f"Need value.shape >= size, got {have} and "
+                                    f"{[int(n) for n in wanted]} (random_crop)")
+
+
 @export("image.random_crop", v1="random_crop")
 def random_crop(value, size, seed=None, name=None):
     """A box of `size` at a random place of the value."""
     with scope(name, "random_crop") as full:
         value = convert_to_tensor(value, name="value")
         size = convert_to_tensor(size, "int32", name="size")
+        _check_crop(value, size)
         sizes = shape_op(value)
         limit = op("Add", op("Sub", sizes, size), convert_to_tensor(1, "int32"))
         numbers = random_uniform(shape_op(sizes), 0, _MOST, "int32", seed=seed)

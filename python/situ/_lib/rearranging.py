@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """rearranging.py: elements mirrored, moved between dimensions, added up along them; products."""
 import _situ
-from situ._lib import shapes
+from situ._lib import errors, shapes
 from situ._lib.api import OPS, export
 from situ._lib.array_ops import cast, constant, convert_to_tensor, op, shape as shape_op
 from situ._lib.dtypes import as_dtype, dtype_of
@@ -25,6 +25,15 @@ def _known(tensor, what):
     return known.as_list()
 
 
+def _check_divisible(sizes, by, tensor, row, name):
+    for size in sizes:
+        if size % by:
+            raise errors.wrong_argument(
+                f"Dimension size must be evenly divisible by {by} but is {size} for "
+                f"'{name or row}' (op: '{row}') with input shapes: "
+                f"{str(_known(tensor, row)).replace(' ', '')}.")
+
+
 def mirrored(tensor, paddings, mode):
     """The tensor with margins that mirror it, with or without its own border."""
     import numpy
@@ -44,6 +53,7 @@ def space_to_depth(input, block_size, data_format="NHWC", name=None):
     x = convert_to_tensor(input)
     batch, height, width, depth = _known(x, "space_to_depth")
     b = block_size
+    _check_divisible((height, width), b, x, "SpaceToDepth", name)
     x = op("Reshape", x, [batch, height // b, b, width // b, b, depth])
     x = op("Transpose", x, [0, 1, 3, 2, 4, 5])
     return op("Reshape", x, [batch, height // b, width // b, b * b * depth], name=name)
@@ -55,6 +65,7 @@ def depth_to_space(input, block_size, data_format="NHWC", name=None):
     x = convert_to_tensor(input)
     batch, height, width, depth = _known(x, "depth_to_space")
     b = block_size
+    _check_divisible((depth,), b * b, x, "DepthToSpace", name)
     x = op("Reshape", x, [batch, height, width, b, b, depth // (b * b)])
     x = op("Transpose", x, [0, 1, 3, 2, 4, 5])
     return op("Reshape", x, [batch, height * b, width * b, depth // (b * b)], name=name)
@@ -257,12 +268,27 @@ def _pairwise(x, a, y, b, kept):
     return op("Reshape", made, [sizes[c] for c in letters]), letters
 
 
+def _check_sizes(equation, tensors, parts):
+    """A letter means one size."""
+    known = {}
+    for i, (tensor, letters) in enumerate(zip(tensors, parts)):
+        known_shape = shapes.as_shape(tensor.shape)
+        sizes = known_shape.as_list() if known_shape.rank is not None else []
+        for axis, (c, n) in enumerate(zip(letters, sizes)):
+            if n is not None and known.setdefault(c, n) != n:
+                raise errors.wrong_argument(
+                    f"Expected dimension {known[c]} at axis {axis} of the input shaped "
+                    f"{tensor.shape} but got dimension {n}: letter '{c}', input {i} of "
+                    f"'{equation}' (op: 'Einsum')")
+
+
 @export("einsum", "linalg.einsum")
 def einsum(equation, *inputs, **words):
     """Sums of products of elements, as letters of dimensions say: 'ij,jk->ik'."""
     with scope(words.get("name"), "einsum"):
         tensors = [convert_to_tensor(i) for i in inputs]
         parts, right = _letters(equation, len(tensors))
+        _check_sizes(equation, tensors, parts)
         x, a = tensors[0], parts[0]
         for i in range(1, len(tensors)):
             kept = set(right).union(*map(set, parts[i + 1:]))

@@ -84,10 +84,26 @@ class TFRecordWriter:
         self.close()
 
 
-def _unpacked(path, kind):
+def unpacked(path, kind):
+    """The bytes of a file that is packed by GZIP or ZLIB; DataLoss where it is damaged."""
     with open(path, "rb") as file:
         data = file.read()
-    return gzip.decompress(data) if kind == "GZIP" else zlib.decompress(data)
+    steps, result, at = zlib.decompressobj(31 if kind == "GZIP" else 15), [], 0
+    try:
+        while at < len(data):
+            result.append(steps.decompress(data[at:at + 65536]))
+            at += 65536
+            if steps.eof:  # another part may follow
+                at = min(at, len(data)) - len(steps.unused_data)
+                if at >= len(data):
+                    break
+                steps = zlib.decompressobj(31 if kind == "GZIP" else 15)
+    except zlib.error as error:
+        raise errors.DataLossError(None, None, f"{path}: damaged near byte {at}: {error}") from None
+    if data and not steps.eof:
+        raise errors.DataLossError(
+            None, None, f"{path}: damaged at byte {len(data)}: the {kind} data end too early")
+    return b"".join(result)
 
 
 @export(v1=("python_io.tf_record_iterator", "io.tf_record_iterator"))
@@ -97,7 +113,7 @@ def tf_record_iterator(path, options=None):
     if not kind:
         yield from read_records(path)
         return
-    stream = io.BytesIO(_unpacked(path, kind))
+    stream = io.BytesIO(unpacked(path, kind))
     while True:
         at, head = stream.tell(), stream.read(12)
         if not head:

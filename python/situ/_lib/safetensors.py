@@ -91,6 +91,9 @@ class File:
             self._sums = json.loads(self.metadata.get("crc32", "{}"))
         except (ValueError, AttributeError, TypeError, KeyError) as error:
             raise loss(path, 8, f"the header is none ({error})") from None
+        lost = set(self._sums) ^ set(self.entries) if self._sums else ()
+        if lost:
+            raise loss(path, 8, f"the header has a tensor or a checksum of {min(lost)!r}, not both")
         for name, (_, _, _, end) in self.entries.items():
             if self.begin + end > self.size:
                 raise loss(path, self.size, f"the file ends within tensor '{name}', which goes "

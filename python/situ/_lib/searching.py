@@ -40,6 +40,9 @@ def boolean_mask(tensor, mask, axis=None, name="boolean_mask"):
         if not rank:
             raise ValueError("Number of mask dimensions must be specified, even if some "
                              "dimensions are None, and mask cannot be scalar.")
+        whole = shapes.as_shape(tensor.shape)
+        if whole.rank is not None:
+            whole[first:first + rank].assert_is_compatible_with(shapes.as_shape(mask.shape))
         if rank > 1:
             whole = shape_op(tensor)
             whole = op("ConcatV2", [op("Slice", whole, [0], [first]), constant([-1], "int32"),

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""test_bad_files.py: files that are cut off or damaged, and threads that fail: an error of the right
+kind that says which file and where, once."""
+import json
+import os
+import struct
+
+import numpy
+import pytest
+
+import situ as tf
+
+DataLoss = tf.errors.DataLossError
+
+
+@pytest.fixture
+def records(tmp_path):
+    """The bytes of a file of five records of 90 bytes, and a function that reads other bytes."""
+    good = str(tmp_path / "good.tfrecord")
+    with tf.io.TFRecordWriter(good) as writer:
+        for i in range(5):
+            writer.write(b"record %d " % i * 10)
+
+    def read(data, **words):
+        path = str(tmp_path / "bad.tfrecord")
+        with open(path, "wb") as file:
+            file.write(data)
+        return [x.numpy() for x in tf.data.TFRecordDataset(path, **words)]
+    with open(good, "rb") as file:
+        return file.read(), read
+
+
+def flip(data, at):
+    return data[:at] + bytes([data[at] ^ 4]) + data[at + 1:]
+
+
+def test_records(records):
+    data, read = records
+    size = len(data) // 5
+    assert len(read(data)) == 5 and len(read(data[:size])) == 1 and read(b"") == []
+    for cut, at in ((4, 0), (50, 0), (size + 3, size), (len(data) - 3, 4 * size)):
+        with pytest.raises(DataLoss, match=rf"truncated record at {at} in .*bad\.tfrecord"):
+            read(data[:cut])
+    for place in (0, 9, 20, size + 30, len(data) - 1):
+        with pytest.raises(DataLoss, match=rf"corrupted record at {place // size * size} in .*bad"):
+            read(flip(data, place))
+    for seed in range(50):  # whatever is there, it is no crash and no endless loop
+        noise = numpy.random.RandomState(seed).bytes(seed * 7)
+        if noise:
+            with pytest.raises(DataLoss, match="record at 0 in"):
+                read(noise)
+
+
+@pytest.mark.parametrize("kind", ["GZIP", "ZLIB"])
+def test_packed_records(tmp_path, records, kind):
+    _, read = records
+    path = str(tmp_path / "packed")
+    with tf.io.TFRecordWriter(path, tf.io.TFRecordOptions(kind)) as writer:
+        for _ in range(100):
+            writer.write(os.urandom(100))
+    with open(path, "rb") as file:
+        data = file.read()
+    assert len(read(data, compression_type=kind)) == 100
+    assert len(read(data * 2, compression_type="GZIP")) == 200 if kind == "GZIP" else True
+    with pytest.raises(DataLoss, match=rf"bad.tfrecord: damaged at byte {len(data) - 9}: .* early"):
+        read(data[:-9], compression_type=kind)
+    with pytest.raises(DataLoss, match="bad.tfrecord: damaged near byte 0"):
+        read(b"\x1f\x8b no", compression_type=kind)
+    with pytest.raises(DataLoss, match="bad.tfrecord"):
+        read(flip(data, len(data) // 2), compression_type=kind)
+
+
+def test_what_is_no_file(tmp_path):
+    with pytest.raises(tf.errors.FailedPreconditionError, match="Is a directory"):
+        list(tf.data.TFRecordDataset(str(tmp_path)))
+    with pytest.raises(tf.errors.NotFoundError, match="nowhere; No such file"):
+        list(tf.data.TextLineDataset(str(tmp_path / "nowhere")))
+
+
+def test_examples_that_are_none():
+    wanted = {"x": tf.io.FixedLenFeature([], tf.float32)}
+    with pytest.raises(tf.errors.InvalidArgumentError, match="Could not parse example input"):
+        tf.io.parse_single_example(tf.constant(b"\xff\xff\xff garbage"), wanted)
+
+
+def _with_header(data, change):
+    length = struct.unpack("<Q", data[:8])[0]
+    header = json.loads(data[8:8 + length])
+    change(header)
+    text = json.dumps(header).encode()
+    return struct.pack("<Q", len(text)) + text + data[8 + length:]
+
+
+LIES = [lambda h: h["w"].update(data_offsets=[0, 10 ** 12]),
+        lambda h: h["w"].update(data_offsets=[-400, 0]),
+        lambda h: h["w"].update(data_offsets=[400, 0]),
+        lambda h: h["w"].update(data_offsets="no"),
+        lambda h: h["w"].update(shape=[10 ** 12]),
+        lambda h: h["w"].update(shape=[-1, -100]),
+        lambda h: h["w"].update(dtype="F99"),
+        lambda h: h.update(w=5),
+        lambda h: h.update(v=h.pop("w"))]
+
+
+def test_checkpoints(tmp_path):
+    from situ._lib import safetensors
+    path = str(tmp_path / "data")
+    safetensors.write(path, {"w": numpy.arange(100, dtype="float32"), "b": numpy.ones(3)})
+    with open(path, "rb") as file:
+        good = file.read()
+
+    def read(data):
+        with open(path, "wb") as file:
+            file.write(data)
+        opened = safetensors.File(path)
+        return {name: opened.get(name) for name in opened.entries}
+    assert read(good)["w"].tolist() == list(range(100))
+    for lie in LIES:
+        with pytest.raises(DataLoss, match="data: damaged at byte "):
+            read(_with_header(good, lie))
+    for cut in range(0, len(good), 7):
+        with pytest.raises(DataLoss, match="data: damaged at byte "):
+            read(good[:cut])
+    begin = 8 + struct.unpack("<Q", good[:8])[0]
+    for place in range(begin, len(good)):
+        with pytest.raises(DataLoss, match=r"the checksum of tensor '[wb]' does not fit"):
+            read(flip(good, place))
+    for text in (b"[1, 2]", b"\xff" * 8, b"{", b'"no"', b"null"):
+        with pytest.raises(DataLoss, match="damaged at byte 8: the header is none"):
+            read(struct.pack("<Q", len(text)) + text + good[begin:])
+
+
+@pytest.mark.parametrize("parallel", [None, 1, 4])
+def test_an_error_of_a_worker_comes_once(parallel):
+    def fail(x):
+        if x == 21:
+            raise RuntimeError("element 21")
+        return x
+    data = tf.data.Dataset.range(40).map(
+        lambda x: tf.py_function(fail, [x], tf.int64), num_parallel_calls=parallel).prefetch(4)
+    got, failures = [], []
+    iterator = iter(data)
+    for _ in range(60):
+        try:
+            got.append(int(next(iterator)))
+        except StopIteration:
+            break
+        except tf.errors.OpError as error:
+            failures.append(str(error))
+    assert len(failures) == 1 and "RuntimeError: element 21" in failures[0]
+    assert got == [i for i in range(40) if i != 21]
