@@ -17,13 +17,18 @@ if(tests AND standin AND NOT SITU_SANITIZE)
   target_link_libraries(cuda_standin PRIVATE situ_flags m)
   set_target_properties(cuda_standin PROPERTIES OUTPUT_NAME cuda SOVERSION 1 C_VISIBILITY_PRESET hidden
                         LIBRARY_OUTPUT_DIRECTORY ${standin_folder})
-  # A cuBLAS that goes with it.
-  add_library(cublas_standin SHARED ${CMAKE_SOURCE_DIR}/tests/cuda/blas/cublas.c)
-  target_include_directories(cublas_standin PRIVATE ${CMAKE_SOURCE_DIR}/tests ${CMAKE_SOURCE_DIR}/src
-                                                    ${CMAKE_SOURCE_DIR}/include)
-  target_link_libraries(cublas_standin PRIVATE situ_flags cuda_standin)
-  set_target_properties(cublas_standin PROPERTIES OUTPUT_NAME cublas SOVERSION 13 C_VISIBILITY_PRESET hidden
-                        LIBRARY_OUTPUT_DIRECTORY ${standin_folder})
+  # Libraries that go with it: their names, their versions.
+  foreach(library "cublas;13" "nccl;2")
+    list(GET library 0 name)
+    list(GET library 1 version)
+    file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/cuda/${name}/*.c)
+    add_library(${name}_standin SHARED ${sources})
+    target_include_directories(${name}_standin PRIVATE ${CMAKE_SOURCE_DIR}/tests ${CMAKE_SOURCE_DIR}/src
+                                                       ${CMAKE_SOURCE_DIR}/include)
+    target_link_libraries(${name}_standin PRIVATE situ_flags cuda_standin)
+    set_target_properties(${name}_standin PROPERTIES OUTPUT_NAME ${name} SOVERSION ${version}
+                          C_VISIBILITY_PRESET hidden LIBRARY_OUTPUT_DIRECTORY ${standin_folder})
+  endforeach()
 endif()
 
 # A test on the stand-in: its name, its command, and more words for add_test.
@@ -53,6 +58,7 @@ if(TARGET cuda_standin AND NVRTC_LIBRARY)
   if(TARGET situ_python)
     add_cuda_test(towers "${Python3_EXECUTABLE};${CMAKE_SOURCE_DIR}/tests/cuda/towers.py;${CMAKE_BINARY_DIR};\
 ${CMAKE_SOURCE_DIR}/examples/towers2.py")
+    add_cuda_test(mirrored "${CMAKE_BINARY_DIR}/situ;run;${CMAKE_SOURCE_DIR}/tests/cuda/mirrored.py")
   endif()
   # A long one, only with ctest -C All (make test-cuda): every op in every type on both devices.
   add_cuda_test(test_ops ops_test_ops CONFIGURATIONS All)

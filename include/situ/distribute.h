@@ -9,7 +9,8 @@
  *   situ_status s = situ_all_reduce(graph, gradients, 2, devices, 2, SITU_REDUCE_AUTO, sums);
  *
  * The terms are added in the order in which they are given, whatever is ready first: the sum is the
- * same in every run, and bit for bit the same on every device.
+ * same in every run, and bit for bit the same on every device. Only where a program asks for a
+ * library of the devices' maker (SITU_REDUCE_BY_LIBRARY) the order is the library's.
  */
 #ifndef SITU_DISTRIBUTE_H
 #define SITU_DISTRIBUTE_H
@@ -26,8 +27,10 @@ typedef enum situ_reduction {
   SITU_REDUCE_AUTO,       /* two devices: each for itself; more: small values one, large ones all */
   SITU_REDUCE_TO_ONE,     /* the first device adds, the others get copies */
   SITU_REDUCE_EVERYWHERE, /* every device adds everything */
-  SITU_REDUCE_IN_PARTS    /* device i adds part i, and gives it to the others: each sends and gets
+  SITU_REDUCE_IN_PARTS,   /* device i adds part i, and gives it to the others: each sends and gets
                              2 (n - 1) / n of the bytes, as in a ring, in two steps */
+  SITU_REDUCE_BY_LIBRARY  /* NCCL adds where there is one and each device has one of the values, in
+                             its own order; else as AUTO */
 } situ_reduction;
 
 /* Adds the nodes of a sum to a graph: sums[i] is that on devices[i]. The values have one type and
@@ -36,9 +39,12 @@ SITU_API situ_status situ_all_reduce(situ_graph *graph, const situ_value *values
                                      const char *const *devices, int n_devices, situ_reduction how,
                                      situ_value *sums) SITU_MUST_USE;
 
-/* The same at once: sums[i] is on the device of tensors[i]. Not in parts. */
+/* The same at once: sums[i] is on the device of tensors[i]. Not in parts, and without a library. */
 SITU_API situ_status situ_eager_all_reduce(situ_eager *eager, situ_tensor *const *tensors, int n,
                                            situ_reduction how, situ_tensor **sums) SITU_MUST_USE;
+
+/* Whether a back end has a library for sums over its devices (NCCL); it is loaded. */
+SITU_API bool situ_reduce_has_library(void);
 
 #ifdef __cplusplus
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * devices.c: devices and their memory. */
+#include <situ/distribute.h>
+
 #include "situ_python.h"
 
 static PyObject *device_dict(const situ_device *device) {
@@ -75,11 +77,18 @@ static PyObject *evacuate(PyObject *self, PyObject *none) {
   Py_RETURN_NONE;
 }
 
+static PyObject *reduces_by_library(PyObject *self, PyObject *none) {
+  (void)self, (void)none;
+  return PyBool_FromLong(situ_reduce_has_library());
+}
+
 PyMethodDef devices_methods[] = {
     {"devices", list_devices, METH_NOARGS, "All devices, as dicts."},
     {"configure", configure, METH_O, "Says which devices this process uses."},
     {"memory_info", memory_info, METH_O, "The memory figures of a device."},
     {"reset_peak", reset_peak, METH_O, "Lets the peak begin again."},
     {"evacuate", evacuate, METH_NOARGS, "Closes sessions; moves tensors to host memory."},
+    {"reduces_by_library", reduces_by_library, METH_NOARGS,
+     "Whether a library (NCCL) makes sums over devices."},
     {"devices_reset", reset, METH_NOARGS, "Closes all devices and forgets the configuration."},
     {NULL, NULL, 0, NULL}};

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "device/backend.h"
 #include "ops/collective.h"
 #include "situ/catalog.h"
 
@@ -32,6 +33,23 @@ static situ_value add_on(const struct reducing *r, const situ_value *values, int
 static void to_one(const struct reducing *r, situ_value *sums) {
   sums[0] = add_on(r, r->values, r->n_values, 0);
   for (int i = 1; i < r->n_devices; i++) sums[i] = add_on(r, &sums[0], 1, i);
+}
+
+bool situ_reduce_has_library(void) {
+  for (int i = 0; backends[i]; i++) {
+    const struct comm *comm = backends[i]->comm;
+    if (comm && comm->takes(SITU_FLOAT)) return true;
+  }
+  return false;
+}
+
+/* One node on each device, with the same inputs: the planner sees that they are one sum. */
+static void by_library(const struct reducing *r, situ_value *sums) {
+  for (int i = 0; i < r->n_devices; i++) {
+    situ_device_push(r->graph, r->devices[i]);
+    sums[i] = situ_emit(r->graph, COLLECTIVE_SUM, "all_reduce", r->values, r->n_values, NULL, 0);
+    situ_device_pop(r->graph);
+  }
 }
 
 static void everywhere(const struct reducing *r, situ_value *sums) {
@@ -103,7 +121,7 @@ static situ_status check(const struct reducing *r, situ_reduction how) {
                    r->n_devices);
   for (int i = 0; i < r->n_values; i++)
     if (!situ_value_valid(r->values[i])) return situ_graph_status(r->graph);
-  if (how < SITU_REDUCE_AUTO || how > SITU_REDUCE_IN_PARTS)
+  if (how < SITU_REDUCE_AUTO || how > SITU_REDUCE_BY_LIBRARY)
     return INVALID("there is no way number %d to add over devices", (int)how);
   return NULL;
 }
@@ -117,11 +135,14 @@ situ_status situ_all_reduce(situ_graph *graph, const situ_value *values, int n_v
   const bool is_small = count < SMALL || count < n_devices || count > INT32_MAX;
   if (how == SITU_REDUCE_IN_PARTS && count < 0)
     return INVALID("%s: a sum in parts needs a shape that is known", situ_value_name(values[0]));
+  if (how == SITU_REDUCE_BY_LIBRARY && !situ_reduce_has_library()) how = SITU_REDUCE_AUTO;
   if (how == SITU_REDUCE_AUTO)
     how = n_devices <= 2 ? SITU_REDUCE_EVERYWHERE
           : is_small     ? SITU_REDUCE_TO_ONE
                          : SITU_REDUCE_IN_PARTS;
-  if (how == SITU_REDUCE_EVERYWHERE)
+  if (how == SITU_REDUCE_BY_LIBRARY)
+    by_library(&r, sums);
+  else if (how == SITU_REDUCE_EVERYWHERE)
     everywhere(&r, sums);
   else if (how == SITU_REDUCE_TO_ONE || n_devices == 1)
     to_one(&r, sums);
@@ -149,6 +170,7 @@ static situ_status add_at(situ_eager *eager, situ_tensor *const *tensors, int n,
 situ_status situ_eager_all_reduce(situ_eager *eager, situ_tensor *const *tensors, int n,
                                   situ_reduction how, situ_tensor **sums) {
   if (n < 1) return INVALID("a sum over devices needs tensors: %d were given", n);
+  if (how == SITU_REDUCE_BY_LIBRARY) how = SITU_REDUCE_AUTO;
   if (how == SITU_REDUCE_AUTO) how = n <= 2 ? SITU_REDUCE_EVERYWHERE : SITU_REDUCE_TO_ONE;
   if (how == SITU_REDUCE_IN_PARTS) return INVALID("sums at once are not made in parts");
   situ_status status = NULL;

@@ -121,6 +121,19 @@ struct backend_request {
   int cpu_devices;
 };
 
+/* Sums over several devices of a back end by a library of their maker's. A communicator belongs to
+ * the back end, which closes it with the first of its devices. */
+struct comm {
+  /* Whether the library is there and adds numbers of the type. */
+  bool (*takes)(situ_type type);
+  /* The communicator of open devices, each of them once. */
+  situ_status (*open)(void *const *devices, int n, void **comm);
+  /* Queues on every device: the `count` numbers at to[i] become the sum of those at all `from`, in
+   * the library's order. to[i] may be from[i]. */
+  situ_status (*all_reduce)(void *comm, int queue, const struct span *from, const struct span *to,
+                            int64_t count, situ_type type);
+};
+
 struct backend {
   const char *name;   /* "sim" */
   const char *kind;   /* "GPU": the word in /device:GPU:0 */
@@ -179,6 +192,8 @@ struct backend {
   /* When all that was queued ends, in seconds on the virtual clock of a simulated device; NULL
    * elsewhere. */
   double (*clock)(void *device);
+
+  const struct comm *comm; /* NULL: it has none */
 };
 
 /* All back ends in the order of the device list, ending in NULL; defined by backend/backends.c. */

@@ -72,8 +72,10 @@ static struct piece unquote(const char *value) {
 }
 
 static bool is_unit(struct piece entry, const char *unit) {
-  return unit && entry.length >= 4 && !strncmp(entry.start, "GPU-", 4) &&
-         strlen(unit) >= entry.length && !strncasecmp(unit, entry.start, entry.length);
+  const bool is_one =
+      entry.length >= 4 && (!strncmp(entry.start, "GPU-", 4) || !strncmp(entry.start, "MIG-", 4));
+  return unit && is_one && strlen(unit) >= entry.length &&
+         !strncasecmp(unit, entry.start, entry.length);
 }
 
 static bool is_bus_id(struct piece entry, const char *bus_id) {

@@ -163,6 +163,7 @@ static situ_status fill(struct frame *frame, struct state *state, situ_tensor *c
   for (int32_t i = 0; i < program->n_slots; i++) TRY(place_slot(frame, state, i));
   if (program->n_host_ops) TRY(hosted_prepare(frame));
   if (program->n_checks) TRY(counts_prepare(frame));
+  if (program->n_joints) TRY(joint_prepare(frame));
   return prepare_calls(frame);
 }
 

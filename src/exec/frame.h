@@ -22,6 +22,12 @@ struct held_state {
   struct state_entry *entry;
 };
 
+/* A joint sum: its communicator, and room for the memory of a run. */
+struct frame_joint {
+  void *comm;
+  struct span *from, *to;
+};
+
 struct frame {
   struct frame *next; /* in the list of idle ones */
   const struct program *program;
@@ -33,9 +39,10 @@ struct frame {
   situ_tensor *
       *results; /* per fetch: what the last run gave, to be used again when nobody else has it */
   struct state *state;
-  situ_tensor *const *fed;   /* of the run under way */
-  situ_tensor **made;        /* per slot: what a host op made in the run under way; else NULL */
-  situ_tensor **views;       /* per input of a host op: memory that is the program's; else NULL */
+  situ_tensor *const *fed; /* of the run under way */
+  situ_tensor **made;      /* per slot: what a host op made in the run under way; else NULL */
+  situ_tensor **views;     /* per input of a host op: memory that is the program's; else NULL */
+  struct frame_joint *joints;
   struct held_state *states; /* variables that a run needs or sets */
   int32_t n_states;
   _Atomic(situ_status) error; /* of a kernel in this run */
@@ -60,6 +67,12 @@ situ_status counts_prepare(struct frame *frame) SITU_MUST_USE;
 situ_status counts_look(struct frame *frame, const struct plan_command *command) SITU_MUST_USE;
 situ_status counts_made(const struct frame *frame, const struct node *node,
                         const struct operand *operands, situ_tensor *const *outputs) SITU_MUST_USE;
+
+/* Joins the devices of joint sums. */
+situ_status joint_prepare(struct frame *frame) SITU_MUST_USE;
+
+/* A part of a joint sum, command number `index`: the last one queues the sum for all. */
+situ_status joint_run(struct frame *frame, int32_t index, bool *is_last) SITU_MUST_USE;
 
 /* Runs host op number `index` of the program: see hosted.c. */
 situ_status hosted_run(struct frame *frame, int32_t index) SITU_MUST_USE;

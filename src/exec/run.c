@@ -122,20 +122,38 @@ static situ_status stamp(struct frame *frame, const struct plan_command *command
   return NULL;
 }
 
+/* Ends a command: notes the time, and lets others wait for it. */
+static situ_status conclude(struct frame *frame, int32_t index) {
+  const struct plan_command *command = &frame->program->commands[index];
+  const struct device *device = device_of(frame, command->device);
+  if (frame->times) TRY(stamp(frame, command, &frame->times[2 * index + 1]));
+  if (command->signal)
+    TRY(device->backend->mark(device->handle, command->queue, &frame->marks[index]));
+  return NULL;
+}
+
+/* Parts of a joint sum are done when the last one is. */
+static situ_status reduce(struct frame *frame, int32_t index) {
+  bool is_last = false;
+  TRY(joint_run(frame, index, &is_last));
+  if (!is_last) return NULL;
+  const struct joint *joint = &frame->program->joints[frame->program->commands[index].launch];
+  for (int32_t i = 0; i < joint->n; i++) TRY(conclude(frame, joint->commands[i]));
+  return NULL;
+}
+
 static situ_status step(struct frame *frame, int32_t index) {
   const struct plan_command *command = &frame->program->commands[index];
   struct device *device = device_of(frame, command->device);
   if (command->n_waits) TRY(wait_for(frame, command));
   if (frame->times) TRY(stamp(frame, command, &frame->times[2 * index]));
+  if (command->kind == COMMAND_REDUCE) return reduce(frame, index);
   if (command->kind == COMMAND_CALL)
     TRY(device->backend->launch(device->handle, command->queue, frame->calls[index]));
   if (command->kind == COMMAND_COPY) TRY(copy(frame, command));
   if (command->kind == COMMAND_HOST) TRY(hosted_run(frame, command->launch));
   if (command->kind == COMMAND_LOOK) TRY(counts_look(frame, command));
-  if (frame->times) TRY(stamp(frame, command, &frame->times[2 * index + 1]));
-  if (command->signal)
-    TRY(device->backend->mark(device->handle, command->queue, &frame->marks[index]));
-  return NULL;
+  return conclude(frame, index);
 }
 
 static const char *node_name(const struct frame *frame, int32_t index) {

@@ -4,6 +4,7 @@
 #define SITU_OPS_COLLECTIVE_H
 
 #define COLLECTIVE_ADD "AddN"
+#define COLLECTIVE_SUM "SumOverDevices"
 #define COLLECTIVE_CUT "SplitV"
 #define COLLECTIVE_JOIN "ConcatV2"
 #define COLLECTIVE_SHAPE "Reshape"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * pointwise.c: element-wise ops that are more than an expression. */
 #include "ops/broadcast.h"
+#include "ops/collective.h"
 #include "ops/gradient.h"
 #include "ops/ops.h"
 #include "ops/strided.h"
@@ -287,6 +288,20 @@ static const struct op rows[] = {
                 "[2,2]",
      .devices = EVERYWHERE,
      .flags = OP_INPLACE_FIRST,
+     .shape = sum_shape,
+     .record = record_sum,
+     .grad = add_n_grad},
+    {.name = COLLECTIVE_SUM,
+     .inputs = "inputs:N*T",
+     .outputs = "sum:T",
+     .attrs = "N:int>=1 T:{" WORDS_NUMBER "}",
+     .python = "",
+     .doc = "The sum of all inputs, which have one shape, in any order. Where the same inputs are "
+            "added on each of the devices that they are on, a library of the devices' maker (NCCL) "
+            "does it, if there is one.",
+     .samples = "[3,4]; [3,4] [3,4]; [5] [5] [5]",
+     .devices = EVERYWHERE,
+     .flags = OP_INPLACE_FIRST | OP_SUMS,
      .shape = sum_shape,
      .record = record_sum,
      .grad = add_n_grad},

@@ -68,7 +68,7 @@ struct builder {
   struct numbers waits;
   struct edge need; /* the first value that is missing; node -1: none is */
   bool lacks;       /* the node at hand lacks it */
-  int32_t host_op_capacity, check_capacity;
+  int32_t host_op_capacity, check_capacity, joint_capacity;
   struct numerics numerics;
   bool one_queue; /* all is done in the caller's thread, in order: nobody waits for anybody */
 };
@@ -125,6 +125,13 @@ situ_status record_node(struct builder *builder, const struct node *node, int32_
 situ_status record_launch(struct builder *builder, const struct launch *from,
                           const struct node *node, const int32_t *slots,
                           int32_t *number) SITU_MUST_USE;
+
+/* Adds a joint sum, or -1 without memory. */
+int32_t builder_joint(struct builder *builder, const struct joint *joint);
+
+/* Makes one joint sum of a node and others with the same inputs, where their devices have a library
+ * for that; `added` says whether the node has its command. */
+situ_status joint_add(struct builder *builder, const struct node *node, bool *added) SITU_MUST_USE;
 
 /* Adds a host op, or -1 without memory. */
 int32_t builder_host_op(struct builder *builder, const struct host_op *host_op);

@@ -264,6 +264,11 @@ situ_status commands_add(struct builder *builder, const struct node *node) {
   if (flags & OP_VARIABLE) return add_variable(builder, node, device);
   if (builder_is_hosted(node)) return status_at_node(hosted_add(builder, node, device), node->name);
   if (flags & OP_ALIAS) return status_at_node(add_alias(builder, node, device), node->name);
+  if (flags & OP_SUMS) {
+    bool added = false;
+    TRY(joint_add(builder, node, &added));
+    if (added) return NULL;
+  }
   const struct recording *recording = NULL;
   TRY(status_at_node(record_node(builder, node, device, &recording), node->name));
   const int32_t n = node->n_inputs + node->n_outputs + recording->recorder.n_scratch;

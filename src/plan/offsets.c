@@ -81,6 +81,10 @@ static bool find_lifetimes(struct builder *builder) {
     if (command->kind == COMMAND_HOST) touch_host(program, command, i);
     for (int32_t k = command->from; command->kind == COMMAND_LOOK && k < command->to; k++)
       touch(&program->slots[program->checks[k].slot], i);
+    if (command->kind == COMMAND_REDUCE) {
+      touch(&program->slots[command->from], i);
+      touch(&program->slots[command->to], i);
+    }
   }
   keep_constants(program);
   return true;
@@ -190,10 +194,30 @@ static bool is_input(const struct builder *builder, const struct node *node, int
   return false;
 }
 
+/* Lets a slot have the memory of another one. */
+static void hand_over(struct offsets *offsets, int32_t from, int32_t to) {
+  struct slot *slots = offsets->builder->program->slots;
+  offsets->handles[to] = offsets->handles[from];
+  offsets->handles[from] = -1;
+  slots[to].offset = slots[from].offset;
+}
+
+/* The same for a joint sum, whose term lies where the sum is. */
+static bool sum_takes_over(struct offsets *offsets, int32_t number, int32_t index) {
+  const struct program *program = offsets->builder->program;
+  const int32_t from = program->commands[index].from;
+  if (offsets->handles[from] < 0 ||
+      !may_replace(&program->slots[from], &program->slots[number], index))
+    return false;
+  hand_over(offsets, from, number);
+  return true;
+}
+
 /* Lets the output of an element-wise call take the memory of an input that dies with it. */
 static bool take_over(struct offsets *offsets, int32_t number, int32_t index) {
-  struct program *program = offsets->builder->program;
+  const struct program *program = offsets->builder->program;
   const struct plan_command *command = &program->commands[index];
+  if (command->kind == COMMAND_REDUCE) return sum_takes_over(offsets, number, index);
   if (command->kind != COMMAND_CALL) return false;
   const struct node *node = program->graph->nodes[command->node];
   const unsigned flags = node->schema->op->flags;
@@ -204,9 +228,7 @@ static bool take_over(struct offsets *offsets, int32_t number, int32_t index) {
     if (from < 0 || from == number || offsets->handles[from] < 0) continue;
     if (!(flags & OP_INPLACE) && !is_input(offsets->builder, node, 0, from)) continue;
     if (!may_replace(&program->slots[from], &program->slots[number], index)) continue;
-    offsets->handles[number] = offsets->handles[from];
-    offsets->handles[from] = -1;
-    program->slots[number].offset = program->slots[from].offset;
+    hand_over(offsets, from, number);
     return true;
   }
   return false;
@@ -244,7 +266,7 @@ static void make_lanes(struct offsets *offsets) {
   for (int32_t i = 0; i < program->n_commands; i++) {
     const struct plan_command *command = &program->commands[i];
     struct lane_state *state = lane_of(offsets, command->device);
-    state->lane.n_calls += command->kind == COMMAND_CALL;
+    state->lane.n_calls += command->kind == COMMAND_CALL || command->kind == COMMAND_REDUCE;
   }
   program->lanes = ARENA_ARRAY(&program->arena, struct lane, program->devices->count + 1);
   for (int32_t d = 0; d < program->devices->count && program->lanes; d++) {

@@ -73,6 +73,26 @@ static struct fifo *first_ready(struct fifo ready[N_CLASSES]) {
   return NULL;
 }
 
+/* Puts a command next in the order, and what waited for it alone among the ready ones. */
+static void put_next(struct builder *builder, bool once, int32_t command, int32_t *order,
+                     int32_t *count, struct users *users, struct fifo ready[N_CLASSES]) {
+  const struct program *program = builder->program;
+  order[(*count)++] = command;
+  for (int32_t u = users->start[command]; u < users->start[command + 1]; u++) {
+    const int32_t user = users->users[u];
+    if (--users->pending[user] || program->commands[user].once != once) continue;
+    struct fifo *to = &ready[class_of(builder, &program->commands[user])];
+    to->items[to->tail++] = user;
+  }
+}
+
+/* Whether all parts of a joint sum are ready. */
+static bool is_complete(const struct joint *joint, const struct users *users) {
+  for (int32_t i = 0; i < joint->n; i++)
+    if (users->pending[joint->commands[i]] >= 0) return false;
+  return true;
+}
+
 /* Walks the commands that are ready, class by class. `order[k]` is the k-th command. */
 static bool schedule(struct builder *builder, bool once, int32_t *order, int32_t *count,
                      struct users *users) {
@@ -89,14 +109,13 @@ static bool schedule(struct builder *builder, bool once, int32_t *order, int32_t
     }
   for (struct fifo *from = first_ready(ready); from; from = first_ready(ready)) {
     const int32_t command = from->items[from->head++];
-    order[(*count)++] = command;
+    const bool is_joint = program->commands[command].kind == COMMAND_REDUCE;
+    const struct joint *joint =
+        is_joint ? &program->joints[program->commands[command].launch] : NULL;
     users->pending[command] = -1;
-    for (int32_t u = users->start[command]; u < users->start[command + 1]; u++) {
-      const int32_t user = users->users[u];
-      if (--users->pending[user] || program->commands[user].once != once) continue;
-      struct fifo *to = &ready[class_of(builder, &program->commands[user])];
-      to->items[to->tail++] = user;
-    }
+    if (joint && !is_complete(joint, users)) continue;
+    for (int32_t i = 0; i < (joint ? joint->n : 1); i++)
+      put_next(builder, once, joint ? joint->commands[i] : command, order, count, users, ready);
   }
   return true;
 }
@@ -163,7 +182,8 @@ static void find_state(const struct builder *builder) {
   const struct program *program = builder->program;
   for (int32_t i = 0; i < program->n_commands; i++) {
     const struct plan_command *command = &program->commands[i];
-    if (command->kind == COMMAND_COPY) touch_state(&program->slots[command->from], false);
+    if (command->kind == COMMAND_COPY || command->kind == COMMAND_REDUCE)
+      touch_state(&program->slots[command->from], false);
     if (command->kind == COMMAND_HOST) {
       const struct host_op *host_op = &program->host_ops[command->launch];
       for (int32_t k = 0; k < host_op->n_in; k++)
@@ -202,6 +222,9 @@ static situ_status put_in_order(struct builder *builder) {
     if (commands[i].once) program->n_once = i + 1;
   }
   program->commands = commands;
+  for (int32_t j = 0; j < program->n_joints; j++)
+    for (int32_t i = 0; i < program->joints[j].n; i++)
+      program->joints[j].commands[i] = place[program->joints[j].commands[i]];
   for (int32_t i = 0; i < n && !program->host_only; i++) reduce_waits(builder, place, i);
   return NULL;
 }

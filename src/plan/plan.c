@@ -93,6 +93,16 @@ bool builder_check(struct builder *builder, const struct check *check) {
   return true;
 }
 
+int32_t builder_joint(struct builder *builder, const struct joint *joint) {
+  struct program *program = builder->program;
+  struct joint *joints = grow(&program->arena, program->joints, program->n_joints,
+                              &builder->joint_capacity, sizeof *joints);
+  if (!joints) return -1;
+  program->joints = joints;
+  joints[program->n_joints] = *joint;
+  return program->n_joints++;
+}
+
 struct launch *builder_launch(struct builder *builder) {
   struct program *program = builder->program;
   struct launch *launches = grow(&program->arena, program->launches, program->n_launches,

@@ -45,6 +45,7 @@ enum command_kind {
   COMMAND_NOTHING, /* a point in the order */
   COMMAND_HOST,    /* of the host op `launch` */
   COMMAND_LOOK,    /* at the counts of checks `from` to before `to` */
+  COMMAND_REDUCE,  /* a device's part in the joint sum `launch`: of slot `from`, into slot `to` */
 };
 
 struct plan_command {
@@ -75,6 +76,15 @@ struct host_op {
   const int32_t *in, *out;  /* slots */
   const situ_shape *shapes; /* of the inputs, then of the outputs, as far as they are known */
   const bool *unused;       /* by output: nobody reads it; NULL: not asked */
+};
+
+/* A sum over devices that their back end makes as a whole. Its parts stand one behind another; the
+ * last one does the work. */
+struct joint {
+  situ_type type;
+  int64_t count; /* of numbers */
+  int32_t n;
+  int32_t *commands; /* the parts, in the order of the terms */
 };
 
 /* What a run gives back for a fetch. */
@@ -127,9 +137,10 @@ struct program {
   struct moving *moving;
   struct host_op *host_ops;
   struct check *checks; /* for NaN and infinities: plan/numerics.h */
-  struct edge need;     /* the first value that the next part waits for; node -1: none */
-  char *done; /* per node: ran in this part or an earlier one; NULL where no part follows */
-  int32_t n_host_ops, n_views, n_asked, n_checks;
+  struct joint *joints;
+  struct edge need; /* the first value that the next part waits for; node -1: none */
+  char *done;       /* per node: ran in this part or an earlier one; NULL where no part follows */
+  int32_t n_host_ops, n_views, n_asked, n_checks, n_joints;
   int32_t n_moving, n_states; /* of slots: SLOT_STATE */
   int32_t n_slots, n_launches, n_commands, n_once, n_fetches, n_feeds, n_lanes;
   bool keep;      /* results stay on the devices that compute them */

@@ -134,11 +134,80 @@ static void images_may_be_refused(void **state) {
   struct job job;
   situ_tensor *result = NULL;
   job_create(&job);
-  setenv("STANDIN_FAIL", "cuModuleLoadData:1=218,cuModuleLoadData:2=218", 1);
+  setenv("STANDIN_FAIL", "cuModuleLoadDataEx:1=218,cuModuleLoadDataEx:2=218", 1);
   FAILS(job_run(&job, job.other, &result), SITU_UNAVAILABLE, "CUDA_ERROR_INVALID_PTX (218)");
   unsetenv("STANDIN_FAIL");
   job_gives(&job, job.other, -1, 0);
   job_free(&job);
+}
+
+/* A context that somebody else destroyed: nothing is done in another one instead. */
+static void contexts_may_be_gone(void **state) {
+  (void)state;
+  fails("cuCtxPushCurrent_v2:1=709", SITU_UNAVAILABLE, "CUDA_ERROR_CONTEXT_IS_DESTROYED (709)");
+}
+
+/* What another GPU's failure brings in is not held against this one. */
+static void failures_are_those_of_their_gpu(void **state) {
+  (void)state;
+  fails("cuStreamWaitEvent:1=700", SITU_UNAVAILABLE, "CUDA_ERROR_ILLEGAL_ADDRESS (700)");
+  fails("cuMemcpyPeerAsync:1=700", SITU_UNAVAILABLE, "CUDA GPU 0 (");
+}
+
+/* A product that cuBLAS refuses fails, the GPU does not. */
+static void products_may_fail(void **state) {
+  (void)state;
+  situ_tensor *result = NULL;
+  OK(situ_devices_reset());
+  situ_graph *graph = situ_graph_create();
+  const float ones[4] = {1, 1, 1, 1}, twos[4] = {2, 2, 2, 2};
+  const situ_value x = situ_placeholder(graph, "x", SITU_FLOAT, SITU_SHAPE(2, 2));
+  situ_device_push(graph, "/gpu:1");
+  const situ_value y = emit2(graph, "MatMul", x, x);
+  situ_device_pop(graph);
+  situ_session *session = NULL;
+  OK(situ_session_create(graph, &(situ_config){.devices.memory.growth = true}, &session));
+  const situ_feed feed = {x, floats(SITU_SHAPE(2, 2), ones)};
+  setenv("STANDIN_FAIL", "cublasGemmStridedBatchedEx:1=7", 1);
+  FAILS(situ_session_run(session, &feed, 1, &y, 1, &result), SITU_UNAVAILABLE,
+        "CUDA GPU 1 (CUDA stand-in sm_120, 0000:82:00.0) failed multiplying matrices by cuBLAS: "
+        "CUBLAS_STATUS_INVALID_VALUE (7)");
+  unsetenv("STANDIN_FAIL");
+  OK(situ_session_run(session, &feed, 1, &y, 1, &result));
+  expect_floats(result, twos, 4);
+  situ_tensor_release(result);
+  situ_tensor_release(feed.tensor);
+  situ_session_release(session);
+  situ_graph_release(graph);
+  OK(situ_devices_reset());
+}
+
+/* The driver of CUDA 12 does not take what NVRTC 13 made, and says why. */
+static bool run_on_an_old_driver(void *context) {
+  struct job job;
+  situ_tensor *result = NULL;
+  (void)context;
+  setenv("STANDIN_DRIVER", "12040", 1);
+  job_create(&job);
+  const situ_status status = job_run(&job, job.other, &result);
+  const bool says = status && strstr(situ_status_message(status), "Unsupported .version");
+  return says && child_expects(status, SITU_UNAVAILABLE,
+                               "is newer than the driver, which is for "
+                               "CUDA 12.4");
+}
+
+static bool see_by_id(void *context) {
+  situ_device device;
+  int count = 0;
+  setenv("CUDA_VISIBLE_DEVICES", context, 1);
+  return !situ_devices_count(&count) && count == 2 && !situ_devices_get(1, &device) &&
+         !strcmp(device.bus_id, "0000:82:00.0");
+}
+
+static bool see_none(void *context) {
+  int count = 0;
+  setenv("CUDA_VISIBLE_DEVICES", context, 1);
+  return !situ_devices_count(&count) && count == 1;
 }
 
 static bool run_in_child(void *context) {
@@ -189,6 +258,18 @@ static void texts_that_do_not_compile_say_why(void **state) {
 
 int main(void) {
   const char *why = NULL;
+  const struct compiler *compiler = NULL;
+  /* Before this process starts the driver: others do it anew. */
+  if (!child_succeeds(see_by_id, "GPU-015a") || !child_succeeds(see_by_id, "1,7") ||
+      !child_succeeds(see_none, "-1") || !child_succeeds(see_none, "1,1")) {
+    print_error("CUDA_VISIBLE_DEVICES does not show what it should.\n");
+    return 1;
+  }
+  const situ_status status = compiler_find(75, 13000, &compiler);
+  if (status || (compiler->major == 13 && !child_succeeds(run_on_an_old_driver, NULL))) {
+    print_error("An old driver does not say what is wrong.\n");
+    return 1;
+  }
   if (!cuda_load(&why)) return 1;
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(devices_are_described),
@@ -197,6 +278,9 @@ int main(void) {
       cmocka_unit_test(devices_may_be_lost),
       cmocka_unit_test(memory_may_be_missing),
       cmocka_unit_test(images_may_be_refused),
+      cmocka_unit_test(contexts_may_be_gone),
+      cmocka_unit_test(failures_are_those_of_their_gpu),
+      cmocka_unit_test(products_may_fail),
       cmocka_unit_test(children_are_told),
       cmocka_unit_test(compilers_fit_the_device),
       cmocka_unit_test(texts_that_do_not_compile_say_why),

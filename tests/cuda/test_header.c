@@ -12,9 +12,14 @@
 #include <cublas_v2.h>
 #endif
 
+#if __has_include(<nccl.h>)
+#include <nccl.h>
+#endif
+
 #include "backend/cuda/blas.h"
 #include "backend/cuda/compiler.h"
 #include "backend/cuda/driver.h"
+#include "backend/cuda/nccl.h"
 #include "support/expect.h"
 
 #define SAME(table, name)                                                                     \
@@ -27,6 +32,9 @@
 #define CHECK_FUNCTION(result, name, args) SAME(cuda_functions, name)
 CUDA_NUMBERS(CHECK_NUMBER)
 CUDA_FUNCTIONS(CHECK_FUNCTION)
+#if CUDA_VERSION >= 12080
+CUDA_NEW_NUMBERS(CHECK_NUMBER)
+#endif
 _Static_assert(sizeof(CUuuid) == CUDA_UUID_BYTES, "CUuuid");
 enum { CHECKED_DRIVER = CUDA_VERSION };
 #else
@@ -43,6 +51,17 @@ NVRTC_FUNCTIONS(CHECK_NVRTC)
 #define CHECK_CUBLAS(result, name, args) SAME(cublas_functions, name)
 CUBLAS_NUMBERS(CHECK_CUBLAS_NUMBER)
 CUBLAS_FUNCTIONS(CHECK_CUBLAS)
+CUBLAS_OPTIONS(CHECK_CUBLAS)
+#endif
+
+#ifdef NCCL_VERSION_CODE
+#define CHECK_NCCL_NUMBER(name, value, theirs) _Static_assert((value) == (int)(theirs), #name);
+#define CHECK_NCCL(result, name, args) SAME(nccl_functions, name)
+NCCL_NUMBERS(CHECK_NCCL_NUMBER)
+NCCL_FUNCTIONS(CHECK_NCCL)
+#if NCCL_VERSION_CODE >= 21300
+NCCL_OPTIONS(CHECK_NCCL)
+#endif
 #endif
 
 static void headers_are_the_same(void **state) {

@@ -57,7 +57,7 @@ static cuda_function kernel(const char *text, int arch) {
   const nvrtc_result result = compiler_run(compiler, text, arch, false, &image, &size, &log);
   if (result) print_error("%s\n", log);
   assert_int_equal(result, 0);
-  GOOD(cuda.cuModuleLoadData(&module, image));
+  GOOD(cuda.cuModuleLoadDataEx(&module, image, 0, NULL, NULL));
   GOOD(cuda.cuModuleGetFunction(&function, module, "f"));
   free(image);
   return function;

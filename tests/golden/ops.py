@@ -196,7 +196,8 @@ def vector(array):
 
 OTHERS = {
     "Cast": cast, "Select": select, "SelectV2": lambda a, c, x, y: np.where(c, x, y),
-    "AddN": lambda a, *x: sum(x[1:], x[0]), "BiasAdd": bias_add, "ClipByValue": clip,
+    "AddN": lambda a, *x: sum(x[1:], x[0]), "SumOverDevices": lambda a, *x: sum(x[1:], x[0]),
+    "BiasAdd": bias_add, "ClipByValue": clip,
     "LeakyRelu": lambda a, x: np.where(x > 0, x, a["alpha"] * x),
     "Shape": lambda a, x: np.array(x.shape, np.int64), "Size": lambda a, x: np.array(x.size),
     "Rank": lambda a, x: np.array(x.ndim), "Reshape": lambda a, x, s: x.reshape(vector(s)),

@@ -9,9 +9,11 @@
 
 static struct cublas_functions cublas;
 static const char *const libraries[] = {"libcublas.so.13", "libcublas.so.12", "libcublas.so.11",
-                                        NULL};
+                                        "/usr/local/cuda/lib64/libcublas.so", NULL};
 #define CUBLAS_NEED(result, name, args) DL_SYMBOL(struct cublas_functions, name)
-static const struct dl_symbol symbols[] = {CUBLAS_FUNCTIONS(CUBLAS_NEED)};
+#define CUBLAS_MAY(result, name, args) DL_OPTION(struct cublas_functions, name)
+static const struct dl_symbol symbols[] = {CUBLAS_FUNCTIONS(CUBLAS_NEED)
+                                               CUBLAS_OPTIONS(CUBLAS_MAY)};
 
 static bool is_loaded;
 
@@ -27,6 +29,11 @@ cublas_handle blas_open(void) {
   cublas_handle handle = NULL;
   pthread_once(&once, load);
   return is_loaded && !cublas.cublasCreate_v2(&handle) ? handle : NULL;
+}
+
+const char *blas_error(cublas_status status) {
+  const char *text = cublas.cublasGetStatusString ? cublas.cublasGetStatusString(status) : NULL;
+  return text ? text : "a status without a name";
 }
 
 void blas_close(cublas_handle handle) { cublas.cublasDestroy_v2(handle); }

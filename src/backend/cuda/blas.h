@@ -18,8 +18,12 @@ typedef struct cublasContext *cublas_handle;
      long long, const void *, unsigned, int, long long, const void *, void *, unsigned, int,      \
      long long, int, unsigned, int))
 
+/* Not in versions before 11.4. */
+#define CUBLAS_OPTIONS(X) X(const char *, cublasGetStatusString, (cublas_status))
+
 struct cublas_functions {
   CUBLAS_FUNCTIONS(DL_FIELD)
+  CUBLAS_OPTIONS(DL_FIELD)
 };
 
 /* The numbers of cublas_api.h and library_types.h that are used: ours, value, theirs. */
@@ -52,6 +56,9 @@ bool blas_takes(const struct launch *launch, struct blas_product *out);
 /* A handle for the context that is current; NULL where there is no cuBLAS, or it does not start. */
 cublas_handle blas_open(void);
 void blas_close(cublas_handle handle);
+
+/* What cuBLAS says of a status. */
+const char *blas_error(cublas_status status);
 
 /* Queues a product; a status of cuBLAS, 0 is success. */
 cublas_status blas_run(cublas_handle handle, cuda_stream stream, const struct blas_product *product,

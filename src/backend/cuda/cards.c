@@ -17,8 +17,11 @@ static cuda_result failed;
 
 static void write_unit(const struct card *card, char *out, size_t size) {
   unsigned char id[CUDA_UUID_BYTES];
-  if (cuda.cuDeviceGetUuid_v2((cuda_uuid *)id, card->id) != CUDA_OK) return;
-  size_t used = (size_t)snprintf(out, size, "GPU-");
+  const bool is_part = strstr(card->info.model, " MIG ") && cuda.cuDeviceGetUuid_v2;
+  if ((is_part ? cuda.cuDeviceGetUuid_v2 : cuda.cuDeviceGetUuid)((cuda_uuid *)id, card->id) !=
+      CUDA_OK)
+    return;
+  size_t used = (size_t)snprintf(out, size, is_part ? "MIG-" : "GPU-");
   for (int i = 0; i < CUDA_UUID_BYTES; i++)
     used += (size_t)snprintf(out + used, size - used, "%s%02x",
                              i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", id[i]);

@@ -12,11 +12,11 @@ static const struct dl_symbol symbols[] = {NVRTC_FUNCTIONS(NVRTC_NEED)};
 /* All versions, the newest first. */
 static const struct {
   int major;
-  const char *const names[2];
+  const char *const names[3];
 } libraries[] = {{13, {"libnvrtc.so.13", NULL}},
                  {12, {"libnvrtc.so.12", NULL}},
                  {11, {"libnvrtc.so.11.2", NULL}},
-                 {0, {"libnvrtc.so", NULL}}};
+                 {0, {"libnvrtc.so", "/usr/local/cuda/lib64/libnvrtc.so", NULL}}};
 enum { N_LIBRARIES = 4 };
 
 static struct compiler compilers[N_LIBRARIES];

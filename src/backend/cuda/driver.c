@@ -8,7 +8,8 @@ struct cuda_functions cuda;
 
 static const char *const libraries[] = {"libcuda.so.1", NULL};
 #define CUDA_NEED(result, name, args) DL_SYMBOL(struct cuda_functions, name)
-static const struct dl_symbol symbols[] = {CUDA_FUNCTIONS(CUDA_NEED)};
+#define CUDA_MAY(result, name, args) DL_OPTION(struct cuda_functions, name)
+static const struct dl_symbol symbols[] = {CUDA_FUNCTIONS(CUDA_NEED) CUDA_OPTIONS(CUDA_MAY)};
 
 static bool is_loaded;
 static char why_not[DL_WHY];

@@ -36,15 +36,25 @@ typedef struct CUuuid_st cuda_uuid; /* of CUDA_UUID_BYTES bytes */
   X(INVALID_IMAGE, 200, CUDA_ERROR_INVALID_IMAGE)                       \
   X(INVALID_CONTEXT, 201, CUDA_ERROR_INVALID_CONTEXT)                   \
   X(NO_BINARY, 209, CUDA_ERROR_NO_BINARY_FOR_GPU)                       \
+  X(ECC_UNCORRECTABLE, 214, CUDA_ERROR_ECC_UNCORRECTABLE)               \
   X(INVALID_PTX, 218, CUDA_ERROR_INVALID_PTX)                           \
+  X(NVLINK_UNCORRECTABLE, 220, CUDA_ERROR_NVLINK_UNCORRECTABLE)         \
+  X(NO_JIT_COMPILER, 221, CUDA_ERROR_JIT_COMPILER_NOT_FOUND)            \
   X(UNSUPPORTED_PTX, 222, CUDA_ERROR_UNSUPPORTED_PTX_VERSION)           \
   X(INVALID_HANDLE, 400, CUDA_ERROR_INVALID_HANDLE)                     \
   X(NOT_FOUND, 500, CUDA_ERROR_NOT_FOUND)                               \
   X(NOT_READY, 600, CUDA_ERROR_NOT_READY)                               \
   X(ILLEGAL_ADDRESS, 700, CUDA_ERROR_ILLEGAL_ADDRESS)                   \
   X(OUT_OF_RESOURCES, 701, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES)          \
+  X(LAUNCH_TIMEOUT, 702, CUDA_ERROR_LAUNCH_TIMEOUT)                     \
   X(PEER_ALREADY_ENABLED, 704, CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED)  \
+  X(CONTEXT_DESTROYED, 709, CUDA_ERROR_CONTEXT_IS_DESTROYED)            \
+  X(ASSERT, 710, CUDA_ERROR_ASSERT)                                     \
+  X(HARDWARE_STACK, 714, CUDA_ERROR_HARDWARE_STACK_ERROR)               \
+  X(ILLEGAL_INSTRUCTION, 715, CUDA_ERROR_ILLEGAL_INSTRUCTION)           \
   X(MISALIGNED, 716, CUDA_ERROR_MISALIGNED_ADDRESS)                     \
+  X(INVALID_ADDRESS_SPACE, 717, CUDA_ERROR_INVALID_ADDRESS_SPACE)       \
+  X(INVALID_PC, 718, CUDA_ERROR_INVALID_PC)                             \
   X(LAUNCH_FAILED, 719, CUDA_ERROR_LAUNCH_FAILED)                       \
   X(NOT_PERMITTED, 800, CUDA_ERROR_NOT_PERMITTED)                       \
   X(NOT_SUPPORTED, 801, CUDA_ERROR_NOT_SUPPORTED)                       \
@@ -54,62 +64,76 @@ typedef struct CUuuid_st cuda_uuid; /* of CUDA_UUID_BYTES bytes */
   X(PROCESSORS, 16, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)           \
   X(STREAM_NON_BLOCKING, 1, CU_STREAM_NON_BLOCKING)                     \
   X(EVENT_BLOCKING_SYNC, 1, CU_EVENT_BLOCKING_SYNC)                     \
-  X(EVENT_DISABLE_TIMING, 2, CU_EVENT_DISABLE_TIMING)
+  X(EVENT_DISABLE_TIMING, 2, CU_EVENT_DISABLE_TIMING)                   \
+  X(JIT_ERROR_LOG, 5, CU_JIT_ERROR_LOG_BUFFER)                          \
+  X(JIT_ERROR_LOG_SIZE, 6, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES)
+
+/* Those that cuda.h has since 12.8 at the latest. */
+#define CUDA_NEW_NUMBERS(X)                                       \
+  X(CONTAINED, 226, CUDA_ERROR_CONTAINED)                         \
+  X(MPS_CLIENT_TERMINATED, 810, CUDA_ERROR_MPS_CLIENT_TERMINATED) \
+  X(EXTERNAL_DEVICE, 911, CUDA_ERROR_EXTERNAL_DEVICE)
 
 enum {
 #define CUDA_NUMBER_ENUM(name, value, theirs) CUDA_##name = value,
-  CUDA_NUMBERS(CUDA_NUMBER_ENUM)
+  CUDA_NUMBERS(CUDA_NUMBER_ENUM) CUDA_NEW_NUMBERS(CUDA_NUMBER_ENUM)
 #undef CUDA_NUMBER_ENUM
 };
 
 /* Every function that is used, once. */
-#define CUDA_FUNCTIONS(X)                                                                 \
-  X(cuda_result, cuInit, (unsigned))                                                      \
-  X(cuda_result, cuDriverGetVersion, (int *))                                             \
-  X(cuda_result, cuGetErrorName, (cuda_result, const char **))                            \
-  X(cuda_result, cuGetErrorString, (cuda_result, const char **))                          \
-  X(cuda_result, cuDeviceGetCount, (int *))                                               \
-  X(cuda_result, cuDeviceGet, (cuda_device *, int))                                       \
-  X(cuda_result, cuDeviceGetName, (char *, int, cuda_device))                             \
-  X(cuda_result, cuDeviceTotalMem_v2, (size_t *, cuda_device))                            \
-  X(cuda_result, cuDeviceGetAttribute, (int *, unsigned, cuda_device))                    \
-  X(cuda_result, cuDeviceGetPCIBusId, (char *, int, cuda_device))                         \
-  X(cuda_result, cuDeviceGetUuid_v2, (cuda_uuid *, cuda_device))                          \
-  X(cuda_result, cuDeviceCanAccessPeer, (int *, cuda_device, cuda_device))                \
-  X(cuda_result, cuDevicePrimaryCtxRetain, (cuda_context *, cuda_device))                 \
-  X(cuda_result, cuDevicePrimaryCtxRelease_v2, (cuda_device))                             \
-  X(cuda_result, cuCtxPushCurrent_v2, (cuda_context))                                     \
-  X(cuda_result, cuCtxPopCurrent_v2, (cuda_context *))                                    \
-  X(cuda_result, cuCtxEnablePeerAccess, (cuda_context, unsigned))                         \
-  X(cuda_result, cuMemGetInfo_v2, (size_t *, size_t *))                                   \
-  X(cuda_result, cuMemAlloc_v2, (cuda_pointer *, size_t))                                 \
-  X(cuda_result, cuMemFree_v2, (cuda_pointer))                                            \
-  X(cuda_result, cuMemAllocHost_v2, (void **, size_t))                                    \
-  X(cuda_result, cuMemFreeHost, (void *))                                                 \
-  X(cuda_result, cuMemcpyHtoDAsync_v2, (cuda_pointer, const void *, size_t, cuda_stream)) \
-  X(cuda_result, cuMemcpyDtoHAsync_v2, (void *, cuda_pointer, size_t, cuda_stream))       \
-  X(cuda_result, cuMemcpyDtoDAsync_v2, (cuda_pointer, cuda_pointer, size_t, cuda_stream)) \
-  X(cuda_result, cuMemcpyPeerAsync,                                                       \
-    (cuda_pointer, cuda_context, cuda_pointer, cuda_context, size_t, cuda_stream))        \
-  X(cuda_result, cuStreamCreate, (cuda_stream *, unsigned))                               \
-  X(cuda_result, cuStreamDestroy_v2, (cuda_stream))                                       \
-  X(cuda_result, cuStreamWaitEvent, (cuda_stream, cuda_event, unsigned))                  \
-  X(cuda_result, cuStreamSynchronize, (cuda_stream))                                      \
-  X(cuda_result, cuLaunchHostFunc, (cuda_stream, void (*)(void *), void *))               \
-  X(cuda_result, cuEventCreate, (cuda_event *, unsigned))                                 \
-  X(cuda_result, cuEventDestroy_v2, (cuda_event))                                         \
-  X(cuda_result, cuEventRecord, (cuda_event, cuda_stream))                                \
-  X(cuda_result, cuEventQuery, (cuda_event))                                              \
-  X(cuda_result, cuEventSynchronize, (cuda_event))                                        \
-  X(cuda_result, cuModuleLoadData, (cuda_module *, const void *))                         \
-  X(cuda_result, cuModuleUnload, (cuda_module))                                           \
-  X(cuda_result, cuModuleGetFunction, (cuda_function *, cuda_module, const char *))       \
-  X(cuda_result, cuLaunchKernel,                                                          \
-    (cuda_function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, \
+#define CUDA_FUNCTIONS(X)                                                                          \
+  X(cuda_result, cuInit, (unsigned))                                                               \
+  X(cuda_result, cuDriverGetVersion, (int *))                                                      \
+  X(cuda_result, cuGetErrorName, (cuda_result, const char **))                                     \
+  X(cuda_result, cuGetErrorString, (cuda_result, const char **))                                   \
+  X(cuda_result, cuDeviceGetCount, (int *))                                                        \
+  X(cuda_result, cuDeviceGet, (cuda_device *, int))                                                \
+  X(cuda_result, cuDeviceGetName, (char *, int, cuda_device))                                      \
+  X(cuda_result, cuDeviceTotalMem_v2, (size_t *, cuda_device))                                     \
+  X(cuda_result, cuDeviceGetAttribute, (int *, unsigned, cuda_device))                             \
+  X(cuda_result, cuDeviceGetPCIBusId, (char *, int, cuda_device))                                  \
+  X(cuda_result, cuDeviceGetUuid, (cuda_uuid *, cuda_device))                                      \
+  X(cuda_result, cuDeviceCanAccessPeer, (int *, cuda_device, cuda_device))                         \
+  X(cuda_result, cuDevicePrimaryCtxRetain, (cuda_context *, cuda_device))                          \
+  X(cuda_result, cuDevicePrimaryCtxRelease_v2, (cuda_device))                                      \
+  X(cuda_result, cuCtxPushCurrent_v2, (cuda_context))                                              \
+  X(cuda_result, cuCtxPopCurrent_v2, (cuda_context *))                                             \
+  X(cuda_result, cuCtxEnablePeerAccess, (cuda_context, unsigned))                                  \
+  X(cuda_result, cuMemGetInfo_v2, (size_t *, size_t *))                                            \
+  X(cuda_result, cuMemAlloc_v2, (cuda_pointer *, size_t))                                          \
+  X(cuda_result, cuMemFree_v2, (cuda_pointer))                                                     \
+  X(cuda_result, cuMemAllocHost_v2, (void **, size_t))                                             \
+  X(cuda_result, cuMemFreeHost, (void *))                                                          \
+  X(cuda_result, cuMemcpyHtoDAsync_v2, (cuda_pointer, const void *, size_t, cuda_stream))          \
+  X(cuda_result, cuMemcpyDtoHAsync_v2, (void *, cuda_pointer, size_t, cuda_stream))                \
+  X(cuda_result, cuMemcpyDtoDAsync_v2, (cuda_pointer, cuda_pointer, size_t, cuda_stream))          \
+  X(cuda_result, cuMemcpyPeerAsync,                                                                \
+    (cuda_pointer, cuda_context, cuda_pointer, cuda_context, size_t, cuda_stream))                 \
+  X(cuda_result, cuStreamCreate, (cuda_stream *, unsigned))                                        \
+  X(cuda_result, cuStreamDestroy_v2, (cuda_stream))                                                \
+  X(cuda_result, cuStreamWaitEvent, (cuda_stream, cuda_event, unsigned))                           \
+  X(cuda_result, cuStreamSynchronize, (cuda_stream))                                               \
+  X(cuda_result, cuStreamQuery, (cuda_stream))                                                     \
+  X(cuda_result, cuLaunchHostFunc, (cuda_stream, void (*)(void *), void *))                        \
+  X(cuda_result, cuEventCreate, (cuda_event *, unsigned))                                          \
+  X(cuda_result, cuEventDestroy_v2, (cuda_event))                                                  \
+  X(cuda_result, cuEventRecord, (cuda_event, cuda_stream))                                         \
+  X(cuda_result, cuEventQuery, (cuda_event))                                                       \
+  X(cuda_result, cuEventSynchronize, (cuda_event))                                                 \
+  X(cuda_result, cuModuleLoadDataEx, (cuda_module *, const void *, unsigned, unsigned *, void **)) \
+  X(cuda_result, cuModuleUnload, (cuda_module))                                                    \
+  X(cuda_result, cuModuleGetFunction, (cuda_function *, cuda_module, const char *))                \
+  X(cuda_result, cuLaunchKernel,                                                                   \
+    (cuda_function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,          \
      cuda_stream, void **, void **))
+
+/* Not in drivers before 11.4: the id of a part of a GPU (MIG), where cuDeviceGetUuid gives the id
+ * of the whole. */
+#define CUDA_OPTIONS(X) X(cuda_result, cuDeviceGetUuid_v2, (cuda_uuid *, cuda_device))
 
 struct cuda_functions {
   CUDA_FUNCTIONS(DL_FIELD)
+  CUDA_OPTIONS(DL_FIELD)
 };
 
 /* The loaded driver, once cuda_load said true. */

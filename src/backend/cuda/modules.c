@@ -5,6 +5,7 @@
 #include "backend/cuda/modules.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "host/binaries.h"
 #include "host/source.h"
@@ -79,27 +80,60 @@ static bool wants_other_image(cuda_result result) {
          result == CUDA_UNSUPPORTED_PTX || result == CUDA_NOT_SUPPORTED;
 }
 
+/* What the driver said of an image, and what it may have said while it compiled. */
+struct verdict {
+  cuda_result result;
+  char log[1024];
+};
+
+static cuda_result give(cuda_module *out, const void *image, struct verdict *verdict) {
+  unsigned options[] = {CUDA_JIT_ERROR_LOG, CUDA_JIT_ERROR_LOG_SIZE};
+  void *values[] = {verdict->log, (void *)(sizeof verdict->log - 1)};
+  memset(verdict->log, 0, sizeof verdict->log);
+  return cuda.cuModuleLoadDataEx(out, image, COUNT_OF(options), options, values);
+}
+
 /* Makes an image and gives it to the driver. */
 static situ_status load_as(const struct modules *modules, const struct kernel *kernel,
-                           const char *text, bool binary, cuda_module *out, cuda_result *result) {
+                           const char *text, bool binary, cuda_module *out,
+                           struct verdict *verdict) {
   unsigned char *image = NULL;
   TRY(make_image(modules, kernel, text, binary, &image));
-  *result = cuda.cuModuleLoadData(out, image);
+  verdict->result = give(out, image, verdict);
   free(image);
   return NULL;
+}
+
+/* A driver takes what NVRTC of its own major version makes, not that of a newer one. */
+static situ_status load_error(const struct modules *modules, const struct kernel *kernel,
+                              const struct verdict *verdict) {
+  const struct compiler *compiler = modules->compiler;
+  int driver = 0;
+  char doing[160];
+  snprintf(doing, sizeof doing, "loading kernel '%s'", kernel->name);
+  situ_status status = cuda_status(verdict->result, modules->card->label, doing);
+  if (*verdict->log) status = status_note(status, "%s", verdict->log);
+  if (!wants_other_image(verdict->result) || cuda.cuDriverGetVersion(&driver) != CUDA_OK ||
+      driver / 1000 >= compiler->major)
+    return status;
+  return status_note(status,
+                     "NVRTC %d.%d is newer than the driver, which is for CUDA %d.%d: a newer "
+                     "driver is needed, or NVRTC %d (pip install nvidia-cuda-nvrtc-cu%d).",
+                     compiler->major, compiler->minor, driver / 1000, driver % 1000 / 10,
+                     driver / 1000, driver / 1000);
 }
 
 static situ_status load(struct modules *modules, const struct kernel *kernel, const char *text,
                         cuda_module *out) {
   const bool binary =
       !modules->refuses_binaries && compiler_knows(modules->compiler, arch_of(modules->card));
-  cuda_result result = CUDA_OK;
-  TRY(load_as(modules, kernel, text, binary, out, &result));
-  if (binary && wants_other_image(result)) {
+  struct verdict verdict;
+  TRY(load_as(modules, kernel, text, binary, out, &verdict));
+  if (binary && wants_other_image(verdict.result)) {
     modules->refuses_binaries = true;
-    TRY(load_as(modules, kernel, text, false, out, &result));
+    TRY(load_as(modules, kernel, text, false, out, &verdict));
   }
-  return cuda_status(result, modules->card->label, "loading a kernel");
+  return verdict.result == CUDA_OK ? NULL : load_error(modules, kernel, &verdict);
 }
 
 static situ_status compile(struct modules *modules, const struct kernel *kernel, situ_type type,

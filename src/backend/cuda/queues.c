@@ -3,6 +3,9 @@
 #include "backend/cuda/queues.h"
 
 #include <string.h>
+#include <unistd.h>
+
+#include "base/trace.h"
 
 static const unsigned event_flags = CUDA_EVENT_DISABLE_TIMING | CUDA_EVENT_BLOCKING_SYNC;
 
@@ -26,6 +29,23 @@ void queues_close(struct cuda_queue *queue) {
   }
 }
 
+/* ---- Waiting ---- */
+
+void queues_ask(struct cuda_queue *queue, void (*ask)(void *), void *asker) {
+  queue->ask = ask;
+  queue->asker = asker;
+}
+
+cuda_result queues_await(const struct cuda_queue *queue, cuda_event event, int64_t until) {
+  if (!queue->ask && until == INT64_MAX) return cuda.cuEventSynchronize(event);
+  for (useconds_t nap = 10;; nap = nap < 500 ? nap * 2 : nap) {
+    const cuda_result result = cuda.cuEventQuery(event);
+    if (result != CUDA_NOT_READY || trace_now() >= until) return result;
+    if (queue->ask) queue->ask(queue->asker);
+    usleep(nap);
+  }
+}
+
 /* ---- Copies ---- */
 
 /* The next piece of pinned memory, when nobody uses it any more. */
@@ -38,7 +58,7 @@ static cuda_result take(struct cuda_queue *queue, struct slot **out) {
     result = cuda.cuMemAllocHost_v2(&data, SLOT_BYTES);
     slot->data = data;
   }
-  if (result == CUDA_OK && slot->in_use) result = cuda.cuEventSynchronize(slot->event);
+  if (result == CUDA_OK && slot->in_use) result = queues_await(queue, slot->event, INT64_MAX);
   slot->in_use = false;
   return result;
 }

@@ -2,7 +2,8 @@
  * queues.h: the queues of a device: a stream each, events behind marks, pinned memory between the
  * host and the device.
  *
- * Whoever calls holds the lock of the device and has its context current, but for queues_await. */
+ * Whoever calls holds the lock of the device and has its context current; queues_await needs the
+ * context only. */
 #ifndef SITU_BACKEND_CUDA_QUEUES_H
 #define SITU_BACKEND_CUDA_QUEUES_H
 
@@ -30,11 +31,21 @@ struct cuda_queue {
     cuda_event event;
   } marks[MARKS];
   unsigned next_mark, next_slot;
+  void (*ask)(void *); /* while it waits; NULL: nobody */
+  void *asker;
   struct slot slots[SLOTS]; /* made at the first copy */
 };
 
 cuda_result queues_open(struct cuda_queue *queue);
 void queues_close(struct cuda_queue *queue);
+
+/* Has somebody asked again and again while the queue is waited for: he looks whether the wait can
+ * end at all. */
+void queues_ask(struct cuda_queue *queue, void (*ask)(void *), void *asker);
+
+/* Waits for an event of the queue, at most until a time (as trace_now); CUDA_NOT_READY: it has not
+ * happened by then. */
+cuda_result queues_await(const struct cuda_queue *queue, cuda_event event, int64_t until);
 
 /* Queues copies between the host and the device through pinned memory. */
 cuda_result queues_write(struct cuda_queue *queue, cuda_pointer to, const void *from, size_t bytes);

@@ -29,15 +29,36 @@ static long setting(const char *name, long otherwise) {
   return value && *value ? strtol(value, NULL, 10) : otherwise;
 }
 
-/* As the driver: a list of indices that ends at the first that is none. */
+/* The card that an entry names, by number or by the beginning of its id; -1: none. */
+static int entry_of(const char *entry, size_t length, int count) {
+  char *end = NULL;
+  const long index = strtol(entry, &end, 10);
+  if (end == entry + length && length) return index >= 0 && index < count ? (int)index : -1;
+  for (int i = 0; i < count; i++) {
+    char id[64];
+    snprintf(id, sizeof id, "GPU-%02x5a5a5a-5a5a-5a5a-5a5a-5a5a5a5a5a5a", i);
+    if (length > 4 && !strncmp(id, entry, length)) return i;
+  }
+  return -1;
+}
+
+/* As the driver: a list that ends at the first entry that is no device; one that names a device
+ * twice shows none. */
 static void show(int count) {
   const char *list = getenv("CUDA_VISIBLE_DEVICES");
   if (!list)
     for (int i = 0; i < count; i++) visible[n_visible++] = &cards[i];
-  for (char *end = NULL; list && *list; list = *end == ',' ? end + 1 : end) {
-    const long index = strtol(list, &end, 10);
-    if (end == list || index < 0 || index >= count || n_visible == count) return;
+  while (list && *list) {
+    const size_t length = strcspn(list, ",");
+    const int index = entry_of(list, length, count);
+    if (index < 0) return;
+    for (int i = 0; i < n_visible; i++) {
+      if (visible[i] != &cards[index]) continue;
+      n_visible = 0;
+      return;
+    }
     visible[n_visible++] = &cards[index];
+    list += length + (list[length] == ',');
   }
 }
 
@@ -67,9 +88,11 @@ cuda_result cuInit(unsigned flags) {
   return standin_leave(flags ? CUDA_INVALID_VALUE : n_visible ? CUDA_OK : CUDA_NO_DEVICE);
 }
 
+int standin_version(void) { return (int)setting("STANDIN_DRIVER", 13000); }
+
 EXPORT cuda_result cuDriverGetVersion(int *version);
 cuda_result cuDriverGetVersion(int *version) {
-  *version = 13000;
+  *version = standin_version();
   return CUDA_OK;
 }
 
@@ -97,6 +120,9 @@ static const struct {
     {CUDA_INVALID_CONTEXT, "CUDA_ERROR_INVALID_CONTEXT", "invalid device context"},
     {CUDA_NO_BINARY, "CUDA_ERROR_NO_BINARY_FOR_GPU", "no kernel image is available"},
     {CUDA_INVALID_PTX, "CUDA_ERROR_INVALID_PTX", "a PTX JIT compilation failed"},
+    {CUDA_UNSUPPORTED_PTX, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION",
+     "the provided PTX was compiled with an unsupported toolchain."},
+    {CUDA_CONTEXT_DESTROYED, "CUDA_ERROR_CONTEXT_IS_DESTROYED", "context is destroyed"},
     {CUDA_INVALID_HANDLE, "CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"},
     {CUDA_NOT_FOUND, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
     {CUDA_NOT_READY, "CUDA_ERROR_NOT_READY", "device not ready"},
@@ -185,8 +211,8 @@ cuda_result cuDeviceGetPCIBusId(char *out, int size, cuda_device device) {
   return standin_leave(card ? CUDA_OK : CUDA_INVALID_DEVICE);
 }
 
-EXPORT cuda_result cuDeviceGetUuid_v2(cuda_uuid *out, cuda_device device);
-cuda_result cuDeviceGetUuid_v2(cuda_uuid *out, cuda_device device) {
+EXPORT cuda_result cuDeviceGetUuid(cuda_uuid *out, cuda_device device);
+cuda_result cuDeviceGetUuid(cuda_uuid *out, cuda_device device) {
   ENTER(false);
   const struct card *card = standin_card(device);
   if (!card) return standin_leave(CUDA_INVALID_DEVICE);
@@ -205,7 +231,6 @@ cuda_result cuDeviceCanAccessPeer(int *can, cuda_device device, cuda_device peer
 
 /* ---- Contexts ---- */
 
-EXPORT cuda_result cuDevicePrimaryCtxRetain(cuda_context *out, cuda_device device);
 cuda_result cuDevicePrimaryCtxRetain(cuda_context *out, cuda_device device) {
   ENTER(false);
   struct card *card = standin_card(device);
@@ -220,7 +245,6 @@ cuda_result cuDevicePrimaryCtxRetain(cuda_context *out, cuda_device device) {
 }
 
 /* With the last one everything of the context is gone, also its error. */
-EXPORT cuda_result cuDevicePrimaryCtxRelease_v2(cuda_device device);
 cuda_result cuDevicePrimaryCtxRelease_v2(cuda_device device) {
   ENTER(false);
   struct card *card = standin_card(device);
@@ -237,6 +261,7 @@ EXPORT cuda_result cuCtxPushCurrent_v2(cuda_context context);
 cuda_result cuCtxPushCurrent_v2(cuda_context context) {
   ENTER(false);
   if (!context || depth == 16) return standin_leave(CUDA_INVALID_CONTEXT);
+  if (!context->card->retained) return standin_leave(CUDA_CONTEXT_DESTROYED);
   stack[depth++] = context;
   return standin_leave(CUDA_OK);
 }

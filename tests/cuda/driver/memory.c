@@ -119,6 +119,15 @@ unsigned char *memory_data(const struct card *card, uint64_t address, size_t byt
   return extent->data + (address - extent->address);
 }
 
+bool standin_owns(int device, cuda_pointer address, size_t bytes) {
+  pthread_mutex_lock(&standin_lock);
+  const struct extent *extent = memory_find(address);
+  const bool owns = extent && bytes <= extent->bytes - (size_t)(address - extent->address) &&
+                    standin_card(device) && owner(address) == standin_card(device)->number;
+  pthread_mutex_unlock(&standin_lock);
+  return owns;
+}
+
 unsigned char *standin_data(cuda_pointer address, size_t bytes) {
   const struct extent *extent = memory_find(address);
   if (extent && bytes <= extent->bytes - (size_t)(address - extent->address))
@@ -181,7 +190,7 @@ cuda_result cuMemAllocHost_v2(void **out, size_t bytes) {
 
 EXPORT cuda_result cuMemFreeHost(void *data);
 cuda_result cuMemFreeHost(void *data) {
-  ENTER(false); /* also where the context is lost */
+  ENTER(LOST_TOO);
   for (size_t i = 0; data && i < sizeof pinned / sizeof *pinned; i++) {
     if (pinned[i].data != data) continue;
     pinned[i].data = NULL;

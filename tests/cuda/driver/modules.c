@@ -20,17 +20,54 @@ static bool place(void *context, struct variable *variable) {
   return true;
 }
 
-EXPORT cuda_result cuModuleLoadData(cuda_module *out, const void *image);
-cuda_result cuModuleLoadData(cuda_module *out, const void *image) {
+/* The number behind a directive of PTX, ".version 9.0" as 90, ".target sm_75" as 75; 0: none. */
+static int number_behind(const char *text, const char *directive) {
+  const char *at = strstr(text, directive);
+  int first = 0, second = 0;
+  if (!at) return 0;
+  at += strlen(directive);
+  return sscanf(at, "%d.%d", &first, &second) == 2 ? first * 10 + second : first;
+}
+
+/* Whether the driver knows the PTX: that of CUDA 13 is version 9, and so on; and whether it is for
+ * this device or an older one. */
+static cuda_result check_image(const struct card *card, const char *text, char error[512]) {
+  const int version = number_behind(text, ".version "), target = number_behind(text, ".target sm_");
+  if (version / 10 + 4 > standin_version() / 1000) {
+    snprintf(error, 512, "Unsupported .version %d.%d; current version is '%d.0'", version / 10,
+             version % 10, standin_version() / 1000 - 4);
+    return CUDA_UNSUPPORTED_PTX;
+  }
+  snprintf(error, 512, "PTX of sm_%d on a device of sm_%d%d", target, card->major, card->minor);
+  return target > card->major * 10 + card->minor ? CUDA_NO_BINARY : CUDA_OK;
+}
+
+/* Puts the error where the options say. */
+static cuda_result log_error(cuda_result result, const char *error, unsigned count,
+                             const unsigned *options, void **values) {
+  char *log = NULL;
+  size_t size = 0;
+  for (unsigned i = 0; i < count; i++) {
+    if (options[i] == CUDA_JIT_ERROR_LOG) log = values[i];
+    if (options[i] == CUDA_JIT_ERROR_LOG_SIZE) size = (size_t)values[i];
+  }
+  standin_say("PTX: %s", error);
+  if (log && size) snprintf(log, size, "%s", error);
+  return result;
+}
+
+EXPORT cuda_result cuModuleLoadDataEx(cuda_module *out, const void *image, unsigned count,
+                                      unsigned *options, void **values);
+cuda_result cuModuleLoadDataEx(cuda_module *out, const void *image, unsigned count,
+                               unsigned *options, void **values) {
   ENTER(true);
   char error[512];
   struct CUctx_st *context = standin_context();
   if (!memcmp(image, "\177ELF", 4)) return standin_leave(CUDA_NO_BINARY); /* machine code */
+  const cuda_result known = check_image(context->card, image, error);
+  if (known != CUDA_OK) return standin_leave(log_error(known, error, count, options, values));
   struct module *module = ptx_parse(image, place, context->card, error);
-  if (!module) {
-    standin_say("PTX: %s", error);
-    return standin_leave(CUDA_INVALID_PTX);
-  }
+  if (!module) return standin_leave(log_error(CUDA_INVALID_PTX, error, count, options, values));
   struct CUmod_st *own = calloc(1, sizeof *own);
   *own = (struct CUmod_st){context, module, NULL};
   *out = own;
@@ -39,7 +76,7 @@ cuda_result cuModuleLoadData(cuda_module *out, const void *image) {
 
 EXPORT cuda_result cuModuleUnload(cuda_module module);
 cuda_result cuModuleUnload(cuda_module module) {
-  ENTER(false);
+  ENTER(LOST_TOO);
   for (struct variable *at = module->module->variables; at; at = at->next)
     memory_give(module->context->card, at->address);
   while (module->functions) {

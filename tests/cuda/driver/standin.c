@@ -53,7 +53,7 @@ static cuda_result asked_for(const char *function, bool *sticky) {
 
 static _Thread_local int inside; /* a host function of a stream may not call */
 
-cuda_result standin_enter(const char *function, bool needs_context) {
+cuda_result standin_enter(const char *function, int needs_context) {
   if (inside++) return CUDA_NOT_PERMITTED;
   pthread_mutex_lock(&standin_lock);
   bool sticky = false;
@@ -63,12 +63,21 @@ cuda_result standin_enter(const char *function, bool needs_context) {
   if (!standin_cards()) return CUDA_NOT_INITIALIZED;
   if (!context) return CUDA_INVALID_CONTEXT;
   if (wanted != CUDA_OK && sticky) context->error = wanted;
+  if (needs_context == LOST_TOO) return wanted;
   return context->error != CUDA_OK ? context->error : wanted;
 }
 
 cuda_result standin_leave(cuda_result result) {
   if (--inside == 0) pthread_mutex_unlock(&standin_lock);
   return result;
+}
+
+unsigned standin_fault(const char *function) {
+  bool sticky = false;
+  pthread_mutex_lock(&standin_lock);
+  const unsigned code = asked_for(function, &sticky);
+  pthread_mutex_unlock(&standin_lock);
+  return code;
 }
 
 void standin_seed(uint64_t seed) { chance = seed * 2654435761u + 1; }
@@ -89,5 +98,7 @@ void standin_say(const char *format, ...) {
   va_end(args);
   fprintf(stderr, "CUDA stand-in: %s\n", said);
 }
+
+void standin_report(const char *text) { standin_say("%s", text); }
 
 const char *standin_said(void) { return said; }

@@ -6,9 +6,12 @@
  * is poisoned, and every access is checked against the allocation and the device it belongs to;
  * memory that is freed while work is queued is gone.
  *
- * Settings: STANDIN_DEVICES (2), STANDIN_MEMORY (MiB of each, 64), STANDIN_SEED (1), STANDIN_RACES
- * (1; 0 does not look for them), STANDIN_FAIL ("cuMemAlloc_v2:3=2,...": call number 3 of the
- * function gives error 2, of * all do; with a ! behind it the context is lost).
+ * Every call but a few needs a context that is current in its thread, as the real driver's does.
+ *
+ * Settings: STANDIN_DEVICES (2), STANDIN_MEMORY (MiB of each, 64), STANDIN_SEED (1), STANDIN_DRIVER
+ * (the version, 13000), STANDIN_RACES (1; 0 does not look for them), STANDIN_FAIL
+ * ("cuMemAlloc_v2:3=2,...": call number 3 of the function gives error 2, of * all do; with a !
+ * behind it the context is lost).
  */
 #ifndef SITU_TESTS_CUDA_STANDIN_H
 #define SITU_TESTS_CUDA_STANDIN_H
@@ -66,7 +69,8 @@ extern pthread_mutex_t standin_lock;
 
 /* Begins a call: takes the lock; the error to give back at once, or CUDA_OK. `leave` gives it
  * back. */
-cuda_result standin_enter(const char *function, bool needs_context);
+enum { LOST_TOO = 2 }; /* needs a context, also one that failed: gives things back */
+cuda_result standin_enter(const char *function, int needs_context);
 cuda_result standin_leave(cuda_result result);
 #define ENTER(needs_context)                                            \
   do {                                                                  \
@@ -79,17 +83,35 @@ struct CUctx_st *standin_context(void);
 struct card *standin_card(int device);
 int standin_cards(void);
 void standin_start(void);
+int standin_version(void);
 
 /* A number between 0 and n - 1 from the seed. */
 unsigned standin_random(unsigned n);
 /* Says something on standard error, and keeps it. */
 void standin_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* For other stand-ins: the error that STANDIN_FAIL asks for, of a call of a function. */
+EXPORT unsigned standin_fault(const char *function);
+/* For other stand-ins: the device of a stream; -1: it is none. */
+EXPORT int standin_device(cuda_stream stream);
+/* For other stand-ins: whether memory is all in one allocation of a device. */
+EXPORT bool standin_owns(int device, cuda_pointer address, size_t bytes);
+/* Makes streams of several devices meet: none goes on before all have come, and one of them has
+ * called. A stream of a context that failed does not come; then the others wait until the meeting
+ * is called off. */
+struct meeting;
+EXPORT struct meeting *standin_meet(const cuda_stream *streams, int n, void (*call)(void *),
+                                    void *context);
+EXPORT void standin_call_off(struct meeting *meeting);
 /* What was said last; "" before that. For tests. */
 EXPORT const char *standin_said(void);
+/* Says something on standard error, and keeps it, for other stand-ins. */
+EXPORT void standin_report(const char *text);
 /* The data of memory of any device, for other stand-ins, from inside of a host function; NULL, and
  * says so, where it is not all in one allocation. */
 EXPORT unsigned char *standin_data(cuda_pointer address, size_t bytes);
 EXPORT cuda_result cuLaunchHostFunc(cuda_stream stream, void (*call)(void *), void *context);
+EXPORT cuda_result cuDevicePrimaryCtxRetain(cuda_context *out, cuda_device device);
+EXPORT cuda_result cuDevicePrimaryCtxRelease_v2(cuda_device device);
 /* Begins chance anew. */
 EXPORT void standin_seed(uint64_t seed);
 
@@ -118,7 +140,8 @@ struct work {
     WORK_HOST_FUNCTION,
     WORK_LAUNCH,
     WORK_RECORD,
-    WORK_WAIT
+    WORK_WAIT,
+    WORK_MEET
   } kind;
   uint64_t to, from; /* device memory */
   struct card *to_card, *from_card;
@@ -128,6 +151,7 @@ struct work {
   void (*call)(void *);
   void *context;
   uint64_t ticket;
+  struct meeting *meeting;
   struct CUfunc_st *function;
   unsigned grid[3], block[3];
   unsigned char *params;

@@ -38,8 +38,39 @@ static cuda_result run_copy(const struct card *card, const struct work *work) {
   return from && to ? CUDA_OK : CUDA_ILLEGAL_ADDRESS;
 }
 
+/* Streams that wait for each other. */
+struct meeting {
+  int n, left;
+  bool is_held, is_off;
+  struct CUstream_st *streams[MOST_CARDS];
+  void (*call)(void *);
+  void *context;
+};
+
+static bool is_complete(const struct meeting *meeting) {
+  if (meeting->is_held || meeting->is_off) return true;
+  for (int i = 0; i < meeting->n; i++) {
+    const struct work *work = meeting->streams[i]->first;
+    if (!work || work->meeting != meeting || meeting->streams[i]->context->error) return false;
+  }
+  return true;
+}
+
+/* The first one that goes on calls; the last one to leave clears up. */
+static void meet(struct meeting *meeting, bool is_lost) {
+  if (!meeting->is_held && !meeting->is_off && !is_lost) {
+    meeting->is_held = true;
+    meeting->call(meeting->context);
+  }
+  if (--meeting->left == 0) {
+    free(meeting->context);
+    free(meeting);
+  }
+}
+
 static bool can_run(const struct CUstream_st *stream) {
   const struct work *work = stream->first;
+  if (work && work->kind == WORK_MEET && !stream->context->error) return is_complete(work->meeting);
   return work && (work->kind != WORK_WAIT || done[work->ticket] || stream->context->error);
 }
 
@@ -52,6 +83,8 @@ static void run(struct CUstream_st *stream) {
   cuda_result result = CUDA_OK;
   if (work->kind == WORK_RECORD)
     done[work->ticket] = 1;
+  else if (work->kind == WORK_MEET)
+    meet(work->meeting, context->error != CUDA_OK);
   else if (context->error != CUDA_OK || work->kind == WORK_WAIT)
     result = CUDA_OK;
   else if (work->kind == WORK_HOST_FUNCTION)
@@ -85,9 +118,13 @@ cuda_result streams_finish(struct CUstream_st *stream) {
   return stream->context->error;
 }
 
-cuda_result streams_add(struct CUstream_st *stream, const struct work *work) {
-  if (!stream) return CUDA_INVALID_HANDLE; /* nobody here uses the default stream */
-  if (stream->context->error != CUDA_OK) return stream->context->error;
+static bool is_stream(const struct CUstream_st *stream) {
+  for (int i = 0; stream && i < MOST_STREAMS; i++)
+    if (streams[i] == stream) return true;
+  return false; /* nobody here uses the default stream */
+}
+
+static void append(struct CUstream_st *stream, const struct work *work) {
   struct work *own = malloc(sizeof *own);
   *own = *work;
   own->next = NULL;
@@ -96,7 +133,49 @@ cuda_result streams_add(struct CUstream_st *stream, const struct work *work) {
   else
     stream->first = own;
   stream->last = own;
+}
+
+/* A stream is used in its own context. */
+cuda_result streams_add(struct CUstream_st *stream, const struct work *work) {
+  if (!is_stream(stream)) return CUDA_INVALID_HANDLE;
+  if (stream->context->error != CUDA_OK) return stream->context->error;
+  if (stream->context != standin_context()) {
+    standin_say("a stream is used while the context of another device is current");
+    return CUDA_INVALID_HANDLE;
+  }
+  append(stream, work);
   return CUDA_OK;
+}
+
+/* ---- For other stand-ins ---- */
+
+int standin_device(cuda_stream stream) {
+  pthread_mutex_lock(&standin_lock);
+  int device = is_stream(stream) ? 0 : -1;
+  while (device >= 0 && standin_card(device) != stream->context->card) device++;
+  pthread_mutex_unlock(&standin_lock);
+  return device;
+}
+
+struct meeting *standin_meet(const cuda_stream *members, int n, void (*call)(void *),
+                             void *context) {
+  struct meeting *meeting = calloc(1, sizeof *meeting);
+  *meeting = (struct meeting){.n = n, .left = n, .call = call, .context = context};
+  pthread_mutex_lock(&standin_lock);
+  for (int i = 0; i < n; i++) meeting->streams[i] = members[i];
+  for (int i = 0; i < n; i++)
+    append(members[i], &(struct work){.kind = WORK_MEET, .meeting = meeting});
+  pthread_mutex_unlock(&standin_lock);
+  return meeting;
+}
+
+/* The meetings that are not over. */
+void standin_call_off(struct meeting *meeting) {
+  pthread_mutex_lock(&standin_lock);
+  for (int i = 0; i < MOST_STREAMS; i++)
+    for (const struct work *work = streams[i] ? streams[i]->first : NULL; work; work = work->next)
+      if (work->meeting == meeting) meeting->is_off = true;
+  pthread_mutex_unlock(&standin_lock);
 }
 
 /* ---- Streams ---- */
@@ -117,7 +196,8 @@ cuda_result cuStreamCreate(cuda_stream *out, unsigned flags) {
 
 EXPORT cuda_result cuStreamDestroy_v2(cuda_stream stream);
 cuda_result cuStreamDestroy_v2(cuda_stream stream) {
-  ENTER(false);
+  ENTER(LOST_TOO);
+  if (!is_stream(stream)) return standin_leave(CUDA_INVALID_HANDLE);
   const cuda_result result = streams_finish(stream);
   for (int i = 0; i < MOST_STREAMS; i++)
     if (streams[i] == stream) streams[i] = NULL;
@@ -128,13 +208,25 @@ cuda_result cuStreamDestroy_v2(cuda_stream stream) {
 EXPORT cuda_result cuStreamSynchronize(cuda_stream stream);
 cuda_result cuStreamSynchronize(cuda_stream stream) {
   ENTER(true);
+  if (!is_stream(stream)) return standin_leave(CUDA_INVALID_HANDLE);
   return standin_leave(streams_finish(stream));
+}
+
+/* Time passes. */
+EXPORT cuda_result cuStreamQuery(cuda_stream stream);
+cuda_result cuStreamQuery(cuda_stream stream) {
+  ENTER(true);
+  if (!is_stream(stream)) return standin_leave(CUDA_INVALID_HANDLE);
+  run_any();
+  if (stream->context->error != CUDA_OK) return standin_leave(stream->context->error);
+  return standin_leave(stream->first ? CUDA_NOT_READY : CUDA_OK);
 }
 
 EXPORT cuda_result cuStreamWaitEvent(cuda_stream stream, cuda_event event, unsigned flags);
 cuda_result cuStreamWaitEvent(cuda_stream stream, cuda_event event, unsigned flags) {
   ENTER(true);
   if (flags || !event) return standin_leave(CUDA_INVALID_VALUE);
+  if (event->context->error != CUDA_OK) return standin_leave(event->context->error);
   if (!event->ticket) return standin_leave(CUDA_OK);
   return standin_leave(
       streams_add(stream, &(struct work){.kind = WORK_WAIT, .ticket = event->ticket}));
@@ -160,7 +252,7 @@ cuda_result cuEventCreate(cuda_event *out, unsigned flags) {
 
 EXPORT cuda_result cuEventDestroy_v2(cuda_event event);
 cuda_result cuEventDestroy_v2(cuda_event event) {
-  ENTER(false);
+  ENTER(LOST_TOO);
   free(event);
   return standin_leave(CUDA_OK);
 }
@@ -239,6 +331,7 @@ EXPORT cuda_result cuMemcpyPeerAsync(cuda_pointer to, cuda_context to_context, c
 cuda_result cuMemcpyPeerAsync(cuda_pointer to, cuda_context to_context, cuda_pointer from,
                               cuda_context from_context, size_t bytes, cuda_stream stream) {
   ENTER(true);
+  if (from_context->error != CUDA_OK) return standin_leave(from_context->error);
   return standin_leave(streams_add(stream, &(struct work){.kind = WORK_ON_DEVICE,
                                                           .to = to,
                                                           .from = from,

@@ -3,6 +3,8 @@
 results do not depend on timing, and are the same on every device."""
 import enum
 
+import _situ
+
 from situ._lib.api import export
 from situ._lib.array_ops import convert_to_tensor, op
 from situ._lib.scopes import device
@@ -49,8 +51,9 @@ class HierarchicalCopyAllReduce(CrossDeviceOps):
 
 @export("distribute.NcclAllReduce", v1="contrib.distribute.AllReduceCrossDeviceOps")
 class NcclAllReduce(CrossDeviceOps):
-    """The same; NCCL itself is not used."""
-    KIND = "parts"
+    """NCCL adds, in its own order, in what is compiled (graphs, tf.function, Keras) for NVIDIA's
+    GPUs; without NCCL each device adds its part, as by HierarchicalCopyAllReduce."""
+    KIND = "library"
 
 
 def added(values, where):
@@ -66,6 +69,15 @@ def _to_one(values, devices):
 
 def _everywhere(values, devices):
     return [added(values, where) for where in devices]
+
+
+def _by_library(values, devices):
+    """The same inputs on each device: what is compiled of them is one call of the library."""
+    found = []
+    for where in devices:
+        with device(where):
+            found.append(op("SumOverDevices", values))
+    return found
 
 
 def _in_parts(values, devices, count):
@@ -92,6 +104,8 @@ def all_reduce(values, devices, how=None):
     kind = getattr(how, "KIND", "auto")
     if len(devices) == 1 or len(values) == 1 and len(devices) == 1:
         return [added(values, devices[0])]
+    if kind == "library" and len(values) == len(devices) and _situ.reduces_by_library():
+        return _by_library(values, devices)
     count = 1
     for size in values[0].shape.as_list():
         count = None if size is None or count is None else count * size

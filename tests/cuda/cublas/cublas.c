@@ -42,6 +42,11 @@ cublas_status cublasSetStream_v2(cublas_handle handle, cuda_stream stream) {
   return STATUS_OK;
 }
 
+EXPORT const char *cublasGetStatusString(cublas_status status);
+const char *cublasGetStatusString(cublas_status status) {
+  return status == STATUS_INVALID ? "CUBLAS_STATUS_INVALID_VALUE" : "CUBLAS_STATUS_OTHER";
+}
+
 /* ---- Computing ---- */
 
 static size_t size_of(unsigned type) {
@@ -161,7 +166,8 @@ cublas_status cublasGemmStridedBatchedEx(cublas_handle handle, unsigned turn_a, 
     free(g);
     return STATUS_INVALID;
   }
-  if (cuLaunchHostFunc(handle->stream, compute, g) == CUDA_OK) return STATUS_OK;
+  const unsigned fault = standin_fault(__func__);
+  if (!fault && cuLaunchHostFunc(handle->stream, compute, g) == CUDA_OK) return STATUS_OK;
   free(g);
-  return STATUS_UNSUPPORTED;
+  return fault ? fault : STATUS_UNSUPPORTED;
 }

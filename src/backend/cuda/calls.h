@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * calls.h: prepared calls of kernels, or of cuBLAS in their place: functions of struct backend. */
+#ifndef SITU_BACKEND_CUDA_CALLS_H
+#define SITU_BACKEND_CUDA_CALLS_H
+
+#include "backend/cuda/gpu.h"
+
+situ_status calls_bind(void *handle, const struct launch *launch, const struct span *slots,
+                       struct arena *arena, struct bound **out) SITU_MUST_USE;
+situ_status calls_rebind(void *handle, struct bound *bound, int arg,
+                         struct span span) SITU_MUST_USE;
+situ_status calls_launch(void *handle, int queue, struct bound *bound) SITU_MUST_USE;
+
+#endif
