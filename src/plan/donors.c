@@ -18,7 +18,8 @@ struct pair {
 static int32_t count_uses(const struct program *program, const struct plan_command *command,
                           int32_t slot) {
   int32_t count = 0;
-  if (command->kind == COMMAND_COPY) return (command->from == slot) + (command->to == slot);
+  if (command->kind == COMMAND_COPY || command->kind == COMMAND_REDUCE)
+    return (command->from == slot) + (command->to == slot);
   if (command->kind == COMMAND_CALL) {
     const struct launch *launch = &program->launches[command->launch];
     for (int32_t a = 0; a < launch->n_args; a++)

@@ -402,7 +402,8 @@ static bool has_peer_copies(const struct sweeping *s) {
 situ_status sweep_commands(struct builder *builder) {
   struct program *program = builder->program;
   struct sweeping s = {.builder = builder, .program = program, .old = program->commands};
-  if (builder->one_queue || program->n_checks || !has_peer_copies(&s)) return NULL;
+  if (builder->one_queue || program->n_checks || program->n_joints || !has_peer_copies(&s))
+    return NULL;
   s.groups = ARENA_ARRAY(&builder->scratch, struct group, program->n_commands + 1);
   s.user = numbers(&s, program->n_commands);
   s.group = numbers(&s, program->n_commands);
