@@ -150,11 +150,23 @@ static void reach(struct worker *worker, struct worker_queue *queue, uint64_t nu
   announce(worker, queue);
 }
 
+/* In the worker's own thread it is inside a call of a driver that does its work there: nobody goes
+ * on, and perhaps ends the process, before that has returned. */
 void worker_done(struct worker *worker, int queue, uint64_t number) {
+  const bool inside = pthread_equal(pthread_self(), worker->thread);
   pthread_mutex_lock(&worker_lock);
-  reach(worker, &worker->queues[queue], number);
+  struct worker_queue *state = &worker->queues[queue];
+  if (!inside)
+    reach(worker, state, number);
+  else if (state->heard < number)
+    state->heard = number;
   if (worker->asleep) pthread_cond_signal(&worker->wake);
   pthread_mutex_unlock(&worker_lock);
+}
+
+/* What was told meanwhile in the worker's own thread; called with the lock. */
+static void hear(struct worker *worker) {
+  for (int q = 0; q < N_QUEUES; q++) reach(worker, &worker->queues[q], worker->queues[q].heard);
 }
 
 /* Asks the owner to tell when what was started is done; whether there was something to ask for.
@@ -166,6 +178,7 @@ static bool ask(struct worker *worker, int number) {
   pthread_mutex_unlock(&worker_lock);
   worker->owner->tell(worker->context, number, last);
   pthread_mutex_lock(&worker_lock);
+  hear(worker);
   return true;
 }
 
@@ -185,6 +198,7 @@ static void step(struct worker *worker, int number) {
   pthread_mutex_unlock(&worker_lock);
   perform(worker, number, &work, lost);
   pthread_mutex_lock(&worker_lock);
+  hear(worker);
   if (!worker->owner->tell)
     reach(worker, queue, queue->started);
   else if (work.marked || queue->started - queue->told >= BATCH)

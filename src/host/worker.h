@@ -49,6 +49,7 @@ struct worker_queue {
   struct work *items; /* a ring of `capacity`, a power of two */
   uint64_t capacity, queued, started, done;
   uint64_t told;                  /* what the owner was asked to tell of last */
+  uint64_t heard;                 /* what it told in the worker's own thread */
   uint64_t awaited;               /* the smallest mark that somebody sleeps for; 0: nobody does */
   double clock;                   /* when all that is queued ends */
   double times[REMEMBERED_TIMES]; /* when number i ends, at i % REMEMBERED_TIMES */
