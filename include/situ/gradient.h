@@ -40,10 +40,12 @@ typedef struct situ_slices {
 
 /* All zero is the default. */
 typedef struct situ_gradient_options {
-  const char *scope;      /* of the names of the nodes; NULL: "gradients" */
-  bool by_scope;          /* place nodes by the device scope of the call, not with the nodes whose
-                             gradients they compute */
-  bool zero_unconnected;  /* zeros, not an invalid value, for what the ys do not depend on */
+  const char *scope;     /* of the names of the nodes; NULL: "gradients" */
+  bool by_scope;         /* place nodes by the device scope of the call, not with the nodes whose
+                            gradients they compute */
+  bool gate;             /* use no gradient of an input of a node before those of all its inputs are
+                            there */
+  bool zero_unconnected; /* zeros, not an invalid value, for what the ys do not depend on */
   const situ_value *stop; /* values to treat as constants */
   int n_stop;
   const situ_gradient_override *overrides;

@@ -127,17 +127,18 @@ static PyObject *fail(situ_status status) {
   return NULL;
 }
 
-/* gradients(graph, ys, xs, grad_ys, stop, scope, by_scope, zero, overrides) -> list */
+/* gradients(graph, ys, xs, grad_ys, stop, scope, by_scope, zero, gate, overrides) -> list */
 static PyObject *gradients(PyObject *self, PyObject *args) {
   (void)self;
   struct graph_object *graph;
   PyObject *tuples[4], *dict, *keep = NULL, *result = NULL;
   situ_value *values[4] = {NULL};
-  int counts[4] = {0}, by_scope, zero, n_overrides = 0;
+  int counts[4] = {0}, by_scope, zero, gate, n_overrides = 0;
   const char *scope;
-  if (!PyArg_ParseTuple(args, "O!O!O!O!O!sppO!:gradients", &graph_type, &graph, &PyTuple_Type,
+  if (!PyArg_ParseTuple(args, "O!O!O!O!O!spppO!:gradients", &graph_type, &graph, &PyTuple_Type,
                         &tuples[0], &PyTuple_Type, &tuples[1], &PyTuple_Type, &tuples[2],
-                        &PyTuple_Type, &tuples[3], &scope, &by_scope, &zero, &PyDict_Type, &dict))
+                        &PyTuple_Type, &tuples[3], &scope, &by_scope, &zero, &gate, &PyDict_Type,
+                        &dict))
     return NULL;
   bool good = true;
   for (int i = 0; i < 4 && good; i++) good = (values[i] = take(graph, tuples[i], &counts[i]));
@@ -150,6 +151,7 @@ static PyObject *gradients(PyObject *self, PyObject *args) {
     const situ_gradient_options options = {.scope = scope,
                                            .by_scope = by_scope,
                                            .zero_unconnected = zero,
+                                           .gate = gate,
                                            .stop = values[3],
                                            .n_stop = counts[3],
                                            .overrides = overrides,

@@ -15,6 +15,7 @@
 #include "plan/program.h"
 
 struct watch;
+struct patience;
 
 /* A variable of the session that the program touches. */
 struct held_state {
@@ -51,6 +52,7 @@ struct frame {
   struct watch *watch;        /* of the run under way; NULL: nobody looks */
   uint64_t runs;              /* counted where costs are wanted */
   int32_t *counts;            /* of a device, while a program that is checked looks at them */
+  struct patience *patience;  /* of a host op while others could go on; NULL: it may wait */
   int64_t *times;             /* begin and end of each command, while a trace is made */
 };
 

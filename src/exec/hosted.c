@@ -167,7 +167,8 @@ static situ_status call_row(const struct frame *frame, struct hosting *hosting) 
                                                      .in = hosting->tensors,
                                                      .out = out,
                                                      .unused = op->unused,
-                                                     .services = frame->state->services});
+                                                     .services = frame->state->services,
+                                                     .patience = frame->patience});
 }
 
 situ_status hosted_run(struct frame *frame, int32_t index) {
@@ -190,7 +191,12 @@ situ_status hosted_run(struct frame *frame, int32_t index) {
   struct hosting hosting = {op, frame->program->graph->nodes[op->node], operands, tensors};
   situ_status status = take_inputs(frame, &hosting);
   if (!status) status = call_row(frame, &hosting);
-  if (!status) status = give_outputs(frame, &hosting);
+  const bool turned_away = frame->patience && frame->patience->turned_away;
+  if (!status && !turned_away) status = give_outputs(frame, &hosting);
+  if (turned_away) {
+    situ_status_release(status);
+    status = NULL;
+  }
   for (size_t i = 0; i < n; i++) situ_tensor_release(tensors[i]);
   arena_free(&arena);
   return status;

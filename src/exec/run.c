@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * run.c: one run of a frame: hand in what is fed, walk the commands, hand out what is fetched. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "exec/costs.h"
 #include "exec/watch.h"
 #include "host/call.h"
+#include "schema/compute.h"
 #include "tensor/shape.h"
 #include "tensor/tensor.h"
 
@@ -177,16 +179,60 @@ static situ_status drain(struct frame *frame) {
   return status;
 }
 
-static situ_status walk_devices(struct frame *frame, int32_t from) {
-  situ_status status = NULL, stop = NULL;
-  int32_t i = from;
-  for (; i < frame->program->n_commands && !status; i++) {
-    if (frame->watch && (stop = watch_look(frame->watch))) break;
-    status = step(frame, i);
-    if (atomic_load_explicit(&frame->error, memory_order_relaxed)) break;
-  }
-  if (status) status = status_at_node(status, node_name(frame, i - 1));
+/* A command of a run under eyes; false: the run is to end. */
+static bool try_step(struct frame *frame, int32_t index, situ_status *status) {
+  const situ_status stop = frame->watch ? watch_look(frame->watch) : NULL;
   if (stop) fail(frame, stop);
+  if (stop) return false;
+  *status = step(frame, index);
+  if (*status) *status = status_at_node(*status, node_name(frame, index));
+  return !*status && !atomic_load_explicit(&frame->error, memory_order_relaxed);
+}
+
+static situ_status walk_in_order(struct frame *frame, int32_t from) {
+  situ_status status = NULL;
+  for (int32_t i = from; i < frame->program->n_commands; i++)
+    if (!try_step(frame, i, &status)) break;
+  return status;
+}
+
+static bool is_ready(const struct plan_command *command, const bool *done) {
+  for (int32_t i = 0; i < command->n_needs; i++)
+    if (!done[command->needs[i]]) return false;
+  return true;
+}
+
+/* Host ops that have to wait are left, and tried again when others have done something. When nobody
+ * could do anything, the first of them waits a while, and all are tried again. */
+static situ_status walk_freely(struct frame *frame, int32_t from) {
+  const int32_t n = frame->program->n_commands;
+  bool *done = calloc((size_t)n + 1, sizeof *done), going = true;
+  situ_status status = done ? NULL : NO_MEMORY();
+  struct patience patience;
+  int32_t left = n - from, waiting = -1;
+  for (int32_t i = 0; i < from && done; i++) done[i] = true;
+  frame->patience = &patience;
+  while (left && going && !status) {
+    const int32_t before = left, patient = waiting;
+    waiting = -1;
+    for (int32_t i = from; i < n && going; i++) {
+      if (done[i] || !is_ready(&frame->program->commands[i], done)) continue;
+      patience = (struct patience){.waits = i == patient};
+      going = try_step(frame, i, &status);
+      if (patience.turned_away && waiting < 0) waiting = i;
+      done[i] = !patience.turned_away;
+      left -= done[i];
+    }
+    if (left < before) waiting = -1;
+  }
+  frame->patience = NULL;
+  free(done);
+  return status;
+}
+
+static situ_status walk_devices(struct frame *frame, int32_t from) {
+  situ_status status =
+      frame->program->free_order ? walk_freely(frame, from) : walk_in_order(frame, from);
   const situ_status kernel = NULL;
   const situ_status after = drain(frame);
   situ_status failed = atomic_exchange(&frame->error, kernel);

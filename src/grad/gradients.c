@@ -240,6 +240,41 @@ static situ_status check_type(const struct gradient *g, int input) {
                   g->schema->op->name, input, situ_type_name(have), situ_type_name(want));
 }
 
+/* The node that has to be done before a gradient can be used. */
+static struct term maker(const struct walk *walk, struct term term) {
+  return slices_is(term) ? walk->slices.items[term.node].values : term;
+}
+
+/* None of the gradients of the inputs is to be used before all of them are there. */
+static situ_status gate(struct walk *walk, const struct gradient *g) {
+  situ_value *all = ARENA_ARRAY(&walk->arena, situ_value, g->n_in + 1);
+  struct gradient own = helper(walk);
+  int count = 0;
+  if (!all) return NO_MEMORY();
+  for (int i = 0; i < g->n_in; i++)
+    if (term_exists(g->dx[i]) && !g->unwanted[i])
+      all[count++] = value_of(walk->graph, maker(walk, g->dx[i]));
+  if (count < 2) return NULL;
+  situ_name_push(walk->graph, "tuple");
+  situ_control_push(walk->graph, all, count);
+  for (int i = 0; i < g->n_in && !own.error; i++) {
+    if (!term_exists(g->dx[i]) || g->unwanted[i]) continue;
+    const struct term held = gradient_identity(&own, maker(walk, g->dx[i]));
+    if (!slices_is(g->dx[i])) {
+      g->dx[i] = held;
+      continue;
+    }
+    struct slices slices = walk->slices.items[g->dx[i].node];
+    slices.values = held;
+    slices.dense = NO_TERM;
+    g->dx[i] = slices_add(&walk->slices, slices);
+    if (!term_exists(g->dx[i])) gradient_fail(&own, NO_MEMORY());
+  }
+  situ_control_pop(walk->graph);
+  situ_name_pop(walk->graph);
+  return own.error;
+}
+
 /* Passes on what the node's gradient said. */
 static situ_status pass(struct walk *walk, const struct gradient *g, const struct node *node) {
   for (int i = 0; i < node->n_inputs; i++) {
@@ -295,6 +330,7 @@ static situ_status visit_node(struct walk *walk, const struct node *node, struct
   enter_name(walk, node);
   situ_status status =
       visit->override ? ask_override(walk, &g, node, visit->override) : ask_row(&g, node);
+  if (!status && walk->options->gate) status = gate(walk, &g);
   situ_name_pop(walk->graph);
   leave(walk, beside);
   if (status) return status_note(status, "in the gradient of '%s'", node->name);

@@ -160,8 +160,8 @@ static situ_status compute_receive(struct compute *compute) {
 #define ROW(op, in, out, attributes, text, shaper, function)                                  \
   {                                                                                           \
     .name = op, .inputs = in, .outputs = out, .attrs = attributes, .python = "", .doc = text, \
-    .devices = "CPU", .flags = OP_STATEFUL | OP_BLOCKS | OP_NO_GRADIENT, .shape = shaper,     \
-    .compute = function                                                                       \
+    .devices = "CPU", .flags = OP_STATEFUL | OP_BLOCKS | OP_TOGETHER | OP_NO_GRADIENT,        \
+    .shape = shaper, .compute = function                                                      \
   }
 
 static const struct op rows[] = {

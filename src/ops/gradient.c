@@ -208,6 +208,10 @@ struct term gradient_join(struct gradient *g, const struct term *terms, int coun
   return joined;
 }
 
+struct term gradient_identity(struct gradient *g, struct term term) {
+  return OP(g, "Identity", term);
+}
+
 struct term gradient_or_zeros(struct gradient *g, struct term term, struct term like) {
   return term_exists(term) ? term : gradient_zeros(g, like);
 }

@@ -149,6 +149,9 @@ struct term gradient_sum_rows(struct gradient *g, struct term values, struct ter
                               struct term shape, const situ_shape *known);
 struct term gradient_join(struct gradient *g, const struct term *terms, int count);
 
+/* The term itself, as a node that a control scope holds back. */
+struct term gradient_identity(struct gradient *g, struct term term);
+
 /* The elements of a term in the shape of another. */
 struct term gradient_reshape_as(struct gradient *g, struct term term, struct term like);
 

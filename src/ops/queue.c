@@ -11,7 +11,8 @@
 #include "tensor/tensor.h"
 
 static const char *kind_name(const struct tuple_queue *queue) {
-  static const char *const names[] = {"FIFOQueue", "RandomShuffleQueue", "PaddingFIFOQueue"};
+  static const char *const names[] = {"FIFOQueue", "RandomShuffleQueue", "PaddingFIFOQueue",
+                                      "PriorityQueue"};
   return names[queue->order];
 }
 
@@ -40,6 +41,7 @@ const struct resource_kind queue_kind = {"queue", destroy};
 
 static enum queue_order order_of(const struct call *call) {
   if (schema_attr(call->schema, "min_after_dequeue") >= 0) return QUEUE_SHUFFLED;
+  if (!strncmp(call->schema->op->name, "Priority", 8)) return QUEUE_SORTED;
   return strncmp(call->schema->op->name, "Padding", 7) ? QUEUE_FIFO : QUEUE_PADDED;
 }
 
@@ -55,17 +57,19 @@ static uint64_t seed_of(const struct call *call) {
 static situ_status copy_signature(const struct call *call, struct tuple_queue *queue) {
   const struct attr_value *types = call_attr(call, "component_types");
   const struct attr_value *shapes = call_attr(call, "shapes");
-  queue->n_parts = (int)types->list.count;
+  const int first = queue->order == QUEUE_SORTED; /* the priority is not among the attributes */
+  queue->n_parts = (int)types->list.count + first;
   if (!queue->n_parts) return INVALID("Expected at least one component type.");
-  if (shapes->shapes.count && shapes->shapes.count != queue->n_parts)
-    return INVALID("Different number of component types. (Types: %d, shapes: %lld)", queue->n_parts,
-                   (long long)shapes->shapes.count);
+  if (shapes->shapes.count && shapes->shapes.count != types->list.count)
+    return INVALID("Different number of component types. (Types: %lld, shapes: %lld)",
+                   (long long)types->list.count, (long long)shapes->shapes.count);
   queue->types = calloc((size_t)queue->n_parts, sizeof *queue->types);
   queue->shapes = calloc((size_t)queue->n_parts, sizeof *queue->shapes);
   if (!queue->types || !queue->shapes) return NO_MEMORY();
-  for (int i = 0; i < queue->n_parts; i++) {
-    queue->types[i] = (situ_type)types->list.items[i];
-    queue->shapes[i] = shapes->shapes.count ? shapes->shapes.items[i] : SITU_ANY_SHAPE;
+  if (first) queue->types[0] = SITU_INT64, queue->shapes[0] = SITU_SCALAR;
+  for (int i = first; i < queue->n_parts; i++) {
+    queue->types[i] = (situ_type)types->list.items[i - first];
+    queue->shapes[i] = shapes->shapes.count ? shapes->shapes.items[i - first] : SITU_ANY_SHAPE;
   }
   return NULL;
 }
@@ -166,6 +170,22 @@ static bool reserve(struct tuple_queue *queue) {
   return true;
 }
 
+static int64_t priority_of(const struct queue_element *element) {
+  return *(const int64_t *)situ_tensor_data(element->parts[0]);
+}
+
+/* The place of an element, for which there is room: behind all others; of a sorted queue, behind
+ * those that are not greater. */
+static void insert(struct tuple_queue *queue, struct queue_element *element) {
+  int64_t at = queue->count++;
+  for (; queue->order == QUEUE_SORTED && at; at--) {
+    struct queue_element *before = queue->items[(queue->first + at - 1) % queue->room];
+    if (priority_of(before) <= priority_of(element)) break;
+    queue->items[(queue->first + at) % queue->room] = before;
+  }
+  queue->items[(queue->first + at) % queue->room] = element;
+}
+
 static situ_status put_one(const struct compute *compute, struct tuple_queue *queue,
                            struct queue_element *element) {
   situ_status status = NULL;
@@ -179,9 +199,21 @@ static situ_status put_one(const struct compute *compute, struct tuple_queue *qu
                                       queue->head.name);
   if (!status && !reserve(queue)) status = NO_MEMORY();
   if (!status) {
-    queue->items[(queue->first + queue->count++) % queue->room] = element;
+    insert(queue, element);
     pthread_cond_broadcast(&queue->changed);
   }
+  pthread_mutex_unlock(&queue->lock);
+  return status;
+}
+
+/* Where a call may be turned away and come again, it waits for room for all rows, if they fit. */
+static situ_status find_room(const struct compute *compute, struct tuple_queue *queue,
+                             int64_t rows) {
+  situ_status status = NULL;
+  if (!compute->patience || rows > queue->capacity) return NULL;
+  pthread_mutex_lock(&queue->lock);
+  while (!status && !queue->closed && queue->count + rows > queue->capacity)
+    status = compute_wait(compute, &queue->changed, &queue->lock, "Enqueue operation");
   pthread_mutex_unlock(&queue->lock);
   return status;
 }
@@ -199,10 +231,13 @@ situ_status queue_put(const struct compute *compute, struct tuple_queue *queue,
           i, (long long)parts[i]->shape.dim[0], (long long)rows);
     rows = parts[i]->shape.dim[0];
   }
+  TRY(find_room(compute, queue, rows));
+  struct compute patient = *compute;
+  patient.patience = NULL; /* once it has begun, it must end */
   for (int64_t row = 0; row < rows; row++) {
     struct queue_element *element = NULL;
     TRY(make_element(compute, queue, parts, many, row, &element));
-    const situ_status status = put_one(compute, queue, element);
+    const situ_status status = put_one(&patient, queue, element);
     if (!status) continue;
     queue_free(queue, element);
     return status;
@@ -250,6 +285,13 @@ static situ_status exhausted(const struct tuple_queue *queue, int64_t count) {
 
 /* Elements that were taken go back where they were. */
 static void put_back(struct tuple_queue *queue, struct queue_element *elements, int64_t taken) {
+  while (queue->order == QUEUE_SORTED && elements) {
+    struct queue_element *next = elements->next;
+    elements->next = NULL;
+    insert(queue, elements);
+    elements = next;
+  }
+  if (queue->order == QUEUE_SORTED) return;
   queue->first = (queue->first + queue->room - taken) % queue->room;
   queue->count += taken;
   for (int64_t i = 0; elements; i++) {

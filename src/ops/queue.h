@@ -5,8 +5,9 @@
 
 #include "schema/compute.h"
 
-/* How a queue gives its elements: as they came, any of them, as they came with shapes filled up. */
-enum queue_order { QUEUE_FIFO, QUEUE_SHUFFLED, QUEUE_PADDED };
+/* How a queue gives its elements: as they came, any of them, as they came with shapes filled up,
+ * the one with the smallest first component (an int64). */
+enum queue_order { QUEUE_FIFO, QUEUE_SHUFFLED, QUEUE_PADDED, QUEUE_SORTED };
 
 /* An element: one tensor per component. */
 struct queue_element {

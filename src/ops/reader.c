@@ -108,6 +108,7 @@ static situ_status read_some(struct compute *compute, int64_t most, situ_shape s
   int64_t n = 0;
   pthread_mutex_lock(&reader->lock);
   while (!status && n < most) {
+    if (n) compute->patience = NULL; /* what was read would be lost */
     status = read_record(compute, reader, &keys[n], &values[n]);
     n += !status;
   }

@@ -193,6 +193,11 @@ situ_status sweep_commands(struct builder *builder) SITU_MUST_USE;
  * whoever reads it. */
 situ_status donors_find(struct builder *builder) SITU_MUST_USE;
 
+/* Finds out whether host ops may wait for each other: see meet.c; where they may, keeps all that a
+ * command needs, as the places of commands in their order. */
+situ_status meet_find(struct builder *builder) SITU_MUST_USE;
+situ_status meet_keep_needs(struct builder *builder, const int32_t *place) SITU_MUST_USE;
+
 /* Puts constants' commands first, and what runs on devices before what the caller does itself. */
 situ_status order_commands(struct builder *builder) SITU_MUST_USE;
 

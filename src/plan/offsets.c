@@ -87,6 +87,12 @@ static bool find_lifetimes(struct builder *builder) {
     }
   }
   keep_constants(program);
+  for (int32_t i = 0; i < program->n_slots && program->free_order; i++) {
+    struct slot *slot = &program->slots[i]; /* nobody knows when it is read */
+    if (slot->first < 0) continue;
+    slot->first = 0;
+    slot->last = program->n_commands;
+  }
   return true;
 }
 

@@ -139,7 +139,7 @@ static void reduce_waits(const struct builder *builder, const int32_t *place, in
     const struct plan_command *other = &commands[on];
     if (is_hosted(builder, other)) continue;
     if (other->device == command->device && other->queue == command->queue) continue;
-    int32_t k = 0;
+    int32_t k = builder->program->free_order ? n : 0; /* there the last one is not known */
     while (k < n &&
            (commands[waits[k]].device != other->device || commands[waits[k]].queue != other->queue))
       k++;
@@ -225,12 +225,14 @@ static situ_status put_in_order(struct builder *builder) {
   for (int32_t j = 0; j < program->n_joints; j++)
     for (int32_t i = 0; i < program->joints[j].n; i++)
       program->joints[j].commands[i] = place[program->joints[j].commands[i]];
+  TRY(meet_keep_needs(builder, place));
   for (int32_t i = 0; i < n && !program->host_only; i++) reduce_waits(builder, place, i);
   return NULL;
 }
 
 situ_status order_commands(struct builder *builder) {
   builder->program->host_only = builder->one_queue;
+  TRY(meet_find(builder));
   if (!is_ordered(builder)) TRY(put_in_order(builder));
   if (builder->program->n_states) find_state(builder);
   return NULL;

@@ -60,6 +60,8 @@ struct plan_command {
   bool signal; /* a command of another queue waits for it */
   int32_t n_waits;
   const int32_t *waits; /* commands of other queues that must be done before */
+  int32_t n_needs;
+  const int32_t *needs; /* in a free order: all commands that must be done before */
 };
 
 /* An argument of a call that is fed or fetched, and so moves from run to run. */
@@ -143,9 +145,10 @@ struct program {
   int32_t n_host_ops, n_views, n_asked, n_checks, n_joints;
   int32_t n_moving, n_states; /* of slots: SLOT_STATE */
   int32_t n_slots, n_launches, n_commands, n_once, n_fetches, n_feeds, n_lanes;
-  bool keep;      /* results stay on the devices that compute them */
-  bool checked;   /* for NaN and infinities */
-  bool host_only; /* nothing but calls in the caller's thread */
+  bool keep;       /* results stay on the devices that compute them */
+  bool checked;    /* for NaN and infinities */
+  bool host_only;  /* nothing but calls in the caller's thread */
+  bool free_order; /* host ops may wait for each other: a run goes on with what it can */
 };
 
 #endif

@@ -48,6 +48,10 @@ situ_status compute_ask(const struct compute *compute, const char *what) {
 situ_status compute_wait(const struct compute *compute, pthread_cond_t *condition,
                          pthread_mutex_t *lock, const char *what) {
   struct timespec until;
+  if (compute->patience && compute->patience->waits-- <= 0) {
+    compute->patience->turned_away = true;
+    return situ_status_create(SITU_CANCELLED, "%s has to wait", what);
+  }
   clock_gettime(CLOCK_REALTIME, &until);
   until.tv_nsec += WAIT_NANOSECONDS;
   until.tv_sec += until.tv_nsec / 1000000000;

@@ -26,6 +26,13 @@ struct services {
   void *context;
 };
 
+/* How long a call may wait for others. A call that is turned away has done nothing, and is made
+ * again. */
+struct patience {
+  int waits;        /* how often compute_wait may wait */
+  bool turned_away; /* it was asked to wait once more */
+};
+
 struct compute {
   struct call *call;      /* shapes and values of inputs are there; of outputs, as far as `shape`
                              says */
@@ -34,6 +41,7 @@ struct compute {
   const bool *unused;     /* by output, of a row with OP_LAZY: nobody reads it, so it may stay NULL;
                              else NULL */
   const struct services *services;
+  struct patience *patience; /* NULL: as long as it takes */
 };
 
 /* An input that may be kept after the call: one more reference, or a copy where the memory belongs
@@ -47,7 +55,8 @@ situ_status compute_output(const struct compute *compute, int index, situ_shape 
 
 /* Waits a while for a condition, whose lock is held: Cancelled when the session is closed or the
  * program is interrupted, where `what` names the operation ("Dequeue operation"). The caller asks
- * again whether what it waits for has come. */
+ * again whether what it waits for has come. Without patience left, a status that turns the call
+ * away: the caller leaves everything as it was. */
 situ_status compute_wait(const struct compute *compute, pthread_cond_t *condition,
                          pthread_mutex_t *lock, const char *what) SITU_MUST_USE;
 

@@ -26,6 +26,8 @@ enum op_flags {
                              this or `grad`) */
   OP_BLOCKS = 2048,       /* of a row with `compute`: may wait for others, so it comes late */
   OP_ANYWHERE = 4096,     /* of a row with `compute`: takes its inputs where they are */
+  OP_GIVES = 16384,       /* of a row with OP_BLOCKS: others may wait for what it does */
+  OP_TOGETHER = 32768,    /* of a row with OP_BLOCKS: all processes do it in the same order */
   OP_LAZY = 8192,         /* of a row with `compute`: need not make outputs that nobody reads */
   OP_SUMS = 16384,        /* the sum of the inputs, in any order: nodes with the same inputs on the
                              devices where these are may be one call of a library */

@@ -217,11 +217,31 @@ static void threads_share_a_queue(void **state) {
   end(&p);
 }
 
+/* One run puts an element and takes one, and nothing says which comes first. */
+static void a_step_takes_what_it_gives(void **state) {
+  (void)state;
+  struct program p;
+  begin(&p, "FIFOQueueV2", 1, 0);
+  start(&p);
+  for (int round = 0; round < 2; round++) { /* the queue is empty, then full */
+    const float value = (float)(7 + round), want = 7;
+    situ_tensor *fed = floats(SITU_SCALAR, &value), *out[2] = {NULL};
+    const situ_value both[] = {p.dequeue, p.enqueue};
+    OK(situ_session_run(p.session, &(situ_feed){p.x, fed}, 1, both, 2, out));
+    expect_floats(out[0], &want, 1);
+    situ_tensor_release(out[0]);
+    situ_tensor_release(fed);
+    if (!round) OK(put(&p, 7));
+  }
+  expect_next(&p, 8);
+  end(&p);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(elements_come_in_order),  cmocka_unit_test(a_closed_queue_says_so),
-      cmocka_unit_test(waiting_holds_up_nobody), cmocka_unit_test(closing_the_session_cancels),
-      cmocka_unit_test(threads_share_a_queue),
+      cmocka_unit_test(a_step_takes_what_it_gives),  cmocka_unit_test(elements_come_in_order),
+      cmocka_unit_test(a_closed_queue_says_so),      cmocka_unit_test(waiting_holds_up_nobody),
+      cmocka_unit_test(closing_the_session_cancels), cmocka_unit_test(threads_share_a_queue),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

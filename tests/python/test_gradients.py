@@ -114,3 +114,22 @@ def test_custom_gradient_in_a_graph(graph):
     x = tf1.constant([1.0, 2.0])
     dx = tf1.gradients(clipped(x) * [0.5, 3.0], x)[0]
     np.testing.assert_allclose(run(graph, dx), [0.5, 1.0])
+
+
+def test_gates_hold_gradients_back(graph):
+    a, b = tf1.constant(2.0), tf1.constant(5.0)
+    grads = tf1.gradients(a * b, [a, b], gate_gradients=True)
+    for grad, other in zip(grads, reversed(grads)):
+        assert grad.op.type == "Identity"
+        assert other.op.inputs[0].op in grad.op.control_inputs
+    w = tf1.get_variable("w", initializer=[[1.0], [2.0]])
+    rows = tf1.gradients(tf1.gather(w, [1]) * b, [w, b], gate_gradients=True)
+    assert isinstance(rows[0], tf1.IndexedSlices)
+    optimizer = tf1.train.GradientDescentOptimizer(1.0)
+    every = [optimizer.compute_gradients(tf1.reduce_sum(w * w), gate_gradients=gate)[0][0]
+             for gate in (optimizer.GATE_NONE, optimizer.GATE_OP, optimizer.GATE_GRAPH)]
+    with pytest.raises(ValueError, match="gate_gradients must be one of"):
+        optimizer.compute_gradients(tf1.reduce_sum(w), gate_gradients=3)
+    found = run(graph, [grads, every])
+    assert found[0] == [5.0, 2.0]
+    assert [v[:, 0].tolist() for v in found[1]] == [[2.0, 4.0]] * 3

@@ -112,7 +112,7 @@ def _gradient(found):
 
 
 def graph_gradients(graph, ys, xs, grad_ys=None, name="gradients", colocate=False, stop=(),
-                    zero=False):
+                    zero=False, gate=False):
     """Gradients of tensors of a graph; None where there is none."""
     sources = [sources_in(graph, x) for x in xs]
     present = tuple(s for some in sources for s in some)
@@ -121,7 +121,7 @@ def graph_gradients(graph, ys, xs, grad_ys=None, name="gradients", colocate=Fals
         arriving = tuple(None if g is None else convert_to_tensor(g, y.dtype)
                          for g, y in zip(grad_ys or [None] * len(ys), ys))
         found = iter(_situ.gradients(graph, tuple(ys), present, arriving, tuple(stop), scope,
-                                     not colocate, zero, _overrides(graph)))
+                                     not colocate, zero, gate, _overrides(graph)))
         made = [_sum([_gradient(next(found)) for _ in some]) for some in sources]
         if zero:
             made = [op("ZerosLike", convert_to_tensor(x)) if g is None else g
@@ -149,7 +149,8 @@ def gradients(ys, xs, grad_ys=None, name="gradients", colocate_gradients_with_op
             raise ValueError(f"{y} is not from the graph that is being built.")
     stop = [source_in(graph, s) for s in flat(stop_gradients or [])]
     return graph_gradients(graph, ys, list(xs) if many else [xs], grads, name,
-                           colocate_gradients_with_ops, stop, is_zero(unconnected_gradients))
+                           colocate_gradients_with_ops, stop, is_zero(unconnected_gradients),
+                           bool(gate_gradients))
 
 
 @export("hessians")

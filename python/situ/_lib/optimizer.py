@@ -73,9 +73,8 @@ class Optimizer:
             "trainable_resource_variables") if var_list is None else flat(var_list)
         if not var_list:
             raise ValueError("No variables to optimize.")
-        found = gradients(loss, var_list, grad_ys=grad_loss,
-                          gate_gradients=gate_gradients == self.GATE_OP,
-                          aggregation_method=aggregation_method,
+        # GATE_OP is the order of things: a step reads all that gradients need before it changes it.
+        found = gradients(loss, var_list, grad_ys=grad_loss, aggregation_method=aggregation_method,
                           colocate_gradients_with_ops=colocate_gradients_with_ops)
         if gate_gradients == self.GATE_GRAPH:
             found = tuple_(found)

@@ -148,6 +148,19 @@ class RandomShuffleQueue(QueueBase):
         super().__init__(types, shapes, names, ref)
 
 
+@export("queue.PriorityQueue", v1="PriorityQueue")
+class PriorityQueue(QueueBase):
+    """The element with the smallest first component, an int64 in front of the others, comes out
+    first."""
+
+    def __init__(self, capacity, types, shapes=None, names=None, shared_name=None,
+                 name="priority_queue"):
+        types, shapes, ref = _make("PriorityQueueV2", name, types, shapes, capacity=capacity,
+                                   shared_name=shared_name or "")
+        shapes = None if shapes is None else [_shapes.TensorShape([]), *shapes]
+        super().__init__([dtypes.as_dtype("int64"), *types], shapes, names, ref)
+
+
 @export("queue.PaddingFIFOQueue", v1="PaddingFIFOQueue")
 class PaddingFIFOQueue(QueueBase):
     """Batches are filled up with zeros where elements differ in shape."""
