@@ -13,8 +13,7 @@ ABSENT = ("tf.estimator", "tf.feature_column", "tf.keras.estimator", "tf.train.C
           "tf.train.Server", "tf.train.SyncReplicasOptimizer", "tf.contrib.rnn",
           "tf.contrib.seq2seq", "tf.nn.rnn_cell", "tf.nn.dynamic_rnn",
           "tf.nn.bidirectional_dynamic_rnn", "tf.TensorArray", "tf.while_loop",
-          "tf.python.framework.graph_util", "tf.python.distribute",
-          "tf.image.sample_distorted_bounding_box", "tf.image.draw_bounding_boxes")
+          "tf.python.distribute", "tf.image.sample_distorted_bounding_box")
 PROGRAM = """
 import sys
 import {module} as tf
