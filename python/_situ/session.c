@@ -265,12 +265,13 @@ static PyObject *run_collected(struct session_object *self, PyObject *fetch, PyO
   return result;
 }
 
-/* The feeds with single tensors as keys; a key may be a structure, as the state of an LSTM. */
+/* The feeds with single tensors as keys; a key may be a structure, as the state of an LSTM or a
+ * sparse tensor. */
 static PyObject *flat_feeds(const struct session_object *self, PyObject *dict) {
   PyObject *key;
   Py_ssize_t at = 0;
   while (dict && dict != Py_None && PyDict_Next(dict, &at, &key, NULL))
-    if (PyTuple_Check(key))
+    if (!IS_VALUE(key) && (PyTuple_Check(key) || is_composite(key)))
       return PyObject_CallMethod((PyObject *)self->graph, "_flat_feeds", "O", dict);
   return Py_NewRef(dict ? dict : Py_None);
 }

@@ -154,7 +154,12 @@ class Graph(_situ.Graph):
     def _flat_feeds(self, feeds):
         """Feeds with structures as keys: each tensor with its part of the value."""
         from situ._lib import nest
-        return nest.flatten_dict_items(feeds)
+        flat = {}
+        for key, value in feeds.items():
+            parts = getattr(key, "_situ_parts_", None)
+            flat.update(zip(parts, value) if parts is not None else
+                        nest.flatten_dict_items({key: value}))
+        return flat
 
     def _feedable(self, tensor, value):
         import numpy

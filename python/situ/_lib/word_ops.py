@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """word_ops.py: texts as columns of numbers, and as sparse matrices of parts."""
+import collections
+
 from situ._lib.api import export
 from situ._lib.array_ops import constant, convert_to_tensor, op
 from situ._lib.dtypes import as_dtype, dtype_of
@@ -18,6 +20,17 @@ class SparseTensor:
 
     dtype = property(lambda s: s.values.dtype)
 
+    op = property(lambda s: s.values.op)
+    graph = property(lambda s: s.values.graph)
+
+    @property
+    def _situ_parts_(self):
+        """What a session fetches and is fed for it."""
+        return [self.indices, self.values, self.dense_shape]
+
+    def _situ_value_(self, values, session):
+        return SparseTensorValue(*values)
+
     def __repr__(self):
         return (f"SparseTensor(indices={self.indices}, values={self.values}, "
                 f"dense_shape={self.dense_shape})")
@@ -31,15 +44,11 @@ class SparseTensor:
 
 
 @export("SparseTensorValue", v1="SparseTensorValue")
-class SparseTensorValue(tuple):
+class SparseTensorValue(collections.namedtuple("SparseTensorValue",
+                                               "indices values dense_shape")):
     """The arrays of a sparse tensor."""
 
-    def __new__(cls, indices, values, dense_shape):
-        return super().__new__(cls, (indices, values, dense_shape))
-
-    indices = property(lambda s: s[0])
-    values = property(lambda s: s[1])
-    dense_shape = property(lambda s: s[2])
+    __slots__ = ()
 
 
 @export(v1="sparse_to_dense")
