@@ -18,8 +18,10 @@ def sparse_placeholder(dtype, shape=None, name=None):
         size = placeholder_with_default(
             constant(shapes.as_shape(shape).as_list(), "int64"), [rank], "shape") if known else \
             placeholder("int64", [rank], "shape")
-        return SparseTensor(placeholder("int64", [None, rank], "indices"),
+        made = SparseTensor(placeholder("int64", [None, rank], "indices"),
                             placeholder(as_dtype(dtype), [None], "values"), size)
+        made._static = shapes.as_shape(shape).as_list() if known else None
+        return made
 
 
 def _column(indices, k):

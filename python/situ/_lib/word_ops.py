@@ -18,6 +18,7 @@ class SparseTensor:
         self.values = convert_to_tensor(values, name="values")
         self.dense_shape = convert_to_tensor(dense_shape, "int64", name="shape")
 
+    _static = None  # the shape, where it is known but may be fed
     dtype = property(lambda s: s.values.dtype)
 
     op = property(lambda s: s.values.op)
@@ -37,7 +38,7 @@ class SparseTensor:
 
     def get_shape(self):
         from situ._lib import shapes
-        known = constant_value(self.dense_shape)
+        known = self._static if self._static is not None else constant_value(self.dense_shape)
         return shapes.as_shape(None if known is None else [int(v) for v in known])
 
     shape = property(get_shape)
