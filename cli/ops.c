@@ -48,7 +48,10 @@ static void print_ports(const char *ports) {
   putchar('(');
   for (; row_port(&ports, &port); first = false)
     printf("%s%s: %s%s%s%s", first ? "" : ", ", port.name, port.number, *port.number ? " x " : "",
-           port.type, port.is_ref ? " by reference" : "");
+           port.type,
+           port.is_ref      ? " by reference"
+           : port.is_handle ? " by handle"
+                            : "");
   putchar(')');
 }
 
@@ -120,6 +123,7 @@ static void json_ports(const char *key, const char *ports, const char *host) {
     json_text("type", port.type);
     if (*port.number) json_text("count", port.number);
     if (port.is_ref) json_bool("reference", true);
+    if (port.is_handle) json_bool("handle", true);
     if (row_holds(host, port.name)) json_bool("host", true);
     json_close();
   }

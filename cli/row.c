@@ -31,8 +31,9 @@ bool row_port(const char **text, struct row_port *out) {
   if (!next_pair(text, out->name, rest)) return false;
   char *star = strchr(rest, '*'), *type = star ? star + 1 : rest;
   if (star) *star = 0;
+  out->is_handle = *type == '@';
   out->is_ref = *type == '&';
-  snprintf(out->type, sizeof out->type, "%s", type + out->is_ref);
+  snprintf(out->type, sizeof out->type, "%s", type + (out->is_ref || out->is_handle));
   snprintf(out->number, sizeof out->number, "%s", star ? rest : "");
   return true;
 }

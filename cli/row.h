@@ -12,7 +12,7 @@ enum { ROW_TEXT = 512 };
 struct row_port {
   char name[ROW_TEXT], type[ROW_TEXT];
   char number[ROW_TEXT]; /* of a list: the attribute that counts it; "" of one value */
-  bool is_ref;
+  bool is_ref, is_handle;
 };
 
 /* "transpose_a:bool=false", "T:{half float}", "N:int>=1". */

@@ -30,6 +30,12 @@ SITU_API void situ_eager_release(situ_eager *eager);
 SITU_API void situ_eager_set_log(situ_eager *eager, bool on);
 SITU_API void situ_eager_set_soft(situ_eager *eager, bool on);
 
+/* Logs, if the log is on, what somebody else does instead of running an op: Python's variables are
+ * tensors that are replaced, and say what TensorFlow's would do ("AssignVariableOp"). `type` is
+ * that of the elements, `device` a device's name. */
+SITU_API situ_status situ_eager_log(situ_eager *eager, const char *op, situ_type type,
+                                    const char *device) SITU_MUST_USE;
+
 /* Forgets compiled calls, and with them where their random numbers were. */
 SITU_API void situ_eager_forget(situ_eager *eager);
 

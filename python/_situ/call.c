@@ -47,9 +47,19 @@ static int set_keywords(struct call *call, PyObject *const *values, PyObject *na
   return 0;
 }
 
+/* Whether an argument adds a node when it is read: that waits for the name of the op (emit.c). */
+static bool is_read_later(PyObject *value) {
+  if (!context_graph() || !PyType_HasFeature(Py_TYPE(value), Py_TPFLAGS_HEAPTYPE)) return false;
+  PyObject *reads = PyObject_GetAttrString(value, "_situ_reads_");
+  if (!reads) PyErr_Clear();
+  Py_XDECREF(reads);
+  return reads == Py_True;
+}
+
 /* A tensor behind a variable stands for it; anything else stays. */
 static PyObject *resolve(PyObject *value) {
   if (value == Py_None || PyObject_TypeCheck(value, &base_type)) return Py_NewRef(value);
+  if (is_read_later(value)) return Py_NewRef(value);
   PyObject *behind = tensor_behind(value);
   if (behind) return behind;
   return PyErr_Occurred() ? NULL : Py_NewRef(value);
@@ -89,6 +99,14 @@ static int lay_list(struct call *call, int p, PyObject *value) {
   return failed;
 }
 
+static situ_type type_behind(PyObject *variable) {
+  situ_type type = SITU_NO_TYPE;
+  PyObject *dtype = PyObject_GetAttrString(variable, "dtype");
+  if (!dtype || types_number(dtype, &type)) PyErr_Clear();
+  Py_XDECREF(dtype);
+  return type;
+}
+
 /* Tensors say what type attributes are. */
 static void learn_types(struct call *call) {
   const struct row *row = &call->function->row;
@@ -101,6 +119,8 @@ static void learn_types(struct call *call) {
         call->types[attr] = situ_tensor_type(TENSOR_OF(call->flat[at]));
       else if (IS_VALUE(call->flat[at]))
         call->types[attr] = ((struct value_object *)call->flat[at])->type;
+      else if (is_read_later(call->flat[at]))
+        call->types[attr] = type_behind(call->flat[at]);
     }
 }
 

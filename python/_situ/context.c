@@ -126,6 +126,18 @@ static PyObject *set_log(PyObject *self, PyObject *on) {
   Py_RETURN_NONE;
 }
 
+/* log_call(op, tensor, device): what is done to a variable that holds the tensor. */
+static PyObject *log_call(PyObject *self, PyObject *args) {
+  (void)self;
+  PyObject *tensor;
+  const char *op, *device;
+  if (!PyArg_ParseTuple(args, "sO!s", &op, &tensor_type, &tensor, &device)) return NULL;
+  if (!context_eager()) return NULL;
+  const situ_status status = situ_eager_log(eager, op, situ_tensor_type(TENSOR_OF(tensor)), device);
+  if (status) return errors_raise(status, NULL);
+  Py_RETURN_NONE;
+}
+
 static PyObject *set_soft(PyObject *self, PyObject *on) {
   (void)self;
   if (eager) situ_eager_set_soft(eager, PyObject_IsTrue(on));
@@ -168,6 +180,7 @@ PyMethodDef context_methods[] = {
     {"is_started", is_started, METH_NOARGS, "Whether an eager op has run."},
     {"start", start, METH_NOARGS, "Finds devices, as the first eager op does."},
     {"set_log", set_log, METH_O, "Whether eager ops say where they run."},
+    {"log_call", log_call, METH_VARARGS, "Logs what is done to a variable."},
     {"set_soft", set_soft, METH_O, "Whether a device that cannot run an op is a wish."},
     {"copy_to", copy_to, METH_VARARGS, "A tensor with the same elements on another device."},
     {"forget_calls", forget_calls, METH_NOARGS, "Forgets compiled eager calls."},

@@ -68,6 +68,23 @@ static PyObject *make_axes(const struct call *call, struct graph_object *graph) 
   return value;
 }
 
+/* A variable that is read for an op is read in its scope: "MatMul/ReadVariableOp". */
+static PyObject *read_inside(struct graph_object *graph, PyObject *value, situ_type type,
+                             const char *name, size_t scope_length) {
+  PyObject *before = Py_NewRef(graph->scope), *result = NULL;
+  PyObject *scope = PyUnicode_FromStringAndSize(name, (Py_ssize_t)scope_length);
+  if (scope && !PyObject_SetAttrString((PyObject *)graph, "_scope", scope)) {
+    result = graph_tensor(graph, value, type, name);
+    PyObject *type_, *error, *trace;
+    PyErr_Fetch(&type_, &error, &trace);
+    if (PyObject_SetAttrString((PyObject *)graph, "_scope", before)) Py_CLEAR(result);
+    if (type_) PyErr_Restore(type_, error, trace);
+  }
+  Py_XDECREF(scope);
+  Py_DECREF(before);
+  return result;
+}
+
 /* Constants made of arguments are called after op and argument: "mul/y". */
 static PyObject *make_value(const struct call *call, int p, int i, PyObject *value,
                             struct graph_object *graph, const char *name) {
@@ -77,7 +94,9 @@ static PyObject *make_value(const struct call *call, int p, int i, PyObject *val
     snprintf(text, sizeof text, "%s/%s_%d", name, input->name, i);
   else
     snprintf(text, sizeof text, "%s/%s", name, input->name);
-  return graph_tensor(graph, value, call_type_for(call, p, value), text);
+  if (!PyObject_HasAttrString(value, "_situ_tensor_"))
+    return graph_tensor(graph, value, call_type_for(call, p, value), text);
+  return read_inside(graph, value, call_type_for(call, p, value), text, strlen(name) + 1);
 }
 
 static int make_values(struct call *call, struct graph_object *graph, const char *name) {

@@ -68,6 +68,11 @@ static bool parse_input(struct row *row, char *word, struct row_input *out) {
     type = star + 1;
   }
   if (*type == '&') type++;
+  if (*type == '@') { /* a handle: its type says nothing of the variable's */
+    out->type_attr = -1;
+    out->type = SITU_RESOURCE;
+    return true;
+  }
   out->type_attr = find_attr(row, type);
   const bool is_types = out->type_attr >= 0 && row->attrs[out->type_attr].kind == SITU_ATTR_TYPES;
   if (is_types) { /* the caller says which types */

@@ -97,6 +97,19 @@ void situ_eager_set_log(situ_eager *eager, bool on) {
   if (eager) eager->log = on;
 }
 
+situ_status situ_eager_log(situ_eager *eager, const char *op, situ_type type, const char *device) {
+  if (!eager || !op || !device) return INVALID("situ_eager_log: an argument is NULL.");
+  const struct schema *schema = schema_find(op);
+  int number = 0;
+  if (!schema) return INVALID("situ_eager_log: there is no op '%s'.", op);
+  TRY(situ_devices_find(device, &number));
+  pthread_mutex_lock(&eager->lock);
+  const situ_status status =
+      eager->log ? recipe_say(schema, eager->devices->devices[number], type, &eager->said) : NULL;
+  pthread_mutex_unlock(&eager->lock);
+  return status;
+}
+
 void situ_eager_set_soft(situ_eager *eager, bool on) {
   if (!eager || eager->soft == on) return;
   pthread_mutex_lock(&eager->lock);

@@ -236,21 +236,25 @@ struct recipe_log {
   situ_type type;
 };
 
+situ_status recipe_say(const struct schema *schema, const struct device *device, situ_type type,
+                       struct recipe_log **said) {
+  for (const struct recipe_log *entry = *said; entry; entry = entry->next)
+    if (entry->schema == schema && entry->device == device && entry->type == type) return NULL;
+  struct recipe_log *entry = malloc(sizeof *entry);
+  if (!entry) return NO_MEMORY();
+  *entry = (struct recipe_log){*said, schema, device, type};
+  *said = entry;
+  printf("Executing op %s in device %s\n", schema->op->name, device_log_name(device));
+  fflush(stdout);
+  return NULL;
+}
+
 situ_status recipe_log(struct recipe *recipe, struct recipe_log **said) {
   if (recipe->logged) return NULL;
   recipe->logged = true;
   const struct situ_graph *graph = recipe->graph;
   const struct schema *schema = graph->nodes[graph->n_nodes - 1]->schema;
-  for (const struct recipe_log *entry = *said; entry; entry = entry->next)
-    if (entry->schema == schema && entry->device == recipe->device && entry->type == recipe->type)
-      return NULL;
-  struct recipe_log *entry = malloc(sizeof *entry);
-  if (!entry) return NO_MEMORY();
-  *entry = (struct recipe_log){*said, schema, recipe->device, recipe->type};
-  *said = entry;
-  printf("Executing op %s in device %s\n", schema->op->name, device_log_name(recipe->device));
-  fflush(stdout);
-  return NULL;
+  return recipe_say(schema, recipe->device, recipe->type, said);
 }
 
 void recipe_log_free(struct recipe_log *said) {

@@ -56,6 +56,10 @@ void recipe_destroy(struct recipe *recipe);
 situ_status recipe_log(struct recipe *recipe, struct recipe_log **said) SITU_MUST_USE;
 void recipe_log_free(struct recipe_log *said);
 
+/* The same of a call that is no recipe. */
+situ_status recipe_say(const struct schema *schema, const struct device *device, situ_type type,
+                       struct recipe_log **said) SITU_MUST_USE;
+
 /* Begins a run: an idle frame or NULL; recipe_give ends it. Called with the owner's lock. */
 struct frame *recipe_take(struct recipe *recipe);
 void recipe_give(struct recipe *recipe, struct frame *frame);

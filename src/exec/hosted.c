@@ -19,13 +19,10 @@ static situ_status make_view(struct frame *frame, const struct host_op *op, int3
   const int32_t number = op->in[input];
   const struct slot *slot = &frame->program->slots[number];
   if (!is_fixed(slot)) return NULL;
-  const struct node *node = frame->program->graph->nodes[op->node];
-  const struct edge from = node->inputs[input];
   struct device *device = frame->program->devices->devices[slot->device];
   struct buffer *buffer = NULL;
   TRY(buffer_lend(device, frame->slots[number], slot->bytes, &buffer));
-  return tensor_over(frame->program->graph->nodes[from.node]->outputs[from.output].type,
-                     op->shapes[input], buffer, out);
+  return tensor_over(op->types[input], op->shapes[input], buffer, out);
 }
 
 situ_status hosted_prepare(struct frame *frame) {
@@ -135,7 +132,7 @@ static situ_status give_outputs(struct frame *frame, const struct hosting *hosti
   for (int32_t i = 0; i < op->n_out; i++) {
     const int32_t slot = op->out[i];
     situ_tensor **tensor = &hosting->tensors[op->n_in + i];
-    if (!*tensor && op->unused && op->unused[i]) continue;
+    if (op->unused && op->unused[i]) continue;
     TRY(check_output(hosting, i));
     TRY(tensor_own(tensor));
     TRY(bring(frame, &frame->program->slots[slot], tensor));
@@ -144,6 +141,18 @@ static situ_status give_outputs(struct frame *frame, const struct hosting *hosti
     *tensor = NULL;
     TRY(frame_move(frame, slot, frame->made[slot]->buffer->span));
   }
+  return NULL;
+}
+
+/* Whether the variable that a host op asks about has a value at this point of the run. */
+static situ_status find_ready(const struct frame *frame, const struct host_op *op,
+                              _Atomic bool **ready) {
+  const struct slot *slot = &frame->program->slots[op->in[0]];
+  struct state_entry *entry = NULL;
+  if (slot->kind != SLOT_STATE) return NULL;
+  TRY(state_find(frame->state, frame->program, slot, &entry));
+  if (op->is_set) entry->ready = true;
+  *ready = &entry->ready;
   return NULL;
 }
 
@@ -163,12 +172,16 @@ static situ_status call_row(const struct frame *frame, struct hosting *hosting) 
   situ_tensor **out = hosting->tensors + op->n_in;
   if (!node->schema->op->compute) return move_texts(&call, out);
   TRY(node->schema->op->shape(&call));
-  return node->schema->op->compute(&(struct compute){.call = &call,
-                                                     .in = hosting->tensors,
-                                                     .out = out,
-                                                     .unused = op->unused,
-                                                     .services = frame->state->services,
-                                                     .patience = frame->patience});
+  struct compute compute = {.call = &call,
+                            .in = hosting->tensors,
+                            .out = out,
+                            .unused = op->unused,
+                            .services = frame->state->services,
+                            .patience = frame->patience};
+  _Atomic bool is_there = true; /* a variable that a function was given has a value */
+  compute.ready = &is_there;
+  if (node->schema->op->flags & OP_PROBES) TRY(find_ready(frame, op, &compute.ready));
+  return node->schema->op->compute(&compute);
 }
 
 situ_status hosted_run(struct frame *frame, int32_t index) {

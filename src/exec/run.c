@@ -5,6 +5,7 @@
 
 #include "exec/costs.h"
 #include "exec/watch.h"
+#include "graph/variable.h"
 #include "host/call.h"
 #include "schema/compute.h"
 #include "tensor/shape.h"
@@ -296,15 +297,44 @@ static situ_status hand_out(struct frame *frame, situ_tensor *const *fed, int32_
   return NULL;
 }
 
+/* The node that reads a variable for the one that needs its value: itself, or its input. */
+static const struct node *reader_of(const struct situ_graph *graph, const struct slot *slot) {
+  const struct node *user = graph->nodes[slot->reader];
+  for (int32_t i = 0; i < user->n_inputs; i++) {
+    const struct node *from = graph->nodes[user->inputs[i].node];
+    int32_t first = -1;
+    if (!(from->schema->op->flags & OP_READS)) continue;
+    const struct node *variable = variable_of(graph, from->inputs[0]);
+    situ_status_release(variable ? variable_first(graph, variable, &first) : NULL);
+    if (first == slot->node) return from;
+  }
+  return user;
+}
+
+/* The words are TensorFlow's, of each kind of variable. */
+static situ_status not_set(const struct situ_graph *graph, const struct slot *slot) {
+  const struct node *variable = graph->nodes[slot->node];
+  const char *name = variable->name;
+  if (variable->outputs[0].type != SITU_RESOURCE)
+    return status_at_node(situ_status_create(SITU_FAILED_PRECONDITION,
+                                             "Attempting to use uninitialized value %s", name),
+                          name);
+  name = variable_name(variable);
+  return status_at_node(
+      situ_status_create(SITU_FAILED_PRECONDITION,
+                         "Error while reading resource variable %s from Container: localhost. This "
+                         "could mean that the variable was uninitialized. Not found: Resource "
+                         "localhost/%s/N10tensorflow3VarE does not exist.",
+                         name, name),
+      reader_of(graph, slot)->name);
+}
+
 /* Variables must have a value before a run may read them. */
 static situ_status check_states(const struct frame *frame) {
   for (int32_t i = 0; i < frame->n_states; i++) {
     const struct held_state *held = &frame->states[i];
     if (!held->slot->needs || held->entry->ready) continue;
-    const char *name = frame->program->graph->nodes[held->slot->node]->name;
-    return status_at_node(situ_status_create(SITU_FAILED_PRECONDITION,
-                                             "Attempting to use uninitialized value %s", name),
-                          name);
+    return not_set(frame->program->graph, held->slot);
   }
   return NULL;
 }

@@ -4,9 +4,13 @@
 
 #include <stdlib.h>
 
+#include "graph/variable.h"
+
 static struct state_entry *lookup(const struct state *state, const struct slot *slot) {
   struct state_entry *entry = state->entries;
-  while (entry && (entry->node != slot->node || entry->output != slot->output)) entry = entry->next;
+  while (entry && (entry->node != slot->node || entry->output != slot->output ||
+                   entry->device != slot->device))
+    entry = entry->next;
   return entry;
 }
 
@@ -16,8 +20,10 @@ static situ_status fill(struct state_entry *entry, const struct program *program
   const struct node *node = program->graph->nodes[slot->node];
   struct memory_tag tag = {.op = node->name};
   if (slot->output >= 0) {
-    tag.type = node->outputs[slot->output].type;
-    tag.shape = node->outputs[slot->output].shape;
+    const struct output value =
+        variable_value(program->graph, (struct edge){slot->node, slot->output});
+    tag.type = value.type;
+    tag.shape = value.shape;
   }
   TRY(buffer_device(device, slot->bytes, &tag, &entry->buffer));
   if (!slot->initial) return NULL;
@@ -31,6 +37,7 @@ static situ_status make(struct state *state, const struct program *program, cons
   if (!entry) return NO_MEMORY();
   entry->node = slot->node;
   entry->output = slot->output;
+  entry->device = slot->device;
   const situ_status status = fill(entry, program, slot);
   if (status) {
     buffer_release(entry->buffer);

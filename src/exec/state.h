@@ -13,7 +13,7 @@
 /* Memory that lives from run to run. */
 struct state_entry {
   struct state_entry *next;
-  int32_t node, output; /* as in struct slot */
+  int32_t node, output, device; /* as in struct slot */
   struct buffer *buffer;
   _Atomic bool ready; /* has a value */
 };

@@ -10,13 +10,14 @@
 #include <string.h>
 
 #include "graph/build.h"
+#include "graph/variable.h"
 #include "ops/gradient.h"
 #include "ops/tape.h"
 
 /* Which outputs depend on which inputs */
 
 static bool is_read(const struct situ_graph *graph, const char *reached, struct edge edge) {
-  return reached[edge.node] && gradient_is_real(graph->nodes[edge.node]->outputs[edge.output].type);
+  return reached[edge.node] && gradient_is_real(variable_value(graph, edge).type);
 }
 
 static void spread(const struct situ_graph *graph, char *reached) {
@@ -70,10 +71,9 @@ static void begin_ys(struct making *making) {
   const struct function *function = making->function;
   for (int i = 0; i < function->n_outputs; i++) {
     const situ_value y = function->outputs[i];
+    const struct output of = variable_value(making->graph, (struct edge){y.node, y.output});
     if (making->wish->arrives[i])
-      add_y(
-          making, y,
-          situ_placeholder(making->graph, "gradients/dy", situ_value_type(y), situ_value_shape(y)));
+      add_y(making, y, situ_placeholder(making->graph, "gradients/dy", of.type, of.shape));
   }
   if (!making->wish->tape_arrives) return;
   making->list = situ_placeholder(making->graph, "gradients/dtape", SITU_VARIANT, SITU_SCALAR);
@@ -116,6 +116,12 @@ static situ_status begin(const struct function *function, const struct function_
   return situ_graph_take_error(function->graph);
 }
 
+static situ_value zeros_like(situ_graph *graph, situ_value x) {
+  const struct node *variable = variable_of(graph, (struct edge){x.node, x.output});
+  if (variable) x = tape_read(graph, x, variable_type(variable));
+  return tape_zeros(graph, x);
+}
+
 /* The gradients, each of its own part of what the function does: what it took of a tape counts as
  * constant beyond. */
 static situ_status differentiate(struct making *making, const situ_gradient_options *options) {
@@ -126,7 +132,7 @@ static situ_status differentiate(struct making *making, const situ_gradient_opti
   TRY(situ_gradients(making->graph, making->ys, making->n_ys, making->xs, making->n_xs, making->dys,
                      &inside, making->dxs));
   for (int i = making->n_pulled; i < making->n_xs; i++)
-    if (making->dxs[i].node < 0) making->dxs[i] = tape_zeros(making->graph, making->xs[i]);
+    if (making->dxs[i].node < 0) making->dxs[i] = zeros_like(making->graph, making->xs[i]);
   return situ_graph_take_error(making->graph);
 }
 

@@ -10,6 +10,7 @@
 #include "grad/function.h"
 #include "grad/slices.h"
 #include "graph/build.h"
+#include "graph/variable.h"
 #include "ops/gradient.h"
 #include "situ/gradient.h"
 
@@ -60,17 +61,26 @@ static situ_status make_dense(struct walk *walk, struct term *term) {
 
 enum { FEW_INPUTS = 16 };
 
+/* Where an op takes values, a handle is read, and rows are all of a tensor. */
+static situ_status input_of(struct walk *walk, const struct port *port, struct term term,
+                            situ_value *out) {
+  struct gradient g = helper(walk);
+  TRY(make_dense(walk, &term));
+  const bool handle = variable_of(walk->graph, (struct edge){term.node, term.output});
+  if (handle && port && !port->is_handle) term = gradient_read(&g, term);
+  *out = value_of(walk->graph, term);
+  return g.error;
+}
+
 static situ_status emit(void *to, const char *op, const struct term *in, int n_in,
                         const situ_attr *attrs, int n_attrs, struct term *out) {
   struct walk *walk = to;
   situ_value few[FEW_INPUTS],
       *inputs = n_in <= FEW_INPUTS ? few : ARENA_ARRAY(&walk->arena, situ_value, n_in);
   if (!inputs) return NO_MEMORY();
-  for (int i = 0; i < n_in; i++) {
-    struct term term = in[i];
-    TRY(make_dense(walk, &term));
-    inputs[i] = value_of(walk->graph, term);
-  }
+  const struct schema *schema = schema_find(op);
+  for (int i = 0; i < n_in; i++)
+    TRY(input_of(walk, schema ? schema_port(schema, i, n_in) : NULL, in[i], &inputs[i]));
   *out = term_of(situ_emit(walk->graph, op, NULL, inputs, n_in, attrs, n_attrs));
   return situ_graph_take_error(walk->graph);
 }
@@ -78,13 +88,13 @@ static situ_status emit(void *to, const char *op, const struct term *in, int n_i
 static situ_type type(const void *to, struct term term) {
   const struct walk *walk = to;
   if (slices_is(term)) term = walk->slices.items[term.node].values;
-  return situ_value_type(value_of(walk->graph, term));
+  return variable_value(walk->graph, (struct edge){term.node, term.output}).type;
 }
 
 static situ_shape shape(const void *to, struct term term) {
   const struct walk *walk = to;
   if (slices_is(term)) return walk->slices.items[term.node].known;
-  return situ_value_shape(value_of(walk->graph, term));
+  return variable_value(walk->graph, (struct edge){term.node, term.output}).shape;
 }
 
 static const situ_tensor *value(const void *to, struct term term) {
@@ -149,8 +159,7 @@ static struct visit *visit_of(const struct walk *walk, int32_t node) {
 
 static bool leads_to_x(const struct walk *walk, struct edge from) {
   const struct visit *visit = visit_of(walk, from.node);
-  return visit && visit->reached &&
-         gradient_is_real(walk->graph->nodes[from.node]->outputs[from.output].type);
+  return visit && visit->reached && gradient_is_real(variable_value(walk->graph, from).type);
 }
 
 static situ_status arrive(struct walk *walk, struct edge at, struct term term) {
@@ -390,21 +399,20 @@ static situ_status find_way(struct walk *walk, const situ_value *ys, int n_ys, c
 
 /* Ends */
 
-static situ_status check_grad_y(situ_value y, situ_value grad, int index) {
-  if (situ_value_type(y) == situ_value_type(grad)) return NULL;
+static situ_status check_grad_y(situ_value y, situ_type want, situ_value grad, int index) {
+  if (want == situ_value_type(grad)) return NULL;
   return INVALID("situ_gradients: grad_ys[%d] is %s, but '%s' is %s.", index,
-                 situ_type_name(situ_value_type(grad)), situ_value_name(y),
-                 situ_type_name(situ_value_type(y)));
+                 situ_type_name(situ_value_type(grad)), situ_value_name(y), situ_type_name(want));
 }
 
 static situ_status begin(struct walk *walk, situ_value y, const situ_value *grad, int index) {
   const struct term at = term_of(y);
   struct gradient g = helper(walk);
   struct term term;
-  if (!gradient_is_real(situ_value_type(y))) return NULL;
+  if (!gradient_is_real(type(walk, at))) return NULL;
   if (grad && grad->node >= 0) {
     TRY(graph_check_value(walk->graph, *grad, true, "situ_gradients: grad_ys", index));
-    TRY(check_grad_y(y, *grad, index));
+    TRY(check_grad_y(y, type(walk, at), *grad, index));
     term = term_of(*grad);
   } else {
     enter(walk, at);

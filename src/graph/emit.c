@@ -10,6 +10,7 @@
 #include "graph/grow.h"
 #include "graph/infer.h"
 #include "graph/scope.h"
+#include "graph/variable.h"
 
 bool emit_begin(struct situ_graph *graph, const struct schema *schema, int32_t n_inputs,
                 struct draft *out) {
@@ -30,7 +31,9 @@ static situ_status append(struct situ_graph *graph, struct node *node) {
   if (!GROW(graph->nodes, graph->n_nodes, graph->node_capacity)) return NO_MEMORY();
   node->id = graph->n_nodes;
   graph->nodes[graph->n_nodes++] = node;
-  return NULL;
+  if (!(node->schema->op->flags & OP_VARIABLE) || variable_enter(graph, node)) return NULL;
+  graph->n_nodes--;
+  return NO_MEMORY();
 }
 
 situ_status emit_finish(struct situ_graph *graph, struct draft *draft) {

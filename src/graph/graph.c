@@ -17,6 +17,7 @@ static void destroy(struct situ_graph *graph) {
   for (int32_t i = 0; i < graph->n_functions; i++) situ_graph_release(graph->functions[i]->graph);
   scope_destroy(graph);
   map_free(&graph->spec_numbers);
+  map_free(&graph->variables);
   situ_status_release(graph->error);
   arena_free(&graph->arena);
   free(graph->nodes);

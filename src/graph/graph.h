@@ -50,6 +50,7 @@ struct situ_graph {
   struct spec *specs;
   int32_t n_specs, spec_capacity;
   struct map spec_numbers;
+  struct map variables;  /* by name: the first node of each */
   situ_status error;     /* the first one */
   const char *origin;    /* of the nodes to come */
   struct scopes *scopes; /* private to graph/scope.c */

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "graph/known.h"
 #include "graph/scope.h"
+#include "graph/variable.h"
 #include "tensor/shape.h"
 
 /* Shapes */
@@ -36,6 +37,25 @@ static void fill_inputs(const struct situ_graph *graph, const struct node *node,
     in[i].value = value_of(from, output);
     in[i].known = output->known;
   }
+}
+
+/* To the row of an op, a handle is the variable that it names. */
+static situ_status see_variables(const struct situ_graph *graph, const struct node *node,
+                                 struct operand *in) {
+  for (int32_t i = 0; node->schema->has_handles && i < node->n_inputs; i++) {
+    const struct port *port = schema_input_port(node->schema, node->attrs, i);
+    if (!port->is_handle) continue;
+    const struct node *variable = variable_of(graph, node->inputs[i]);
+    const situ_type type =
+        port->handle_attr < 0 ? SITU_NO_TYPE : node->attrs[port->handle_attr].type;
+    if (variable && type != SITU_NO_TYPE && variable_type(variable) != type)
+      return INVALID("Trying to use variable '%s' with wrong dtype. Expected %s got %s",
+                     variable->name, situ_type_name(type), situ_type_name(variable_type(variable)));
+    in[i] = (struct operand){.type = variable ? variable_type(variable) : type,
+                             .slot = -1,
+                             .shape = variable ? *variable_shape(variable) : SITU_ANY_SHAPE};
+  }
+  return NULL;
 }
 
 /* TensorFlow's end of the sentence: which node, and what it was given. */
@@ -105,6 +125,7 @@ static situ_status infer(struct situ_graph *graph, struct node *node, struct ope
                       .out = operands + node->n_inputs,
                       .building = !graph->at_once};
   fill_inputs(graph, node, call.in);
+  TRY(see_variables(graph, node, call.in));
   TRY(call_shape(&call));
   if (call.building) TRY(known_find(graph, &call));
   return keep_outputs(graph, node, call.out);

@@ -161,6 +161,12 @@ static situ_status gather_shape(struct call *call) {
   return gathered(in, indices, at, &call->out[0].shape);
 }
 
+static situ_status resource_gather_shape(struct call *call) {
+  if (call_integer(call, "batch_dims"))
+    return situ_status_create(SITU_UNIMPLEMENTED, "ResourceGather: batch_dims must be 0");
+  return gather_shape(call);
+}
+
 static situ_status record_gather(struct call *call) {
   const situ_shape *in = &call->in[0].shape;
   const int64_t n = situ_shape_count(call->out[0].shape);
@@ -446,6 +452,17 @@ static const struct op rows[] = {
                 "Tindices=int32 [4,3] []=1",
      .devices = MOVABLE,
      .shape = gather_shape,
+     .record = record_gather,
+     .grad = gather_grad},
+    {.name = "ResourceGather",
+     .inputs = "resource:@dtype indices:Tindices",
+     .outputs = "output:dtype",
+     .attrs = "dtype:{" NUMERIC "} Tindices:{int32 int64} batch_dims:int=0 "
+              "validate_indices:bool=true",
+     .doc = "The rows of a variable with these numbers.",
+     .devices = EVERYWHERE,
+     .flags = OP_STATEFUL,
+     .shape = resource_gather_shape,
      .record = record_gather,
      .grad = gather_grad},
     {.name = "GatherV2",

@@ -38,8 +38,8 @@ static situ_status check_function(const struct function *function, const struct 
   if (function->n_inputs != first + n_in || function->n_outputs != n_out)
     return INVALID("Function '%s' has %d inputs and %d outputs; %d and %d are wanted",
                    function->name, function->n_inputs - first, function->n_outputs, n_in, n_out);
-  for (int i = 0; i < n_in; i++)
-    if (function->types[first + i] != in[i].type)
+  for (int i = 0; i < n_in; i++) /* a handle that comes as its variable: plan/hosted.c */
+    if (function->types[first + i] != in[i].type && function->types[first + i] != SITU_RESOURCE)
       return INVALID("Input %d of function '%s' is of type %s, not %s", i, function->name,
                      situ_type_name(function->types[first + i]), situ_type_name(in[i].type));
   return NULL;

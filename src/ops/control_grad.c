@@ -144,7 +144,10 @@ static void put_rounds(struct gradient *g, const struct rounds *rounds, struct p
   for (int i = 0; i < rounds->n; i++) {
     const int at = rounds->collected + i;
     passage->arrives[at] = passage->wanted[rounds->given + i];
-    if (passage->arrives[at]) put_arrival(g, passage, gradient_or_zeros(g, g->dy[at], g->out[at]));
+    if (!passage->arrives[at]) continue;
+    const bool handle = gradient_type(g, g->out[at]) == SITU_RESOURCE; /* of the variable `in` */
+    const struct term like = handle ? g->in[g->n_in - rounds->n + i] : g->out[at];
+    put_arrival(g, passage, gradient_or_zeros(g, g->dy[at], like));
   }
 }
 

@@ -162,6 +162,11 @@ struct term gradient_zeros(struct gradient *g, struct term like) {
   return OP(g, gradient_type(g, like) == SITU_VARIANT ? "TensorListZerosLike" : "ZerosLike", like);
 }
 
+struct term gradient_read(struct gradient *g, struct term handle) {
+  return gradient_emit(g, "ReadVariableOp", TERMS(handle),
+                       ATTRS(situ_attr_type("dtype", gradient_type(g, handle))));
+}
+
 struct term gradient_ones(struct gradient *g, struct term like) {
   const struct term shape = gradient_shape_of(g, like);
   return OP(g, "Fill", shape, gradient_number(g, gradient_type(g, like), 1));

@@ -152,6 +152,9 @@ struct term gradient_join(struct gradient *g, const struct term *terms, int coun
 /* The term itself, as a node that a control scope holds back. */
 struct term gradient_identity(struct gradient *g, struct term term);
 
+/* What a variable holds, by its handle. */
+struct term gradient_read(struct gradient *g, struct term handle);
+
 /* The elements of a term in the shape of another. */
 struct term gradient_reshape_as(struct gradient *g, struct term term, struct term like);
 

@@ -149,13 +149,13 @@ static situ_status record_gather_nd(struct call *call) {
 static situ_status record_tuples(struct call *call, const struct kernel *f, int first,
                                  const situ_shape *params) {
   const int depth = (int)tuple_length(call, first);
-  struct rows_scatter s = {.updates = call->in[first + 1].slot,
-                           .to = call->out[0].slot,
-                           .inner = product(params, depth)};
+  const struct operand *to = call->n_out ? &call->out[0] : &call->in[0];
+  struct rows_scatter s = {
+      .updates = call->in[first + 1].slot, .to = to->slot, .inner = product(params, depth)};
   s.picks = count_tuples(&call->in[first].shape, depth);
   if (!situ_shape_count(*params)) return NULL;
   TRY(rows_number(call, first, params, depth, false, &s.rows));
-  return rows_scatter(call, f, call->out[0].type, &s);
+  return rows_scatter(call, f, to->type, &s);
 }
 
 static situ_status scatter_nd_shape(struct call *call) {
@@ -173,7 +173,7 @@ static situ_status record_scatter_nd(struct call *call) {
 
 static situ_status tensor_scatter_shape(struct call *call) {
   situ_shape want;
-  call->out[0].shape = call->in[0].shape;
+  if (call->n_out) call->out[0].shape = call->in[0].shape;
   TRY(tuple_shape(call, 1, &call->in[0].shape, &want));
   return check_updates(call, 2, &want);
 }
@@ -190,7 +190,7 @@ static situ_status record_tensor_scatter(struct call *call, const struct kernel 
 static situ_status scatter_shape(struct call *call) {
   const situ_shape *ref = &call->in[0].shape, *indices = &call->in[1].shape;
   situ_shape want = SITU_ANY_SHAPE;
-  call->out[0].shape = *ref;
+  if (call->n_out) call->out[0].shape = *ref;
   if (ref->rank == 0) return INVALID("A scalar has no rows to update");
   if (ref->rank == SITU_ANY || indices->rank == SITU_ANY || call->in[2].shape.rank == 0)
     return NULL;
@@ -282,24 +282,40 @@ static void tensor_scatter_sub_grad(struct gradient *g) {
     __VA_ARGS__                                                                                   \
   }
 
-#define SCATTER(NAME, word, types, text)                                                        \
-  {                                                                                             \
-    .name = "Scatter" #NAME, .inputs = "ref:&T indices:Tindices updates:T",                     \
-    .outputs = "output_ref:&T",                                                                 \
-    .attrs = "T:{" types "} Tindices:{int32 int64}=int32 use_locking:bool=false",               \
-    .doc = text " rows of a variable that indices name, one after the other; is the variable.", \
-    .devices = EVERYWHERE, .flags = OP_STATEFUL | OP_UPDATES, .shape = scatter_shape,           \
-    .record = record_scatter_##word                                                             \
+/* Two rows each: of a reference, which the op then is, and of a handle. */
+#define SCATTER(NAME, word, types, text)                                                         \
+  {.name = "Scatter" #NAME,                                                                      \
+   .inputs = "ref:&T indices:Tindices updates:T",                                                \
+   .outputs = "output_ref:&T",                                                                   \
+   .attrs = "T:{" types "} Tindices:{int32 int64}=int32 use_locking:bool=false",                 \
+   .doc = text " rows of a variable that indices name, one after the other; is the variable.",   \
+   .devices = EVERYWHERE,                                                                        \
+   .flags = OP_STATEFUL | OP_UPDATES,                                                            \
+   .shape = scatter_shape,                                                                       \
+   .record = record_scatter_##word},                                                             \
+  {                                                                                              \
+    .name = "ResourceScatter" #NAME, .inputs = "resource:@dtype indices:Tindices updates:dtype", \
+    .attrs = "dtype:{" types "} Tindices:{int32 int64}",                                         \
+    .doc = text " rows of a variable that indices name, one after the other.",                   \
+    .devices = EVERYWHERE, .flags = OP_STATEFUL | OP_UPDATES, .shape = scatter_shape,            \
+    .record = record_scatter_##word                                                              \
   }
 
-#define SCATTER_ND(NAME, word, types, text)                                                  \
-  {                                                                                          \
-    .name = "ScatterNd" #NAME, .inputs = "ref:&T indices:Tindices updates:T",                \
-    .outputs = "output_ref:&T",                                                              \
-    .attrs = "T:{" types "} Tindices:{int32 int64}=int32 use_locking:bool=false",            \
-    .doc = text " parts of a variable that tuples of indices name; is the variable.",        \
-    .devices = EVERYWHERE, .flags = OP_STATEFUL | OP_UPDATES, .shape = tensor_scatter_shape, \
-    .record = record_nd_##word                                                               \
+#define SCATTER_ND(NAME, word, types, text)                                                      \
+  {.name = "ScatterNd" #NAME,                                                                    \
+   .inputs = "ref:&T indices:Tindices updates:T",                                                \
+   .outputs = "output_ref:&T",                                                                   \
+   .attrs = "T:{" types "} Tindices:{int32 int64}=int32 use_locking:bool=false",                 \
+   .doc = text " parts of a variable that tuples of indices name; is the variable.",             \
+   .devices = EVERYWHERE,                                                                        \
+   .flags = OP_STATEFUL | OP_UPDATES,                                                            \
+   .shape = tensor_scatter_shape,                                                                \
+   .record = record_nd_##word},                                                                  \
+  {                                                                                              \
+    .name = "ResourceScatterNd" #NAME, .inputs = "ref:@T indices:Tindices updates:T",            \
+    .attrs = "T:{" types "} Tindices:{int32 int64}=int32 use_locking:bool=true",                 \
+    .doc = text " parts of a variable that tuples of indices name.", .devices = EVERYWHERE,      \
+    .flags = OP_STATEFUL | OP_UPDATES, .shape = tensor_scatter_shape, .record = record_nd_##word \
   }
 
 static const struct op rows[] = {

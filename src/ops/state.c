@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * state.c: variables: memory of a session that lives from run to run. */
+#include <stdatomic.h>
+
 #include "ops/broadcast.h"
+#include "ops/gradient.h"
 #include "ops/ops.h"
 #include "ops/strided.h"
 #include "schema/schema.h"
@@ -13,6 +16,11 @@ static situ_status variable_shape(struct call *call) {
   return shape_check(&call->out[0].shape);
 }
 
+static situ_status handle_shape(struct call *call) {
+  TRY(variable_shape(call));
+  return op_scalar_shape(call);
+}
+
 /* The new value must have the variable's shape. */
 static situ_status update_shape(struct call *call) {
   const situ_shape *have = &call->in[0].shape, *want = &call->in[1].shape;
@@ -20,13 +28,13 @@ static situ_status update_shape(struct call *call) {
   if (!shape_compatible(have, want))
     return INVALID("%s requires shapes of both tensors to match. lhs shape= %s rhs shape= %s",
                    call->schema->op->name, shape_print(have, a), shape_print(want, b));
-  call->out[0].shape = shape_merge(have, want);
+  if (call->n_out) call->out[0].shape = shape_merge(have, want);
   return NULL;
 }
 
 static situ_status record_assign(struct call *call) {
   const struct view all = strided_view(&call->in[1].shape);
-  return strided_copy(call, call->in[1].type, call->in[1].slot, &all, call->out[0].slot);
+  return strided_copy(call, call->in[1].type, call->in[1].slot, &all, call->in[0].slot);
 }
 
 static situ_status record_update(struct call *call, const struct kernel *const kernels[2]) {
@@ -66,57 +74,113 @@ static situ_status count_shape(struct call *call) {
   return op_scalar_shape(call);
 }
 
+/* Handles */
+
+static situ_status compute_is_set(struct compute *compute) {
+  void *data = NULL;
+  TRY(compute_output(compute, 0, SITU_SCALAR, &data));
+  *(bool *)data = *compute->ready;
+  return NULL;
+}
+
+static situ_status compute_destroy(struct compute *compute) {
+  const bool ready = atomic_exchange(compute->ready, false);
+  if (ready || call_bool(compute->call, "ignore_lookup_error")) return NULL;
+  return situ_status_create(SITU_NOT_FOUND, "The variable that %s is to destroy has no value.",
+                            compute->call->node);
+}
+
+static void read_grad(struct gradient *g) { g->dx[0] = g->dy[0]; }
+
+#define NAMED "container:string='' shared_name:string=''"
+
+#define COUNT(NAME, input)                                                                      \
+  {                                                                                             \
+    .name = NAME, .inputs = input, .outputs = "output:T", .attrs = "limit:int T:{int32 int64}", \
+    .python = "",                                                                               \
+    .doc =                                                                                      \
+        "Counts a variable up, and is what it was; OutOfRange when it has reached the"          \
+        " limit.",                                                                              \
+    .devices = "CPU", .flags = OP_STATEFUL | OP_NO_GRADIENT, .shape = count_shape,              \
+    .compute = compute_count                                                                    \
+  }
+
+/* Two rows of a change: of a reference, which the op then is, and of a handle. */
+#define UPDATE(NAME, record_, flags_, attrs_, text)                                       \
+  {.name = #NAME,                                                                         \
+   .inputs = "ref:&T value:T",                                                            \
+   .outputs = "output_ref:&T",                                                            \
+   .attrs = "T:{" NUMERIC "} " attrs_,                                                    \
+   .python = "",                                                                          \
+   .doc = text " a variable, and is the variable.",                                       \
+   .devices = EVERYWHERE,                                                                 \
+   .flags = OP_NO_GRADIENT | OP_STATEFUL | OP_UPDATES | (flags_),                         \
+   .shape = update_shape,                                                                 \
+   .record = record_},                                                                    \
+  {                                                                                       \
+    .name = #NAME "VariableOp", .inputs = "resource:@dtype value:dtype",                  \
+    .attrs = "dtype:{" NUMERIC "} validate_shape:bool=false", .python = "",               \
+    .doc = text " a variable.", .devices = EVERYWHERE,                                    \
+    .flags = OP_NO_GRADIENT | OP_STATEFUL | OP_UPDATES | (flags_), .shape = update_shape, \
+    .record = record_                                                                     \
+  }
+
 static const struct op rows[] = {
-    {.name = "CountUpTo",
-     .inputs = "ref:&T",
-     .outputs = "output:T",
-     .attrs = "limit:int T:{int32 int64}",
+    COUNT("CountUpTo", "ref:&T"),
+    COUNT("ResourceCountUpTo", "resource:@T"),
+    {.name = "VarHandleOp",
+     .inputs = "",
+     .outputs = "resource:@dtype",
+     .attrs = NAMED " dtype:{" NUMERIC "} shape:shape",
      .python = "",
-     .doc = "Counts a variable up, and is what it was; OutOfRange when it has reached the limit.",
-     .devices = "CPU",
-     .flags = OP_STATEFUL | OP_NO_GRADIENT,
-     .shape = count_shape,
-     .compute = compute_count},
+     .doc = "The handle of a variable: memory that lives as long as the session. It has no value "
+            "before it is assigned one. What is read of it by its handle does not change.",
+     .devices = EVERYWHERE,
+     .flags = OP_STATEFUL | OP_VARIABLE,
+     .shape = handle_shape},
+    {.name = "ReadVariableOp",
+     .inputs = "resource:@dtype",
+     .outputs = "value:dtype",
+     .attrs = "dtype:{" NUMERIC "}",
+     .python = "",
+     .doc = "What a variable holds; later changes of the variable do not change it.",
+     .devices = EVERYWHERE,
+     .flags = OP_STATEFUL | OP_ALIAS | OP_READS,
+     .shape = op_same_shape,
+     .grad = read_grad},
+    {.name = "VarIsInitializedOp",
+     .inputs = "resource:@resource",
+     .outputs = "is_initialized:bool",
+     .attrs = "",
+     .python = "",
+     .doc = "Whether a variable has a value.",
+     .devices = EVERYWHERE,
+     .flags = OP_STATEFUL | OP_NO_GRADIENT | OP_PROBES,
+     .shape = op_scalar_shape,
+     .compute = compute_is_set},
+    {.name = "DestroyResourceOp",
+     .inputs = "resource:@resource",
+     .attrs = "ignore_lookup_error:bool=true",
+     .python = "",
+     .doc = "Takes the value from a variable: it must be assigned one before it is read again.",
+     .devices = EVERYWHERE,
+     .flags = OP_STATEFUL | OP_NO_GRADIENT | OP_PROBES,
+     .shape = op_no_shape,
+     .compute = compute_destroy},
     {.name = "VariableV2",
      .inputs = "",
      .outputs = "ref:&dtype",
-     .attrs = "shape:shape dtype:{" NUMERIC "} container:string='' shared_name:string=''",
+     .attrs = "shape:shape dtype:{" NUMERIC "} " NAMED,
      .python = "",
      .doc = "A variable: memory that lives as long as the session. It has no value before it is "
             "assigned one.",
      .devices = EVERYWHERE,
      .flags = OP_STATEFUL | OP_VARIABLE,
      .shape = variable_shape},
-    {.name = "Assign",
-     .inputs = "ref:&T value:T",
-     .outputs = "output_ref:&T",
-     .attrs = "T:{" NUMERIC "} validate_shape:bool=true use_locking:bool=true",
-     .python = "",
-     .doc = "Gives a variable a value, and is the variable.",
-     .devices = EVERYWHERE,
-     .flags = OP_NO_GRADIENT | OP_STATEFUL | OP_UPDATES | OP_SETS,
-     .shape = update_shape,
-     .record = record_assign},
-    {.name = "AssignAdd",
-     .inputs = "ref:&T value:T",
-     .outputs = "output_ref:&T",
-     .attrs = "T:{" NUMERIC "} use_locking:bool=false",
-     .python = "",
-     .doc = "Adds to a variable, and is the variable.",
-     .devices = EVERYWHERE,
-     .flags = OP_NO_GRADIENT | OP_STATEFUL | OP_UPDATES,
-     .shape = update_shape,
-     .record = record_assign_add},
-    {.name = "AssignSub",
-     .inputs = "ref:&T value:T",
-     .outputs = "output_ref:&T",
-     .attrs = "T:{" NUMERIC "} use_locking:bool=false",
-     .python = "",
-     .doc = "Subtracts from a variable, and is the variable.",
-     .devices = EVERYWHERE,
-     .flags = OP_NO_GRADIENT | OP_STATEFUL | OP_UPDATES,
-     .shape = update_shape,
-     .record = record_assign_sub},
+    UPDATE(Assign, record_assign, OP_SETS, "validate_shape:bool=true use_locking:bool=true",
+           "Gives a value to"),
+    UPDATE(AssignAdd, record_assign_add, 0, "use_locking:bool=false", "Adds to"),
+    UPDATE(AssignSub, record_assign_sub, 0, "use_locking:bool=false", "Subtracts from"),
 };
 
 OP_FAMILY(state, rows);

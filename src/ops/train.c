@@ -251,19 +251,21 @@ static situ_status record_sparse(struct call *call, const struct kernel *kernel,
 ALL_UPDATES(RECORDS_OF, NO_STATE, DENSE, DENSE_SAMPLES)
 #undef RECORDS_OF
 
-/* The rows of an update: on variables, and on values; by all of a gradient, and by some rows. */
+/* The rows of an update: on variables by reference and by handle, and on values; by all of a
+ * gradient, and by some rows. */
 #define REF(name) name ":&T "
+#define HANDLE(name) name ":@T "
 #define VALUE(name) name ":T "
-#define ON_VARIABLES(word, function, types, in, more, text) \
-  {.name = word,                                            \
-   .inputs = in,                                            \
-   .outputs = "out:&T",                                     \
-   .attrs = types " use_locking:bool=false" more,           \
-   .python = "",                                            \
-   .doc = text,                                             \
-   .devices = EVERYWHERE,                                   \
-   .flags = OP_STATEFUL | OP_UPDATES,                       \
-   .shape = update_shape,                                   \
+#define ON_VARIABLES(word, function, types, in, out, more, text) \
+  {.name = word,                                                 \
+   .inputs = in,                                                 \
+   .outputs = out,                                               \
+   .attrs = types " use_locking:bool=false" more,                \
+   .python = "",                                                 \
+   .doc = text,                                                  \
+   .devices = EVERYWHERE,                                        \
+   .flags = OP_STATEFUL | OP_UPDATES,                            \
+   .shape = update_shape,                                        \
    .record = function},
 #define ON_VALUES(word, of, function, types, in, out, more, samples_, text)        \
   {.name = word,                                                                   \
@@ -281,17 +283,29 @@ ALL_UPDATES(RECORDS_OF, NO_STATE, DENSE, DENSE_SAMPLES)
 #define ROW_TYPES TYPES " Tindices:{int32 int64}=int32"
 #define ROWS_ALONE "For the rows that indices name, those of equal ones added: "
 #define APPLY(op, kernel, flag, flops, in, out, more, samples, text) \
-  ON_VARIABLES("Apply" #op, record_##op, TYPES, in, more, text)
+  ON_VARIABLES("Apply" #op, record_##op, TYPES, in, "out:&T", more, text)
+#define RESOURCE_APPLY(op, kernel, flag, flops, in, out, more, samples, text) \
+  ON_VARIABLES("ResourceApply" #op, record_##op, TYPES, in, "", more, text)
 #define STEP(op, kernel, flag, flops, in, out, more, samples, text) \
   ON_VALUES("Step" #op, "Apply" #op, record_##op, TYPES, in, out, more, samples, text)
-#define SPARSE_APPLY(op, kernel, flag, flops, in, out, more, samples, text) \
-  ON_VARIABLES("SparseApply" #op, record_sparse_##op, ROW_TYPES, in, more, ROWS_ALONE text)
+#define SPARSE_APPLY(op, kernel, flag, flops, in, out, more, samples, text)          \
+  ON_VARIABLES("SparseApply" #op, record_sparse_##op, ROW_TYPES, in, "out:&T", more, \
+               ROWS_ALONE text)
+#define RESOURCE_SPARSE_APPLY(op, kernel, flag, flops, in, out, more, samples, text)   \
+  ON_VARIABLES("ResourceSparseApply" #op, record_sparse_##op, ROW_TYPES, in, "", more, \
+               ROWS_ALONE text)
 #define SPARSE_STEP(op, kernel, flag, flops, in, out, more, samples, text)                     \
   ON_VALUES("StepSparse" #op, "SparseApply" #op, record_sparse_##op, ROW_TYPES, in, out, more, \
             samples, ROWS_ALONE text)
 
-static const struct op rows[] = {ALL_UPDATES(APPLY, REF, DENSE, DENSE_SAMPLES) ALL_UPDATES(
-    STEP, VALUE, DENSE, DENSE_SAMPLES) ALL_UPDATES(SPARSE_APPLY, REF, ROWS, ROW_SAMPLES)
-                                     ALL_UPDATES(SPARSE_STEP, VALUE, ROWS, ROW_SAMPLES)};
+/* clang-format off */
+static const struct op rows[] = {
+    ALL_UPDATES(APPLY, REF, DENSE, DENSE_SAMPLES)
+    ALL_UPDATES(RESOURCE_APPLY, HANDLE, DENSE, DENSE_SAMPLES)
+    ALL_UPDATES(STEP, VALUE, DENSE, DENSE_SAMPLES)
+    ALL_UPDATES(SPARSE_APPLY, REF, ROWS, ROW_SAMPLES)
+    ALL_UPDATES(RESOURCE_SPARSE_APPLY, HANDLE, ROWS, ROW_SAMPLES)
+    ALL_UPDATES(SPARSE_STEP, VALUE, ROWS, ROW_SAMPLES)};
+/* clang-format on */
 
 OP_FAMILY(train, rows);

@@ -28,6 +28,7 @@ struct value {
   bool constant; /* depends on constants alone */
   bool crosses;  /* a later part needs it */
   bool to_host;  /* and in host memory */
+  bool snapshot; /* was read of a variable, whose memory it shares: snapshots.c */
 };
 
 /* A growing list of numbers, for waits. */
@@ -70,7 +71,8 @@ struct builder {
   bool lacks;       /* the node at hand lacks it */
   int32_t host_op_capacity, check_capacity, joint_capacity;
   struct numerics numerics;
-  bool one_queue; /* all is done in the caller's thread, in order: nobody waits for anybody */
+  int32_t *last_use; /* per value: the last node that uses it; NULL: not asked yet */
+  bool one_queue;    /* all is done in the caller's thread, in order: nobody waits for anybody */
 };
 
 /* What a run does with a node: nothing; runs it; only knows that it is fed; takes it as the
@@ -197,6 +199,17 @@ situ_status donors_find(struct builder *builder) SITU_MUST_USE;
  * command needs, as the places of commands in their order. */
 situ_status meet_find(struct builder *builder) SITU_MUST_USE;
 situ_status meet_keep_needs(struct builder *builder, const int32_t *place) SITU_MUST_USE;
+
+/* Before a node changes the variable in a slot: copies what was read of it and is used later. */
+situ_status snapshots_keep(struct builder *builder, const struct node *update,
+                           int32_t slot) SITU_MUST_USE;
+
+/* Lets the commands that touch a variable's memory wait for each other, as they stand. */
+situ_status snapshots_order(struct builder *builder) SITU_MUST_USE;
+
+/* Adds a copy of a value to new memory of its device, for the node. */
+situ_status commands_duplicate(struct builder *builder, const struct value *value, int32_t node,
+                               int32_t *slot, int32_t *command) SITU_MUST_USE;
 
 /* Puts constants' commands first, and what runs on devices before what the caller does itself. */
 situ_status order_commands(struct builder *builder) SITU_MUST_USE;

@@ -3,6 +3,7 @@
  * one per value and device. */
 #include <string.h>
 
+#include "graph/variable.h"
 #include "plan/builder.h"
 #include "tensor/shape.h"
 #include "tensor/tensor.h"
@@ -166,15 +167,17 @@ static situ_status add_alias(struct builder *builder, const struct node *node, i
   TRY(add_point(builder, node, &value->command));
   builder->node_command[node->id] = value->command;
   if (value->feed >= 0) return NULL;
+  const struct value *from = builder_value(builder, node->inputs[0]);
   value->slot = in.slot;
   value->device = builder->program->slots[in.slot].device;
+  value->snapshot = from->slot == in.slot && (node->schema->op->flags & OP_READS || from->snapshot);
   return NULL;
 }
 
 static situ_status make_output_slots(struct builder *builder, const struct node *node,
                                      int32_t device, const struct recording *recording,
                                      int32_t *slots) {
-  const bool updates = node->schema->op->flags & OP_UPDATES;
+  const bool updates = node->schema->op->flags & OP_UPDATES && node->n_outputs;
   if (updates) slots[node->n_inputs] = slots[0];
   for (int32_t i = updates; i < node->n_outputs; i++) {
     const struct slot slot = {.kind = SLOT_BLOCK,
@@ -208,14 +211,51 @@ static situ_status add_scratch(struct builder *builder, const struct node *node,
   return NULL;
 }
 
+/* The slot of a variable that another node named before, or -1. */
+static int32_t find_variable(const struct builder *builder, int32_t first, int32_t device) {
+  const struct program *program = builder->program;
+  for (int32_t i = 0; i < program->n_slots; i++) {
+    const struct slot *slot = &program->slots[i];
+    if (slot->kind == SLOT_STATE && slot->node == first && !slot->output && slot->device == device)
+      return i;
+  }
+  return -1;
+}
+
 /* A variable is state that begins as nothing; reading it is reading its memory. */
 static situ_status add_variable(struct builder *builder, const struct node *node, int32_t device) {
   struct value *value = builder_value(builder, (struct edge){node->id, 0});
   if (value->feed >= 0) return NULL;
-  const struct slot slot = {
-      .kind = SLOT_STATE, .device = device, .node = node->id, .bytes = value_bytes(value)};
+  struct slot slot = {.kind = SLOT_STATE, .device = device, .bytes = value_bytes(value)};
+  TRY(status_at_node(variable_first(builder->request->graph, node, &slot.node), node->name));
   value->device = device;
-  return add_slot(builder, &slot, &value->slot);
+  if (slot.node != node->id) value->slot = find_variable(builder, slot.node, device);
+  return value->slot >= 0 ? NULL : add_slot(builder, &slot, &value->slot);
+}
+
+situ_status commands_duplicate(struct builder *builder, const struct value *value, int32_t node,
+                               int32_t *slot, int32_t *command) {
+  const struct slot *from = &builder->program->slots[value->slot];
+  const struct slot to = {.kind = SLOT_BLOCK,
+                          .device = from->device,
+                          .node = from->node,
+                          .output = from->output,
+                          .bytes = from->bytes};
+  TRY(add_slot(builder, &to, slot));
+  builder_wait(builder, value->command);
+  const struct plan_command copy = copy_command(builder, node, value->slot, *slot, false);
+  return add_command(builder, &copy, command);
+}
+
+/* What was read of the variables that a node changes stays as it was. */
+static situ_status keep_snapshots(struct builder *builder, const struct node *node) {
+  if (!node->schema->has_handles || !(node->schema->op->flags & OP_UPDATES)) return NULL;
+  for (int32_t i = 0; i < node->n_inputs; i++) {
+    if (!schema_input_port(node->schema, node->attrs, i)->is_handle) continue;
+    TRY(commands_settle(builder, node->inputs[i]));
+    TRY(snapshots_keep(builder, node, builder_value(builder, node->inputs[i])->slot));
+  }
+  return NULL;
 }
 
 /* One command for each kernel that the row recorded; the first one waits for the inputs. */
@@ -237,6 +277,7 @@ static situ_status add_launches(struct builder *builder, const struct node *node
 
 static situ_status add_calls(struct builder *builder, const struct node *node, int32_t device,
                              const struct recording *recording, int32_t *slots) {
+  TRY(keep_snapshots(builder, node));
   TRY(bring_inputs(builder, node, device, slots));
   TRY(make_output_slots(builder, node, device, recording, slots));
   TRY(add_scratch(builder, node, device, recording, slots));
@@ -306,6 +347,12 @@ static situ_status copy_result(struct builder *builder, struct fetch *fetch, int
 
 static situ_status fetch_value(struct builder *builder, struct fetch *fetch, int32_t index) {
   struct value *value = builder_value(builder, fetch->edge);
+  const struct node *handle = variable_of(builder->request->graph, fetch->edge);
+  if (handle && value->feed < 0)
+    return INVALID(
+        "'%s' is the handle of a variable, which cannot be fetched. Fetch a "
+        "ReadVariableOp of it.",
+        handle->name);
   TRY(commands_settle(builder, fetch->edge));
   fetch->type = value->type;
   fetch->shape = *value->shape;

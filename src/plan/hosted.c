@@ -3,6 +3,7 @@
  * tensors that it makes. */
 #include <string.h>
 
+#include "graph/variable.h"
 #include "plan/builder.h"
 #include "tensor/shape.h"
 
@@ -61,17 +62,32 @@ static situ_status add_input(struct builder *builder, struct edge edge, bool any
   return NULL;
 }
 
+/* The handle of a variable is the variable; only functions pass it on as such. */
+static situ_status check_handle(const struct builder *builder, const struct node *node,
+                                int32_t input) {
+  if (node->schema->op->flags & OP_ANYWHERE ||
+      schema_input_port(node->schema, node->attrs, input)->is_handle)
+    return NULL;
+  const struct node *variable = variable_of(builder->request->graph, node->inputs[input]);
+  if (!variable) return NULL;
+  return INVALID("%s takes the handle of an object, and '%s' is a variable.",
+                 node->schema->op->name, variable->name);
+}
+
 static situ_status add_operands(struct builder *builder, const struct node *node, int32_t device,
                                 struct host_op *out) {
   struct arena *arena = &builder->program->arena;
   const int32_t n = node->n_inputs + node->n_outputs;
   int32_t *slots = ARENA_ARRAY(arena, int32_t, n + 1);
   situ_shape *shapes = ARENA_ARRAY(arena, situ_shape, n + 1);
+  situ_type *types = ARENA_ARRAY(arena, situ_type, node->n_inputs + 1);
   if (arena->failed) return NO_MEMORY();
-  const bool anywhere = node->schema->op->flags & OP_ANYWHERE;
+  const bool anywhere = node->schema->op->flags & (OP_ANYWHERE | OP_PROBES);
   for (int32_t i = 0; i < node->n_inputs; i++) {
+    TRY(check_handle(builder, node, i));
     TRY(add_input(builder, node->inputs[i], anywhere, &slots[i]));
     shapes[i] = *builder_value(builder, node->inputs[i])->shape;
+    types[i] = builder_value(builder, node->inputs[i])->type;
   }
   for (int32_t i = 0; i < node->n_outputs; i++) {
     const int32_t at = output_device(builder, node, device, i);
@@ -83,7 +99,8 @@ static situ_status add_operands(struct builder *builder, const struct node *node
                           .n_out = node->n_outputs,
                           .in = slots,
                           .out = slots + node->n_inputs,
-                          .shapes = shapes};
+                          .shapes = shapes,
+                          .types = types};
   return find_unused(builder, node, &out->unused);
 }
 

@@ -171,10 +171,19 @@ static bool is_ordered(const struct builder *builder) {
 }
 
 /* The first command that touches a variable sets it, or needs what it was. */
-static void touch_state(struct slot *slot, bool sets) {
+static void touch_state(struct slot *slot, bool sets, int32_t node) {
   if (slot->kind != SLOT_STATE || slot->initial || slot->needs || slot->sets) return;
   slot->sets = sets;
   slot->needs = !sets;
+  slot->reader = node;
+}
+
+/* A host op that asks whether a variable has a value: it has one when a command before sets it. */
+static bool note_probe(const struct program *program, const struct plan_command *command) {
+  if (!(program->graph->nodes[command->node]->schema->op->flags & OP_PROBES)) return false;
+  struct host_op *host_op = &program->host_ops[command->launch];
+  host_op->is_set = program->slots[host_op->in[0]].sets;
+  return true;
 }
 
 /* Which variables a run needs and sets. */
@@ -183,11 +192,12 @@ static void find_state(const struct builder *builder) {
   for (int32_t i = 0; i < program->n_commands; i++) {
     const struct plan_command *command = &program->commands[i];
     if (command->kind == COMMAND_COPY || command->kind == COMMAND_REDUCE)
-      touch_state(&program->slots[command->from], false);
+      touch_state(&program->slots[command->from], false, command->node);
+    if (command->kind == COMMAND_HOST && note_probe(program, command)) continue;
     if (command->kind == COMMAND_HOST) {
       const struct host_op *host_op = &program->host_ops[command->launch];
       for (int32_t k = 0; k < host_op->n_in; k++)
-        if (host_op->in[k] >= 0) touch_state(&program->slots[host_op->in[k]], false);
+        if (host_op->in[k] >= 0) touch_state(&program->slots[host_op->in[k]], false, command->node);
     }
     if (command->kind != COMMAND_CALL) continue;
     const struct node *node = program->graph->nodes[command->node];
@@ -196,10 +206,10 @@ static void find_state(const struct builder *builder) {
     const struct launch *launch = &program->launches[command->launch];
     for (int a = 0; a < launch->n_args; a++) {
       const int32_t slot = launch->args[a].kind == ARG_SLOT ? launch->args[a].slot : -1;
-      if (slot >= 0 && slot != target) touch_state(&program->slots[slot], false);
+      if (slot >= 0 && slot != target) touch_state(&program->slots[slot], false, command->node);
     }
     if (target >= 0) {
-      touch_state(&program->slots[target], true);
+      touch_state(&program->slots[target], true, command->node);
       program->slots[target].sets = program->slots[target].kind == SLOT_STATE;
     }
   }

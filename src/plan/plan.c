@@ -204,6 +204,7 @@ static situ_status finish(struct builder *builder) {
   if (builder->need.node >= 0) TRY(later_collect(builder));
   TRY(commands_fetch(builder));
   TRY(numerics_look(builder));
+  TRY(snapshots_order(builder));
   TRY(sweep_commands(builder));
   TRY(donors_find(builder));
   TRY(order_commands(builder));

@@ -36,7 +36,8 @@ struct slot {
   const situ_tensor *constant;
   const void *initial; /* of state: what it begins as; NULL: it must be set before it is read */
   bool needs,
-      sets; /* of state without a beginning: whether a run reads it as it was, and sets it */
+      sets;       /* of state without a beginning: whether a run reads it as it was, and sets it */
+  int32_t reader; /* of state that is needed: the node that reads it first */
 };
 
 enum command_kind {
@@ -77,6 +78,8 @@ struct host_op {
   int32_t first_view;       /* of its inputs in a frame's views */
   const int32_t *in, *out;  /* slots */
   const situ_shape *shapes; /* of the inputs, then of the outputs, as far as they are known */
+  const situ_type *types;   /* of the inputs */
+  bool is_set;              /* of one with OP_PROBES: a command before it sets the variable */
   const bool *unused;       /* by output: nobody reads it; NULL: not asked */
 };
 

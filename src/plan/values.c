@@ -3,6 +3,7 @@
  * They are computed here, by the same kernels, where they depend on constants and shapes alone. */
 #include <string.h>
 
+#include "graph/variable.h"
 #include "plan/builder.h"
 #include "run/eval.h"
 #include "tensor/shape.h"
@@ -199,6 +200,19 @@ static bool is_kept(const struct builder *builder, const struct node *node) {
   return kept;
 }
 
+/* In a plan the handle of a variable is the variable. */
+static void see_variable(const struct builder *builder, const struct node *node,
+                         struct value *value) {
+  const unsigned flags = node->schema->op->flags;
+  if (flags & OP_VARIABLE) {
+    value->type = variable_type(node);
+    value->shape = variable_shape(node);
+  } else if (flags & OP_ALIAS) {
+    value->type = builder_value(builder, node->inputs[0])->type;
+    value->shape = builder_value(builder, node->inputs[0])->shape;
+  }
+}
+
 /* Outputs that are fed keep what the feed says. */
 static void begin_outputs(const struct builder *builder, const struct node *node) {
   const bool constant = is_constant(builder, node) && !is_kept(builder, node);
@@ -208,6 +222,7 @@ static void begin_outputs(const struct builder *builder, const struct node *node
     value->type = node->outputs[i].type;
     value->shape = &node->outputs[i].shape;
     value->constant = constant;
+    if (value->type == SITU_RESOURCE) see_variable(builder, node, value);
     if (node->schema->op->flags & OP_CONSTANT)
       value->known = node->attrs[schema_attr(node->schema, "value")].tensor;
   }

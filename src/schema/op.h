@@ -31,12 +31,16 @@ enum op_flags {
   OP_LAZY = 8192,         /* of a row with `compute`: need not make outputs that nobody reads */
   OP_SUMS = 16384,        /* the sum of the inputs, in any order: nodes with the same inputs on the
                              devices where these are may be one call of a library */
+  OP_READS = 32768,       /* output 0 is what the variable of handle 0 holds then: it shares the
+                             memory (with OP_ALIAS) until somebody changes the variable */
+  OP_PROBES = 65536,      /* of a row with `compute`: asks about the variable of handle 0, which
+                             need not have a value: compute->ready */
 };
 
 struct op {
-  const char *name; /* "MatMul", as in a GraphDef */
-  const char
-      *inputs; /* "a:T b:T"; a list "inputs:N*T"; fixed "shape:int32"; a reference "ref:&T" */
+  const char *name;    /* "MatMul", as in a GraphDef */
+  const char *inputs;  /* "a:T b:T"; a list "inputs:N*T"; fixed "shape:int32"; a reference "ref:&T";
+                         a handle  "resource:@T" */
   const char *outputs; /* "product:T" */
   const char *attrs;   /* "T:{half float double} transpose_a:bool=false"; grammar in schema.h */
   const char *python;  /* names under tf: "matmul linalg.matmul" */

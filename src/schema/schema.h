@@ -3,9 +3,10 @@
  *
  * Grammar of a row's texts (words separated by blanks):
  *   inputs, outputs:  name:T | name:float (a fixed type) | name:N*T (a list) | name:&T (a
- * reference) attrs:            NAME:KIND[=DEFAULT], KIND one of int float bool type shape string
- * tensor list(int) list(type) list(shape) func, or a set of types {float double} (the kind is then
- * type), or a set of words
+ * reference) | name:@T (the handle of a variable of that type; @resource: of any); to the row of an
+ * op, such an input is the variable itself attrs:            NAME:KIND[=DEFAULT], KIND one of int
+ * float bool type shape string tensor list(int) list(type) list(shape) func, or a set of types
+ * {float double} (the kind is then type), or a set of words
  * {'SAME','VALID'} (then string). A type attribute that an input mentions, and the N of a list, are
  * inferred from the inputs. int>=1 sets a least value. A default: 3, 0.5, true, float, 'SAME',
  * [1,2], <unknown> devices:          KIND | KIND(type type ...): the types of the first type
@@ -22,8 +23,10 @@ struct port {
   int type_attr;   /* -1: none */
   int number_attr; /* of a list: the attribute with the count; -1: one value */
   bool is_types;   /* `type_attr` is a list of types: one value of each */
-  bool is_ref;
-  bool is_host; /* its value is needed to plan the call */
+  bool is_ref;     /* of an input: a reference or a handle: the call names a variable */
+  bool is_handle;  /* of type resource: the handle of a variable */
+  int handle_attr; /* of a handle: the attribute with the type of the variable; -1: any */
+  bool is_host;    /* its value is needed to plan the call */
 };
 
 struct attr_spec {
@@ -46,6 +49,7 @@ struct schema {
   struct port *inputs, *outputs;
   struct attr_spec *attrs;
   int device_type_attr; /* the attribute whose type decides where there is a kernel; or -1 */
+  bool has_handles;     /* an input is the handle of a variable */
   const char *kinds[MAX_KINDS];   /* device kinds in the order of the row, NULL behind the last */
   uint32_t kind_types[MAX_KINDS]; /* types with a kernel there, as bits; all ones: unrestricted */
 };

@@ -145,10 +145,24 @@ static situ_status read_attrs(const struct op *op, struct arena *arena, struct s
 
 /* Ports */
 
+/* The handle of a variable: `rest` says of which type. */
+static situ_status read_handle(const struct op *op, struct word word, struct word name,
+                               struct word rest, struct arena *arena, const struct schema *schema,
+                               struct port *out) {
+  out->type = SITU_RESOURCE;
+  out->handle_attr = find_attr(schema, rest);
+  out->name = copy(arena, name);
+  const bool any = out->handle_attr < 0 && is(rest, "resource");
+  const bool typed =
+      out->handle_attr >= 0 && schema->attrs[out->handle_attr].kind == SITU_ATTR_TYPE;
+  if (any || typed) return NULL;
+  return INTERNAL("Op '%s': cannot read port '%.*s'", op->name, (int)word.length, word.at);
+}
+
 static situ_status read_port(const struct op *op, struct word word, struct arena *arena,
                              const struct schema *schema, struct port *out) {
   struct word name = {0}, rest = {0};
-  out->type_attr = out->number_attr = -1;
+  out->type_attr = out->number_attr = out->handle_attr = -1;
   bool good = cut(word, &name, &rest);
   const char *star = good ? memchr(rest.at, '*', rest.length) : NULL;
   if (star) {
@@ -157,9 +171,11 @@ static situ_status read_port(const struct op *op, struct word word, struct arena
     rest.length -= (size_t)(star + 1 - rest.at);
     rest.at = star + 1;
   }
+  out->is_handle = good && rest.length && *rest.at == '@';
   out->is_ref = good && rest.length && *rest.at == '&';
-  rest.at += out->is_ref;
-  rest.length -= out->is_ref;
+  rest.at += out->is_ref + out->is_handle;
+  rest.length -= (size_t)(out->is_ref + out->is_handle);
+  if (out->is_handle) return read_handle(op, word, name, rest, arena, schema, out);
   if (good) out->type_attr = find_attr(schema, rest);
   if (good && out->type_attr < 0) out->type = type_of(rest);
   const situ_attr_kind kind =
@@ -206,6 +222,15 @@ static void mark_inferred(struct schema *out) {
   }
 }
 
+/* An op that takes handles refers to variables, as one that takes references does. */
+static void mark_handles(struct schema *out) {
+  for (int i = 0; i < out->n_inputs; i++) {
+    struct port *port = &out->inputs[i];
+    port->is_ref = port->is_ref || port->is_handle;
+    out->has_handles = out->has_handles || port->is_handle;
+  }
+}
+
 /* Devices */
 
 static situ_status read_devices(const struct op *op, struct arena *arena, struct schema *out) {
@@ -234,5 +259,6 @@ situ_status signature_parse(const struct op *op, struct arena *arena, struct sch
   TRY(read_host(op, out));
   TRY(read_devices(op, arena, out));
   mark_inferred(out);
+  mark_handles(out);
   return arena->failed ? NO_MEMORY() : NULL;
 }

@@ -245,6 +245,8 @@ def gather(params, indices, validate_indices=None, name=None, axis=None, batch_d
     """The slices of params along an axis with these numbers."""
     if batch_dims:
         raise ValueError("situ has gather without batch_dims only.")
+    if hasattr(params, "sparse_read") and not axis:
+        return params.sparse_read(indices, name=name)
     return op("GatherV2", params, indices, 0 if axis is None else axis, name=name)
 
 

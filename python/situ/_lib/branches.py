@@ -48,6 +48,10 @@ class BranchGraph(Graph):
         if tensor.op.type == "VariableV2":
             with self.device(tensor.op.device or None):
                 return OPS["VariableV2"](shape=tensor.shape, dtype=dtype, name="captured")
+        if tensor.op.type == "VarHandleOp":
+            with self.device(tensor.op.device or None):
+                return OPS["VarHandleOp"](shape=tensor.op.get_attr("shape"),
+                                          dtype=tensor.op.get_attr("dtype"), name="captured")
         if tensor.op.type == "Const" and not dtype.is_floating:  # nobody asks for its gradient
             return convert_to_tensor(constant_value(tensor), dtype, "captured")
         return OPS["Placeholder"](dtype=dtype, shape=tensor.shape, name="captured")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """config.py: tf.config of both generations, placement logging, memory figures."""
 import _situ
-from situ._lib import errors
+from situ._lib import errors, variable_eager
 from situ._lib.api import export
 
 _START = {"log": False, "soft": False, "visible": None, "growth": {}, "fraction": 0.0,
@@ -13,7 +13,7 @@ def forget(then=None):
     """Begins anew, or goes back to what a call before this returned."""
     before = dict(_state)
     _state.update(then or {**_START, "growth": {}, "virtual": {}})
-    _situ.set_log(_state["log"])
+    variable_eager.Log.set(_state["log"])
     return before
 
 
@@ -234,7 +234,7 @@ def set_log_device_placement(enabled):
     if _situ.is_started() and _state["log"] != bool(enabled):
         raise RuntimeError("Device placement logging must be set at program startup")
     _state["log"] = bool(enabled)
-    _situ.set_log(bool(enabled))
+    variable_eager.Log.set(bool(enabled))
 
 
 @export("debugging.get_log_device_placement")

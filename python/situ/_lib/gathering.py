@@ -6,6 +6,7 @@ from situ._lib.api import OPS, export
 from situ._lib.array_ops import cast, constant, convert_to_tensor, gather, op, shape as shape_op
 from situ._lib.dtypes import as_dtype
 from situ._lib.graph import scope
+from situ._lib.variable_resource import ResourceVariable
 
 
 @export("gather_nd", "manip.gather_nd")
@@ -47,7 +48,8 @@ def embedding_lookup(params, ids, partition_strategy="mod", name=None, validate_
     if not params:
         raise ValueError("Argument `params` should not be empty.")
     with scope(name, "embedding_lookup") as full:
-        params = [convert_to_tensor(p) for p in params]
+        if len(params) > 1 or not isinstance(params[0], ResourceVariable):
+            params = [convert_to_tensor(p) for p in params]
         ids = convert_to_tensor(ids, name="ids")
         found = gather(params[0], ids) if len(params) == 1 else \
             _one_of_many(params, ids, partition_strategy)
@@ -67,6 +69,8 @@ def embedding_lookup_v2(params, ids, max_norm=None, name=None):
 def _scatter(row, names):
     """A function that updates rows of a variable."""
     def scatter(ref, indices, updates, use_locking=False, name=None):
+        if isinstance(ref, ResourceVariable):
+            return ref._scatter("Resource" + row, indices, updates, name)
         target = getattr(ref, "_ref", ref)
         return op(row, target, indices, convert_to_tensor(updates, target.dtype.base_dtype),
                   name=name)

@@ -65,6 +65,7 @@ def source_in(graph, source):
         if graph._captures:
             return graph._capture(source)
         return getattr(graph, "captured", {}).get(id(source), (None, None))[1]
+    source = getattr(source, "_handle", source)  # of a variable that has one
     convert = getattr(source, "_as_graph_element", None)
     if graph._captures and (convert is not None or source.graph is not graph):
         return graph.inside(source)

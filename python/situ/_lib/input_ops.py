@@ -19,6 +19,8 @@ def match_filenames_once(pattern, name=None):
 
 def count_up_to(ref, limit, name=None):
     """Counts a variable up; OutOfRange at the limit."""
+    if hasattr(ref, "count_up_to"):
+        return ref.count_up_to(limit)
     return OPS["CountUpTo"](ref._ref_(), limit=limit, name=name)
 
 

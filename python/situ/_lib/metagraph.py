@@ -6,7 +6,10 @@ import os
 import _situ
 from situ._lib import graph_import, safetensors
 from situ._lib.api import export
+from situ._lib.dtypes import as_dtype
 from situ._lib.graph import GraphKeys, get_default_graph
+from situ._lib.shapes import as_shape
+from situ._lib.variable_resource import ResourceVariable
 from situ._lib.variables import RefVariable, Variable
 
 _FORMAT = "situ meta graph"
@@ -50,8 +53,8 @@ def _collections(graph, only):
 
 def _variables(graph):
     known = {v.op.name: v for key in _VARIABLES for v in graph.get_collection(key)
-             if isinstance(v, RefVariable)}
-    return [{"name": name, "initializer": v.initializer.name, "snapshot": v.value().name,
+             if isinstance(v, (RefVariable, ResourceVariable))}
+    return [{"name": name, "initializer": v.initializer.name, "snapshot": v._snapshot.name,
              "initial_value": v.initial_value.name, "trainable": v.trainable}
             for name, v in known.items()]
 
@@ -97,9 +100,15 @@ def _rebuilt(graph, made, entry):
     """A variable over nodes that were imported."""
     def op(name):
         return made[name.split(":")[0]]
-    new = RefVariable.__new__(RefVariable)
+    node = made[entry["name"]]
+    kind = ResourceVariable if node.type == "VarHandleOp" else RefVariable
+    new = kind.__new__(kind)
     new.trainable, new.constraint, new._graph = entry["trainable"], None, graph
-    new._ref = made[entry["name"]].outputs[0]
+    if kind is ResourceVariable:
+        new._handle, new.dtype = node.outputs[0], as_dtype(node.get_attr("dtype"))
+        new.shape = as_shape(node.get_attr("shape"))
+    else:
+        new._ref = node.outputs[0]
     new._initializer = made[entry["initializer"]]
     new._snapshot = op(entry["snapshot"]).outputs[0]
     new._initial_value = op(entry["initial_value"]).outputs[0]

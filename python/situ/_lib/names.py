@@ -44,8 +44,7 @@ V1.update({
     "disable_eager_execution": lambda: style.use("v1"),
     "enable_v2_behavior": lambda: style.use("v2"),
     "disable_v2_behavior": lambda: style.use("v1"),
-    "disable_v2_tensorshape": lambda: None, "enable_resource_variables": lambda: None,
-    "disable_resource_variables": lambda: None,
+    "disable_v2_tensorshape": lambda: None,
 })
 V1["GraphDef"] = graph.nodedef.GraphDef
 

@@ -8,6 +8,7 @@ from situ._lib.gradients import flat
 from situ._lib.graph import GraphKeys, get_default_graph, scope
 from situ._lib.scopes import colocate_with, control_dependencies, init_scope
 from situ._lib.variable_eager import place
+from situ._lib.variable_resource import ResourceVariable
 from situ._lib.variables import Variable, trainable_variables, variable
 
 
@@ -196,7 +197,9 @@ class Optimizer:
         graph = None if at_once() else get_default_graph()
         if (name, graph) not in self._non_slots:
             with colocate_with(getattr(colocate, "op", None)):
-                self._non_slots[name, graph] = variable(number, name=name, trainable=False)
+                self._non_slots[name, graph] = variable(
+                    number, name=name, trainable=False,
+                    use_resource=isinstance(colocate, ResourceVariable) or None)
         return self._non_slots[name, graph]
 
     def _get_non_slot(self, name):

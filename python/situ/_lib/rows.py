@@ -49,6 +49,8 @@ def signature(op):
 
 def types_of(op, type_name):
     """What a port may hold: 'a tensor of half, float', 'a list of tensors'."""
+    if type_name.startswith("@"):
+        return "the handle of a variable"
     many = "*" in type_name
     type_name = type_name.rpartition("*")[2].lstrip("&")
     kind = attributes(op).get(type_name, (type_name, None))[0]

@@ -6,6 +6,7 @@ from situ._lib.graph import get_default_graph
 from situ._lib.initializers import Zeros
 from situ._lib.scopes import colocate_with
 from situ._lib.variable_eager import EagerVariable
+from situ._lib.variable_resource import ResourceVariable
 from situ._lib.variable_scope import get_variable_scope, variable_scope
 
 
@@ -30,6 +31,7 @@ def create(variable, value, name, dtype=None):
     with variable_scope(None, whole), colocate_with(variable.op):
         scope, reuse = get_variable_scope(), outer.reuse
         scope.reuse = False
+        scope.use_resource = isinstance(variable, ResourceVariable)
         made = _in_scope(scope.name, value, dtype or variable.dtype.base_dtype)
         scope.reuse = reuse
     return made

@@ -2,8 +2,9 @@
 """updates.py: one update of a variable and its slots: the op for the kind of variable."""
 from situ._lib.api import OPS
 from situ._lib.array_ops import cast, convert_to_tensor
+from situ._lib.graph import get_default_graph
 from situ._lib.indexed_slices import IndexedSlices, is_slices
-from situ._lib.variable_eager import EagerVariable
+from situ._lib.variable_eager import EagerVariable, Log
 
 
 def dense(grad, variable):
@@ -29,6 +30,18 @@ def _put(states, results):
     return states[0]
 
 
+def _step(name, states, values, attrs):
+    return _put(states, OPS["Step" + name](*[s._situ_tensor_() for s in states], *values, **attrs))
+
+
+def _read(value):
+    """A number of an optimizer as a tensor; a variable is read where TensorFlow would cast it."""
+    if not hasattr(value, "_situ_reads_"):
+        return convert_to_tensor(value)
+    with get_default_graph().name_scope("Cast"):
+        return convert_to_tensor(value)
+
+
 def update(name, states, *values, **attrs):
     """Apply<name> on references, ResourceApply<name> on handles, Step<name> on values; the values
     take the variable's type. The first of `states` is the variable, the others are its slots.
@@ -41,10 +54,10 @@ def update(name, states, *values, **attrs):
             given += [cast(value.values, dtype), value.indices]
             kind = "Sparse"
         else:
-            given.append(cast(convert_to_tensor(value), dtype))
+            given.append(cast(_read(value), dtype))
     if hasattr(first, "_ref_"):
         return OPS[kind + "Apply" + name](*[s._ref_() for s in states], *given, **attrs)
     if isinstance(first, EagerVariable):
-        return _put(states, OPS["Step" + kind + name](*[s._situ_tensor_() for s in states], *given,
-                                                      **attrs))
+        return Log.instead(f"Resource{kind}Apply{name}", first, _step, kind + name, states, given,
+                           attrs)
     return OPS["Resource" + kind + "Apply" + name](*[s.handle for s in states], *given, **attrs)

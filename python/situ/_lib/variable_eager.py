@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """variable_eager.py: variables of eager style: a tensor that assign replaces."""
+import weakref
+
 import _situ
 from situ._lib import shapes, variable_slices
 from situ._lib.array_ops import convert_to_tensor, op
@@ -41,6 +43,38 @@ class Place:
 place = Place()
 
 
+class Log:
+    """The placement log of eager variables: they say what TensorFlow's would do."""
+    on = False
+
+    @classmethod
+    def say(cls, row, variable):
+        if cls.on and _situ.current_graph() is None:
+            _situ.log_call(row, variable._value, variable._device)
+
+    @classmethod
+    def instead(cls, row, variable, function, *args, **words):
+        """Calls a function whose ops are not logged, but another one is."""
+        if not cls.on or _situ.current_graph() is not None:
+            return function(*args, **words)
+        cls.set(False)
+        try:
+            return function(*args, **words)
+        finally:
+            cls.set(True)
+            cls.say(row, variable)
+
+    @classmethod
+    def set(cls, on):
+        cls.on = on
+        _situ.set_log(on)
+
+
+def _destroy(value, device):
+    if Log.on:
+        _situ.log_call("DestroyResourceOp", value, device)
+
+
 class EagerVariable(Operators):
     """A variable with a value of its own."""
     _owner = None  # the mirrored variable of which this is a copy
@@ -61,12 +95,19 @@ class EagerVariable(Operators):
         self.trainable, self.constraint = bool(trainable), constraint
         self.name = (name or "Variable") + ":0"
         self._device = self._value.device
+        if Log.on:
+            self._log_birth()
 
     dtype = property(lambda s: s._value.dtype)
     shape = property(lambda s: s._value.shape)
     device = property(lambda s: s._device)
     op = property(lambda s: None)
     handle = property(lambda s: s)
+
+    def _log_birth(self):
+        Log.say("VarHandleOp", self)
+        Log.say("AssignVariableOp", self)
+        weakref.finalize(self, _destroy, self._value, self._device).atexit = False
 
     def get_shape(self):
         return self.shape
@@ -89,6 +130,8 @@ class EagerVariable(Operators):
             return graph.read_variable(self)
         if self.trainable and _situ.tape_count():
             _situ.tape_variable(self, self._value)
+        if Log.on:
+            Log.say("ReadVariableOp", self)
         return self._value
 
     def _put(self, value):
@@ -111,7 +154,7 @@ class EagerVariable(Operators):
             raise ValueError(f"Tensor conversion requested dtype {self.dtype.name} for Tensor with "
                              f"dtype {value.dtype.name}: {value!r}")
         shapes.as_shape(self.shape).assert_is_compatible_with(value.shape)
-        return self._put(value)
+        return Log.instead("AssignVariableOp", self, self._put, value)
 
     @staticmethod
     def _unrecorded(name, *inputs):
@@ -122,11 +165,14 @@ class EagerVariable(Operators):
         finally:
             _situ.tape_resume(count)
 
+    def _changed(self, row, delta):
+        return self._put(self._unrecorded(row, self._situ_tensor_(), delta))
+
     def assign_add(self, delta, use_locking=False, name=None, read_value=True):
-        return self._put(self._unrecorded("Add", self._situ_tensor_(), delta))
+        return Log.instead("AssignAddVariableOp", self, self._changed, "Add", delta)
 
     def assign_sub(self, delta, use_locking=False, name=None, read_value=True):
-        return self._put(self._unrecorded("Sub", self._situ_tensor_(), delta))
+        return Log.instead("AssignSubVariableOp", self, self._changed, "Sub", delta)
 
     def __array__(self, *args, **words):
         return self._value.__array__(*args)

@@ -27,13 +27,17 @@ class VariableScope:
     """What get_variable knows of where it is called."""
 
     def __init__(self, reuse=False, name="", initializer=None, regularizer=None,
-                 name_scope="", dtype="float32"):
+                 name_scope="", dtype="float32", use_resource=None):
         self.reuse, self.name, self.initializer = reuse, name, initializer
         self.regularizer, self.original_name_scope = regularizer, name_scope
         self.dtype, self.caching_device, self.partitioner = as_dtype(dtype), None, None
+        self.use_resource = use_resource
 
     def reuse_variables(self):
         self.reuse = True
+
+    def set_use_resource(self, use_resource):
+        self.use_resource = use_resource
 
     def set_initializer(self, initializer):
         self.initializer = initializer
@@ -106,7 +110,8 @@ def variable_scope(name_or_scope=None, default_name=None, values=None, initializ
     new = VariableScope(reuse if reuse is not None else outer.reuse or
                         (base.reuse if base is not outer else False), whole,
                         initializer or base.initializer, regularizer or base.regularizer,
-                        dtype=dtype or base.dtype)
+                        dtype=dtype or base.dtype,
+                        use_resource=base.use_resource if use_resource is None else use_resource)
     names = graph.name_scope(part) if auxiliary_name_scope else contextlib.nullcontext("")
     with names as full, _entered(new):
         new.original_name_scope = full
@@ -166,7 +171,7 @@ def get_variable(name, shape=None, dtype=None, initializer=None, regularizer=Non
     try:
         made = variable(value, trainable=trainable, collections=collections, name=whole,
                         dtype=dtype if callable(value) or explicit else None,
-                        constraint=constraint)
+                        constraint=constraint, use_resource=use_resource)
     finally:
         graph._scope = before
     graph._variable_store[whole] = made

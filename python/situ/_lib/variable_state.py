@@ -8,6 +8,7 @@ from situ._lib.array_ops import op
 from situ._lib.dtypes import as_dtype
 from situ._lib.graph import get_default_graph
 from situ._lib.shapes import TensorShape
+from situ._lib.variable_resource import ResourceVariable
 from situ._lib.variables import global_variables, local_variables
 
 
@@ -55,6 +56,8 @@ def without_value(session, variables):
 @export(v1="is_variable_initialized")
 def is_variable_initialized(variable):
     """Whether a variable has a value."""
+    if isinstance(variable, ResourceVariable):
+        return variable.is_initialized()
     return Probe("IsVariableInitialized", "bool", [],
                  lambda s: numpy.bool_(_has_value(s, variable)))
 

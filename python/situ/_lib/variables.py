@@ -8,6 +8,7 @@ from situ._lib.api import OPS, export
 from situ._lib.array_ops import convert_to_tensor, group, identity, op
 from situ._lib.dtypes import ALL, as_dtype
 from situ._lib.graph import GraphKeys, get_default_graph
+from situ._lib.variable_resource import ResourceVariable
 
 
 class RefVariable(variable_eager.Operators):
@@ -122,6 +123,36 @@ def strategy_scope(entered):
             _strategies.pop()
 
 
+_defaults = {"resource": False}  # what variables of graphs are, where nobody says
+
+
+@export(v1="enable_resource_variables")
+def enable_resource_variables():
+    """Variables of graphs are named by handles from now on: what was read does not change."""
+    _defaults["resource"] = True
+
+
+@export(v1="disable_resource_variables")
+def disable_resource_variables():
+    _defaults["resource"] = False
+
+
+@export(v1="resource_variables_enabled")
+def resource_variables_enabled():
+    return _defaults["resource"]
+
+
+def _of_graph(graph, args, words):
+    """A variable of a graph: by handle or by reference, as the call, the scope or the program
+    says."""
+    choice = words.get("use_resource")
+    if choice is None:
+        choice = getattr(getattr(graph, "_variable_scope", None), "use_resource", None)
+    if choice is None:
+        choice = _defaults["resource"]
+    return (ResourceVariable if choice else RefVariable)(*args, **words)
+
+
 def variable(*args, **words):
     """The kind of variable of the place: a strategy's, of the graph, or with a value of its own."""
     graph = _situ.current_graph()
@@ -136,8 +167,11 @@ def variable(*args, **words):
     if graph._captures:  # a branch or a loop: the variable lives outside
         from situ._lib.branches import outside
         with outside():
-            return RefVariable(*args, **words)
-    return RefVariable(*args, **words)
+            return _of_graph(graph, args, words)
+    return _of_graph(graph, args, words)
+
+
+_KINDS = (RefVariable, ResourceVariable, variable_eager.EagerVariable)
 
 
 class _Choice(type):
@@ -145,10 +179,10 @@ class _Choice(type):
         return variable(*args, **words)
 
     def __instancecheck__(cls, thing):
-        return isinstance(thing, (RefVariable, variable_eager.EagerVariable))
+        return isinstance(thing, _KINDS)
 
     def __subclasscheck__(cls, other):
-        return issubclass(other, (RefVariable, variable_eager.EagerVariable))
+        return issubclass(other, _KINDS)
 
 
 @export("Variable")

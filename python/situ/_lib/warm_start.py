@@ -10,6 +10,7 @@ from situ._lib.array_ops import convert_to_tensor, op
 from situ._lib.checkpoint_reader import load_checkpoint
 from situ._lib.graph import get_default_graph
 from situ._lib.saver import Saver
+from situ._lib.variable_resource import ResourceVariable
 from situ._lib.variables import Variable, global_variables, trainable_variables
 
 
@@ -21,7 +22,8 @@ def _set_first(var, value, name):
     graph = get_default_graph()
     with graph.control_dependencies(None), graph.name_scope("checkpoint_initializer"):
         first = convert_to_tensor(value, var.dtype.base_dtype)
-        var._initializer = op("Assign", var._ref_(), first).op
+        var._initializer = op("AssignVariableOp", var.handle, first) \
+            if isinstance(var, ResourceVariable) else op("Assign", var._ref_(), first).op
         var._initial_value = first
 
 

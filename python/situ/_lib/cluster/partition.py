@@ -72,7 +72,7 @@ class Source:
         if node["op"] in _ANYWHERE and not inputs:
             return None
         for text, port in zip(inputs, (OPS[node["op"]].row["inputs"] or "").split()):
-            if port.partition(":")[2].startswith(("&", "resource")):
+            if port.partition(":")[2].startswith(("&", "@", "resource")):
                 return self.ranks[_producer(text)[0]]
         asked = rank_of(node.get("device"))
         for group in node.get("attr", {}).get("_class", {}).get("list", {}).get("s", ()):

@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""variable_resource.py: variables of graphs by handle: what was read of one does not change."""
+from situ._lib import sessions_default, shapes, variable_eager
+from situ._lib.array_ops import convert_to_tensor, identity, op
+from situ._lib.dtypes import as_dtype
+from situ._lib.graph import GraphKeys, get_default_graph
+
+
+class ResourceVariable(variable_eager.Operators):
+    """A variable of a graph: a VarHandleOp, its AssignVariableOp and a ReadVariableOp per use."""
+    _situ_reads_ = True  # an op that takes it reads it, in its own scope of names
+
+    def __init__(self, initial_value=None, trainable=True, collections=None, validate_shape=True,
+                 caching_device=None, name=None, variable_def=None, dtype=None,
+                 expected_shape=None, import_scope=None, constraint=None, shape=None,
+                 use_resource=None, synchronization=None, aggregation=None):
+        if initial_value is None:
+            raise ValueError("initial_value must be specified.")
+        keys = [GraphKeys.GLOBAL_VARIABLES] if collections is None else list(collections)
+        if trainable and GraphKeys.TRAINABLE_VARIABLES not in keys:
+            keys.append(GraphKeys.TRAINABLE_VARIABLES)
+        self.trainable, self.constraint = bool(trainable), constraint
+        graph = self._graph = get_default_graph()
+        dtype = None if dtype is None else as_dtype(dtype).base_dtype
+        with graph.control_dependencies(None), graph.name_scope(name or "Variable") as full:
+            self._make(graph, full, initial_value, dtype)
+        graph.add_to_collections(keys, self)
+
+    def _make(self, graph, full, initial_value, dtype):
+        with graph.name_scope("Initializer"):
+            value = convert_to_tensor(
+                initial_value() if callable(initial_value) else initial_value, dtype,
+                "initial_value")
+        self._initial_value, self.dtype = value, value.dtype.base_dtype
+        self.shape = shapes.as_shape(value.shape)
+        self._handle = op("VarHandleOp", dtype=self.dtype, shape=self.shape,
+                          shared_name=full.rstrip("/"), name=full)
+        with graph.name_scope("IsInitialized"):
+            self._is_initialized = op("VarIsInitializedOp", self._handle)
+        self._initializer = op("AssignVariableOp", self._handle, value, name="Assign")
+        with graph.name_scope("Read"):
+            self._snapshot = self._read()
+
+    name = property(lambda s: s._handle.name)
+    op = property(lambda s: s._handle.op)
+    handle = property(lambda s: s._handle)
+    graph = property(lambda s: s._graph)
+    device = property(lambda s: s._handle.device)
+    create = property(lambda s: s._initializer)
+    initializer = property(lambda s: s._initializer)
+    initial_value = property(lambda s: s._initial_value)
+
+    def get_shape(self):
+        return self.shape
+
+    def is_initialized(self, name=None):
+        return op("VarIsInitializedOp", self._handle, name=name)
+
+    def _read(self):
+        """What the variable holds here, where the control dependencies of here are done."""
+        graph = get_default_graph()
+        with graph.device(None), graph.device(self._handle.op.device or None):
+            return op("ReadVariableOp", self._handle, dtype=self.dtype)
+
+    def value(self):
+        return self._situ_tensor_()
+
+    def read_value(self):
+        with get_default_graph().name_scope("Read"):
+            value = self._read()
+        return identity(value)
+
+    def sparse_read(self, indices, name=None):
+        """The rows with these numbers."""
+        with get_default_graph().name_scope(name or "Gather") as full:
+            rows = op("ResourceGather", self._handle, indices, dtype=self.dtype, name=full)
+        return identity(rows)
+
+    def initialized_value(self):
+        return self._initial_value
+
+    def _situ_tensor_(self):
+        graph = get_default_graph()
+        return self._snapshot if graph.building_function else self._read()
+
+    def _as_graph_element(self):
+        return self._snapshot
+
+    def _changed(self, change, read_value):
+        return Changed(self, getattr(change, "op", change)) if read_value else change
+
+    def _fitting(self, value):
+        value = convert_to_tensor(value, self.dtype)
+        self.shape.assert_is_compatible_with(value.shape)
+        return value
+
+    def assign(self, value, use_locking=None, name=None, read_value=True):
+        return self._changed(op("AssignVariableOp", self._handle, self._fitting(value),
+                                name=name), read_value)
+
+    def assign_add(self, delta, use_locking=None, name=None, read_value=True):
+        return self._changed(op("AssignAddVariableOp", self._handle, self._fitting(delta),
+                                name=name), read_value)
+
+    def assign_sub(self, delta, use_locking=None, name=None, read_value=True):
+        return self._changed(op("AssignSubVariableOp", self._handle, self._fitting(delta),
+                                name=name), read_value)
+
+    def _scatter(self, row, indices, updates, name):
+        updates = convert_to_tensor(updates, self.dtype)
+        return self._changed(op(row, self._handle, indices, updates, name=name), True)
+
+    def scatter_nd_update(self, indices, updates, name=None):
+        return self._scatter("ResourceScatterNdUpdate", indices, updates, name)
+
+    def scatter_nd_add(self, indices, updates, name=None):
+        return self._scatter("ResourceScatterNdAdd", indices, updates, name)
+
+    def scatter_nd_sub(self, indices, updates, name=None):
+        return self._scatter("ResourceScatterNdSub", indices, updates, name)
+
+    def count_up_to(self, limit):
+        return op("ResourceCountUpTo", self._handle, limit=limit, T=self.dtype)
+
+    def eval(self, session=None):
+        return self._snapshot.eval(session=session)
+
+    def load(self, value, session=None):
+        session = session or sessions_default.current()
+        session.run(self._initializer, {self._initializer.inputs[1]: value})
+
+    def set_shape(self, shape):
+        self.shape.assert_is_compatible_with(shape)
+
+    def __repr__(self):
+        return f"<tf.Variable '{self.name}' shape={self.shape} dtype={self.dtype.name}>"
+
+    def __eq__(self, other):
+        return self is other
+
+    def __hash__(self):
+        return id(self)
+
+
+def _scattering(word):
+    def scatter(self, sparse_delta, use_locking=False, name=None):
+        return self._scatter("ResourceScatter" + word, sparse_delta.indices, sparse_delta.values,
+                             name)
+    scatter.__name__ = "scatter_" + word.lower()
+    return scatter
+
+
+for _word in ("Update", "Add", "Sub", "Mul", "Div", "Min", "Max"):
+    setattr(ResourceVariable, "scatter_" + _word.lower(), _scattering(_word))
+
+
+class Changed(ResourceVariable):
+    """A variable after a change: whatever reads it comes after the change."""
+
+    def __init__(self, variable, change):  # nothing is made but a read
+        self.__dict__.update(variable.__dict__)
+        self._change = change
+        graph = get_default_graph()
+        self._snapshot = self._initial_value if graph.building_function else self._read()
+
+    op = property(lambda s: s._change)
+
+    def _read(self):
+        with get_default_graph().control_dependencies([self._change]):
+            return super()._read()

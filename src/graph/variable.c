@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * variable.c: see variable.h. */
+#include "graph/variable.h"
+
+#include <string.h>
+
+#include "base/text.h"
+#include "tensor/shape.h"
+
+static const struct attr_value *attr(const struct node *node, const char *name) {
+  const int number = schema_attr(node->schema, name);
+  return number < 0 ? NULL : &node->attrs[number];
+}
+
+static const char *text_of(const struct node *node, const char *name) {
+  const struct attr_value *value = attr(node, name);
+  return value && value->text ? value->text : "";
+}
+
+situ_type variable_type(const struct node *node) { return attr(node, "dtype")->type; }
+
+const situ_shape *variable_shape(const struct node *node) { return attr(node, "shape")->shape; }
+
+const struct node *variable_of(const struct situ_graph *graph, struct edge handle) {
+  const struct node *node = graph->nodes[handle.node];
+  if (!node->n_outputs || node->outputs[handle.output].type != SITU_RESOURCE) return NULL;
+  while (node->schema->op->flags & OP_ALIAS) node = graph->nodes[node->inputs[0].node];
+  return node->schema->op->flags & OP_VARIABLE ? node : NULL;
+}
+
+struct output variable_value(const struct situ_graph *graph, struct edge edge) {
+  const struct node *variable = variable_of(graph, edge);
+  if (!variable) return graph->nodes[edge.node]->outputs[edge.output];
+  return (struct output){.type = variable_type(variable), .shape = *variable_shape(variable)};
+}
+
+const char *variable_name(const struct node *node) {
+  const char *shared = text_of(node, "shared_name");
+  return *shared ? shared : node->name;
+}
+
+/* The name within its container, as one text; NULL without memory. */
+static const char *key_of(struct text *text, const struct node *node) {
+  const char *container = text_of(node, "container");
+  if (!*container) return variable_name(node);
+  text_addf(text, "%s//%s", container, variable_name(node));
+  return text->failed ? NULL : text_get(text);
+}
+
+bool variable_enter(struct situ_graph *graph, const struct node *node) {
+  struct text text = {0};
+  const char *key = key_of(&text, node);
+  if (key && text.length) key = arena_text(&graph->arena, key, text.length);
+  text_free(&text);
+  int32_t found = -1;
+  return key && map_find_or_put(&graph->variables, key, node->id, &found);
+}
+
+situ_status variable_first(const struct situ_graph *graph, const struct node *node, int32_t *out) {
+  struct text text = {0};
+  const char *key = key_of(&text, node);
+  *out = key ? map_get(&graph->variables, key, strlen(key)) : -1;
+  text_free(&text);
+  if (*out < 0) return NO_MEMORY();
+  const struct node *first = graph->nodes[*out];
+  if (variable_type(first) == variable_type(node) &&
+      shape_equal(variable_shape(first), variable_shape(node)))
+    return NULL;
+  return INVALID("'%s' and '%s' share the variable '%s', but not its type and shape.", first->name,
+                 node->name, variable_name(node));
+}
