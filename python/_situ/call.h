@@ -5,7 +5,7 @@
 
 #include "row.h"
 
-enum { FLAT = 16, MAX_OUTPUTS = 1024 };
+enum { FLAT = 16, FEW_OUTPUTS = 8, MAX_OUTPUTS = 1024 };
 
 struct function_object {
   PyObject_HEAD vectorcallfunc vectorcall;

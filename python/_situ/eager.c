@@ -113,7 +113,7 @@ PyObject *call_eager(struct call *call) {
   if (call_attrs(call) || make_tensors(call)) return NULL;
   situ_eager *eager = context_eager();
   if (!eager) return NULL;
-  situ_tensor *few[FLAT], **inputs = few, *one[4], **outputs = one;
+  situ_tensor *few[FLAT], **inputs = few, *one[FEW_OUTPUTS], **outputs = one;
   if (call->n_flat > FLAT) inputs = PyMem_Malloc(sizeof *inputs * (size_t)call->n_flat);
   if (call->function->row.list_output) outputs = PyMem_Malloc(sizeof *outputs * MAX_OUTPUTS);
   size_t bytes = 0;
@@ -127,7 +127,7 @@ PyObject *call_eager(struct call *call) {
                             .n_inputs = call->n_flat,
                             .attrs = call->attrs,
                             .n_attrs = call->n_attrs};
-  const int room = outputs == one ? 4 : MAX_OUTPUTS;
+  const int room = outputs == one ? FEW_OUTPUTS : MAX_OUTPUTS;
   int count = 0;
   situ_status status;
   context_flush();

@@ -37,6 +37,7 @@
   X(loss) \
   X(pool) \
   X(lrn) \
+  X(norm) \
   X(file) \
   X(conv) \
   X(top) \

@@ -16,6 +16,7 @@ from ops_gradient import GRADIENT
 from ops_image import IMAGE
 from ops_matrix import MATRIX
 from ops_nn import NN
+from ops_norm import NORM
 from ops_random import RANDOM
 from ops_rows import ROWS
 from ops_scan import SCAN
@@ -227,7 +228,7 @@ OTHERS = {
 }
 
 
-OURS = {**ROWS, **IMAGE, **MATRIX, **SCAN}
+OURS = {**ROWS, **IMAGE, **MATRIX, **SCAN, **NORM}
 
 
 def wide(entry):

@@ -70,7 +70,8 @@ static void check(const struct op *row, const struct sample *sample, int n_state
 /* Every sample of the row on values, in every type. */
 static int check_row(const struct op *row) {
   char name[64];
-  snprintf(name, sizeof name, "Step%s", strstr(row->name, "Apply") + strlen("Apply"));
+  snprintf(name, sizeof name, "Step%s%s", strstr(row->name, "Sparse") ? "Sparse" : "",
+           strstr(row->name, "Apply") + strlen("Apply"));
   const struct schema *schema = schema_find(name);
   assert_non_null(schema);
   int cases = 0;

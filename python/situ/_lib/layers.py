@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """layers.py: tf.layers: layers that make their variables through variable scopes."""
+import numpy
+
 from situ._lib import initializers, nn_conv, nn_norm, shapes, variable_scope as scopes
 from situ._lib.api import export
 from situ._lib.array_ops import cast, convert_to_tensor, op, shape as shape_op
@@ -340,19 +342,39 @@ class BatchNormalization(Layer):
         rate = cast(rate, average.dtype.base_dtype)
         return average.assign_sub((convert_to_tensor(average) - value) * rate)
 
+    def _fused(self, inputs, training):
+        """(y, mean, variance) of images, by one op."""
+        width = self.moving_mean.shape.as_list()
+        gamma, beta = (convert_to_tensor(getattr(self, n)) if hasattr(self, n) else
+                       convert_to_tensor(numpy.full(width, first, "float32"))
+                       for n, first in (("gamma", 1.0), ("beta", 0.0)))
+        given = (None, None) if training else (self.moving_mean, self.moving_variance)
+        return nn_norm.fused(inputs, gamma, beta, *given, self.epsilon,
+                             "NCHW" if self.axis == 1 else "NHWC", training)
+
+    def _keep(self, mean, variance, training):
+        """Moves the averages: what runs with UPDATE_OPS."""
+        self.updates = [self._update(self.moving_mean, mean, training),
+                        self._update(self.moving_variance, variance, training)]
+        for update in self.updates:
+            get_default_graph().add_to_collection(
+                GraphKeys.UPDATE_OPS, getattr(update, "op", update))
+
     def call(self, inputs, training=False):
         rank = shapes.as_shape(inputs.shape).ndims
+        if isinstance(training, (bool, int)) and nn_norm.is_fused(inputs, self.axis) and \
+                self.moving_mean.dtype.base_dtype == "float32":
+            y, mean, variance = self._fused(inputs, training)
+            if training:
+                self._keep(mean, variance, training)
+            return y
         form = [-1 if a == self.axis else 1 for a in range(rank)]
         mean, variance = convert_to_tensor(self.moving_mean), convert_to_tensor(
             self.moving_variance)
         if training is not False:
             axes = [a for a in range(rank) if a != self.axis]
             own_mean, own_variance = nn_norm.moments(cast(inputs, mean.dtype), axes)
-            self.updates = [self._update(self.moving_mean, own_mean, training),
-                            self._update(self.moving_variance, own_variance, training)]
-            for update in self.updates:
-                get_default_graph().add_to_collection(
-                    GraphKeys.UPDATE_OPS, getattr(update, "op", update))
+            self._keep(own_mean, own_variance, training)
             old_mean, old_variance = mean, variance
             mean = choose(training, lambda: own_mean, lambda: old_mean)
             variance = choose(training, lambda: own_variance, lambda: old_variance)

@@ -63,12 +63,30 @@ def along_channels(vector, rank, data_format):
     return op("Reshape", vector, [1, -1] + [1] * (rank - 2))
 
 
+def is_fused(x, axis):
+    """Whether one op normalises images along that axis of channels."""
+    return shapes.as_shape(x.shape).ndims == 4 and axis in (1, 3) and \
+        x.dtype.base_dtype.name in ("float32", "float16")
+
+
+def fused(x, scale, offset, mean, variance, epsilon, data_format, training, share=1.0, name=None):
+    """(y, mean, variance): FusedBatchNormV3; mean and variance may be None in training."""
+    given = [convert_to_tensor([] if v is None else v, "float32") for v in (mean, variance)]
+    made = OPS["FusedBatchNormV3"](
+        x, scale, offset, *given, epsilon=max(epsilon, 1.001e-5), exponential_avg_factor=share,
+        data_format=data_format, is_training=bool(training), name=name)
+    return tuple(made[:3])
+
+
 @export(v1="nn.fused_batch_norm")
 def fused_batch_norm(x, scale, offset, mean=None, variance=None, epsilon=0.001,
                      data_format="NHWC", is_training=True, name=None, exponential_avg_factor=1.0):
     """(y, mean, variance): images normalised channel by channel."""
+    x = convert_to_tensor(x, name="input")
+    if is_fused(x, 3):
+        return fused(x, scale, offset, mean, variance, epsilon, layout(data_format), is_training,
+                     exponential_avg_factor, name)
     with scope(name, "FusedBatchNorm"):
-        x = convert_to_tensor(x)
         rank = shapes.as_shape(x.shape).ndims
         channel = rank - 1 if layout(data_format) == "NHWC" else 1
         if is_training:

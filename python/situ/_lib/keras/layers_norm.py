@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """layers_norm.py: normalizations, noise, and activations that are layers."""
-from situ._lib import shapes
+from situ._lib import nn_norm, shapes
 from situ._lib.array_ops import cast, convert_to_tensor, op
 from situ._lib.graph import GraphKeys
 from situ._lib.keras import (activations, constraints, context, initializers, regularizers,
@@ -97,11 +97,14 @@ class BatchNormalization(_Scaled):
         kept = self.axes(rank)
         over = [a for a in range(rank) if a not in kept]
         train = bool(training) and self.trainable
+        if len(kept) == 1 and nn_norm.is_fused(inputs, kept[0]) and \
+                self.moving_mean.dtype.base_dtype == "float32":
+            return self._fused(inputs, kept[0], train)
         if train:
             mean = op("Mean", inputs, over, keep_dims=True)
             spread = op("SquaredDifference", inputs, op("StopGradient", mean))
             variance = op("Mean", spread, over, keep_dims=True)
-            self._remember(inputs, mean, variance, over)
+            self._remember(mean, variance)
         else:
             mean, variance = (self._wide(v, kept, inputs) for v in (self.moving_mean,
                                                                     self.moving_variance))
@@ -109,15 +112,23 @@ class BatchNormalization(_Scaled):
                        for v in (self.beta, self.gamma))
         return normalized(inputs, mean, variance, beta, gamma, self.epsilon)
 
-    def _remember(self, inputs, mean, variance, over):
+    def _fused(self, inputs, axis, train):
+        """All of it as one op, of images."""
+        size = self.moving_mean.shape.as_list()
+        gamma, beta = (convert_to_tensor(v) if v is not None else
+                       op("Fill", size, convert_to_tensor(first, "float32"))
+                       for v, first in ((self.gamma, 1.0), (self.beta, 0.0)))
+        given = (None, None) if train else (self.moving_mean, self.moving_variance)
+        y, mean, variance = nn_norm.fused(inputs, gamma, beta, *given, self.epsilon,
+                                          "NCHW" if axis == 1 else "NHWC", train)
+        if train:
+            self._move(self.moving_mean, mean)
+            self._move(self.moving_variance, variance)
+        return y
+
+    def _remember(self, mean, variance):
         shape = self.moving_mean.shape.as_list()
         mean, variance = op("Reshape", mean, shape), op("Reshape", variance, shape)
-        known = [inputs.shape.as_list()[a] for a in over]
-        if inputs.shape.rank == 4 and None not in known:  # as the fused op of TensorFlow
-            count = 1
-            for size in known:
-                count *= size
-            variance = variance * (count / max(count - 1, 1))
         self._move(self.moving_mean, mean)
         self._move(self.moving_variance, variance)
 
