@@ -42,7 +42,7 @@ struct compute {
                              else NULL */
   const struct services *services;
   struct patience *patience; /* NULL: as long as it takes */
-  _Atomic bool *ready; /* of a row with OP_PROBES: whether the variable has a value */
+  _Atomic bool *ready;       /* of a row with OP_PROBES: whether the variable has a value */
 };
 
 /* An input that may be kept after the call: one more reference, or a copy where the memory belongs

@@ -26,15 +26,15 @@ enum op_flags {
                              this or `grad`) */
   OP_BLOCKS = 2048,       /* of a row with `compute`: may wait for others, so it comes late */
   OP_ANYWHERE = 4096,     /* of a row with `compute`: takes its inputs where they are */
+  OP_LAZY = 8192,         /* of a row with `compute`: need not make outputs that nobody reads */
   OP_GIVES = 16384,       /* of a row with OP_BLOCKS: others may wait for what it does */
   OP_TOGETHER = 32768,    /* of a row with OP_BLOCKS: all processes do it in the same order */
-  OP_LAZY = 8192,         /* of a row with `compute`: need not make outputs that nobody reads */
-  OP_SUMS = 16384,        /* the sum of the inputs, in any order: nodes with the same inputs on the
+  OP_SUMS = 65536,        /* the sum of the inputs, in any order: nodes with the same inputs on the
                              devices where these are may be one call of a library */
-  OP_READS = 32768,       /* output 0 is what the variable of handle 0 holds then: it shares the
-                             memory (with OP_ALIAS) until somebody changes the variable */
-  OP_PROBES = 65536,      /* of a row with `compute`: asks about the variable of handle 0, which
-                             need not have a value: compute->ready */
+  OP_READS = 131072,      /* output 0 is what the variable of handle 0 holds then: it shares the
+                            memory (with OP_ALIAS) until somebody changes the variable */
+  OP_PROBES = 262144,     /* of a row with `compute`: asks about the variable of handle 0, which
+                            need not have a value: compute->ready */
 };
 
 struct op {
