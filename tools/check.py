@@ -11,8 +11,8 @@ from pathlib import Path
 from checks import source, layers, names, public
 
 CHECKS = (source.sizes, source.functions, source.first_lines, source.words, source.decimals,
-          source.op_names, layers.includes, names.functions, public.comments, public.symbols,
-          public.blocks)
+          source.op_names, source.flags, layers.includes, names.functions, public.comments,
+          public.symbols, public.blocks)
 
 
 def tracked():

@@ -73,6 +73,10 @@ class Checks(unittest.TestCase):
         self.write("src/plan/c.c", 'f("MatMul");\nf("Const");\nf("Tanh");\nf("tanh");\n')
         self.assertEqual(self.found(source.op_names), ["src/plan/c.c:3", "src/plan/c.c:5"])
 
+    def test_flags(self):
+        self.write("src/base/a.h", "enum a_flags { A = 1, B = 2, C = 2 };\nenum kind { D = 1, E = 1 };\n")
+        self.assertEqual(self.found(source.flags), ["src/base/a.h:3"])
+
     def test_includes(self):
         self.write("src/LAYERS", "0 base\n1 device\n1 host\n", head="")
         self.files.clear()

@@ -99,3 +99,19 @@ def op_names(files):
         for line, match in text.lines_with(r'"(\w+)"', text.without_comments(path)):
             if match.group(1) in names:
                 yield path, line, f"the op {match.group(1)} is named outside src/ops"
+
+
+def flags(files):
+    """Flags of one enum have bits of their own."""
+    for path in filter(is_library, files):
+        if path.suffix != ".h":
+            continue
+        code = text.code(path)
+        for body in re.finditer(r"\benum\s+\w*flags\s*\{([^}]*)\}", code):
+            seen = {}
+            for flag in re.finditer(r"(\w+)\s*=\s*(\d+)", body.group(1)):
+                name, number = flag.groups()
+                other = seen.setdefault(int(number), name)
+                if other != name:
+                    line = code.count("\n", 0, body.start(1) + flag.start()) + 1
+                    yield path, line, f"{name} is {number}, as {other} is"

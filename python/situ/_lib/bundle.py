@@ -9,7 +9,7 @@ import numpy
 from situ._lib import errors
 from situ._lib.dtypes import as_dtype
 from situ._lib.event_file import masked_crc
-from situ._lib.wire import fields
+from situ._lib.wire import fields, read_varint
 
 _FOOTER, _MAGIC = 48, 0xDB4775248B80FB57
 
@@ -22,17 +22,6 @@ def is_bundle(prefix):
             return file.read(8) == struct.pack("<Q", _MAGIC)
     except OSError:
         return False
-
-
-def _varint(data, at):
-    value = shift = 0
-    while True:
-        byte = data[at]
-        at += 1
-        value |= (byte & 127) << shift
-        shift += 7
-        if byte < 128:
-            return value, at
 
 
 class File:
@@ -53,13 +42,13 @@ class File:
 
     def _read(self, data):
         footer = data[-_FOOTER:]
-        _, at = _varint(footer, 0)
-        _, at = _varint(footer, at)
-        offset, at = _varint(footer, at)
-        size, _ = _varint(footer, at)
+        _, at = read_varint(footer, 0)
+        _, at = read_varint(footer, at)
+        offset, at = read_varint(footer, at)
+        size, _ = read_varint(footer, at)
         for _, handle in self._block(data, offset, size):
-            begin, at = _varint(handle, 0)
-            length, _ = _varint(handle, at)
+            begin, at = read_varint(handle, 0)
+            length, _ = read_varint(handle, at)
             for key, value in self._block(data, begin, length):
                 self._entry(key.decode(), value)
 
@@ -71,9 +60,9 @@ class File:
         block, key = data[offset:offset + size], b""
         end, at = size - 4 - 4 * struct.unpack("<I", block[-4:])[0], 0
         while at < end:
-            same, at = _varint(block, at)
-            new, at = _varint(block, at)
-            length, at = _varint(block, at)
+            same, at = read_varint(block, at)
+            new, at = read_varint(block, at)
+            length, at = read_varint(block, at)
             key = key[:same] + block[at:at + new]
             at += new
             yield key, block[at:at + length]

@@ -1,30 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """variable_resource.py: variables of graphs by handle: what was read of one does not change."""
-from situ._lib import sessions_default, shapes, variable_eager
+from situ._lib import shapes
 from situ._lib.array_ops import convert_to_tensor, identity, op
-from situ._lib.dtypes import as_dtype
-from situ._lib.graph import GraphKeys, get_default_graph
+from situ._lib.graph import get_default_graph
+from situ._lib.variable_graph import GraphVariable
 
 
-class ResourceVariable(variable_eager.Operators):
+class ResourceVariable(GraphVariable):
     """A variable of a graph: a VarHandleOp, its AssignVariableOp and a ReadVariableOp per use."""
     _situ_reads_ = True  # an op that takes it reads it, in its own scope of names
-
-    def __init__(self, initial_value=None, trainable=True, collections=None, validate_shape=True,
-                 caching_device=None, name=None, variable_def=None, dtype=None,
-                 expected_shape=None, import_scope=None, constraint=None, shape=None,
-                 use_resource=None, synchronization=None, aggregation=None):
-        if initial_value is None:
-            raise ValueError("initial_value must be specified.")
-        keys = [GraphKeys.GLOBAL_VARIABLES] if collections is None else list(collections)
-        if trainable and GraphKeys.TRAINABLE_VARIABLES not in keys:
-            keys.append(GraphKeys.TRAINABLE_VARIABLES)
-        self.trainable, self.constraint = bool(trainable), constraint
-        graph = self._graph = get_default_graph()
-        dtype = None if dtype is None else as_dtype(dtype).base_dtype
-        with graph.control_dependencies(None), graph.name_scope(name or "Variable") as full:
-            self._make(graph, full, initial_value, dtype)
-        graph.add_to_collections(keys, self)
 
     def _make(self, graph, full, initial_value, dtype):
         with graph.name_scope("Initializer"):
@@ -44,14 +28,8 @@ class ResourceVariable(variable_eager.Operators):
     name = property(lambda s: s._handle.name)
     op = property(lambda s: s._handle.op)
     handle = property(lambda s: s._handle)
-    graph = property(lambda s: s._graph)
     device = property(lambda s: s._handle.device)
     create = property(lambda s: s._initializer)
-    initializer = property(lambda s: s._initializer)
-    initial_value = property(lambda s: s._initial_value)
-
-    def get_shape(self):
-        return self.shape
 
     def is_initialized(self, name=None):
         return op("VarIsInitializedOp", self._handle, name=name)
@@ -75,9 +53,6 @@ class ResourceVariable(variable_eager.Operators):
         with get_default_graph().name_scope(name or "Gather") as full:
             rows = op("ResourceGather", self._handle, indices, dtype=self.dtype, name=full)
         return identity(rows)
-
-    def initialized_value(self):
-        return self._initial_value
 
     def _situ_tensor_(self):
         graph = get_default_graph()
@@ -122,24 +97,8 @@ class ResourceVariable(variable_eager.Operators):
     def count_up_to(self, limit):
         return op("ResourceCountUpTo", self._handle, limit=limit, T=self.dtype)
 
-    def eval(self, session=None):
-        return self._snapshot.eval(session=session)
-
-    def load(self, value, session=None):
-        session = session or sessions_default.current()
-        session.run(self._initializer, {self._initializer.inputs[1]: value})
-
     def set_shape(self, shape):
         self.shape.assert_is_compatible_with(shape)
-
-    def __repr__(self):
-        return f"<tf.Variable '{self.name}' shape={self.shape} dtype={self.dtype.name}>"
-
-    def __eq__(self, other):
-        return self is other
-
-    def __hash__(self):
-        return id(self)
 
 
 def _scattering(word):

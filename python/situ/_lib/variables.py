@@ -3,33 +3,17 @@
 import contextlib
 
 import _situ
-from situ._lib import shapes, sessions_default, variable_eager
+from situ._lib import shapes, variable_eager
 from situ._lib.api import OPS, export
 from situ._lib.array_ops import convert_to_tensor, group, identity, op
-from situ._lib.dtypes import ALL, as_dtype
+from situ._lib.dtypes import ALL
 from situ._lib.graph import GraphKeys, get_default_graph
+from situ._lib.variable_graph import GraphVariable
 from situ._lib.variable_resource import ResourceVariable
 
 
-class RefVariable(variable_eager.Operators):
+class RefVariable(GraphVariable):
     """A variable of a graph: a VariableV2, its Assign and its read."""
-
-    def __init__(self, initial_value=None, trainable=True, collections=None, validate_shape=True,
-                 caching_device=None, name=None, variable_def=None, dtype=None,
-                 expected_shape=None, import_scope=None, constraint=None, shape=None,
-                 use_resource=None, synchronization=None, aggregation=None):
-        if initial_value is None:
-            raise ValueError("initial_value must be specified.")
-        keys = [GraphKeys.GLOBAL_VARIABLES] if collections is None else list(collections)
-        if trainable and GraphKeys.TRAINABLE_VARIABLES not in keys:
-            keys.append(GraphKeys.TRAINABLE_VARIABLES)
-        self.trainable = bool(trainable)
-        self.constraint = constraint
-        graph = self._graph = get_default_graph()
-        dtype = None if dtype is None else as_dtype(dtype).base_dtype
-        with graph.control_dependencies(None), graph.name_scope(name or "Variable") as full:
-            self._make(graph, full, initial_value, dtype)
-        graph.add_to_collections(keys, self)
 
     def _make(self, graph, full, initial_value, dtype):
         if callable(initial_value):
@@ -46,24 +30,15 @@ class RefVariable(variable_eager.Operators):
 
     name = property(lambda s: s._ref.name)
     op = property(lambda s: s._ref.op)
-    graph = property(lambda s: s._graph)
     shape = property(lambda s: s._ref.shape)
     device = property(lambda s: s._ref.device)
-    initializer = property(lambda s: s._initializer)
-    initial_value = property(lambda s: s._initial_value)
     dtype = property(lambda s: ALL[s._ref.dtype.as_datatype_enum + 100])
-
-    def get_shape(self):
-        return self.shape
 
     def value(self):
         return self._snapshot
 
     def read_value(self):
         return identity(self._ref, name="read")
-
-    def initialized_value(self):
-        return self._initial_value
 
     def _situ_tensor_(self):
         return self._snapshot
@@ -83,24 +58,8 @@ class RefVariable(variable_eager.Operators):
     def assign_sub(self, delta, use_locking=False, name=None, read_value=True):
         return op("AssignSub", self._ref, delta, use_locking=use_locking, name=name)
 
-    def eval(self, session=None):
-        return self._snapshot.eval(session=session)
-
-    def load(self, value, session=None):
-        session = session or sessions_default.current()
-        session.run(self._initializer, {self._initializer.inputs[1]: value})
-
     def set_shape(self, shape):
         self._snapshot.set_shape(shape)
-
-    def __repr__(self):
-        return f"<tf.Variable '{self.name}' shape={self.shape} dtype={self.dtype.name}>"
-
-    def __eq__(self, other):
-        return self is other
-
-    def __hash__(self):
-        return id(self)
 
 
 _strategies = []  # tf.distribute strategies whose scopes were entered

@@ -46,22 +46,28 @@ def encode(number, kind, value):
     return block(number, value.SerializeToString())
 
 
+def read_varint(data, at):
+    """The number of variable length at a place of bytes, and the place behind it."""
+    value = shift = 0
+    while True:
+        if at >= len(data) or shift > 63:
+            raise ValueError("Error parsing message")
+        byte = data[at]
+        at += 1
+        value |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            return value, at
+
+
 def fields(data):
     """The fields of a message: (number, kind, bytes or int)."""
     at, end = 0, len(data)
 
     def number():
         nonlocal at
-        value = shift = 0
-        while True:
-            if at >= end or shift > 63:
-                raise ValueError("Error parsing message")
-            byte = data[at]
-            at += 1
-            value |= (byte & 127) << shift
-            shift += 7
-            if byte < 128:
-                return value
+        value, at = read_varint(data, at)
+        return value
     while at < end:
         key = number()
         kind = key & 7
@@ -103,14 +109,7 @@ def _unpack(kind, data):
         return [v for v, in struct.iter_unpack(form, data)]
     found, at = [], 0
     while at < len(data):
-        value = shift = 0
-        while True:
-            byte = data[at]
-            at += 1
-            value |= (byte & 127) << shift
-            shift += 7
-            if byte < 128:
-                break
+        value, at = read_varint(data, at)
         found.append(decode(kind, value))
     return found
 

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""variable_graph.py: what variables of graphs share, by reference or by handle."""
+from situ._lib import sessions_default, variable_eager
+from situ._lib.dtypes import as_dtype
+from situ._lib.graph import GraphKeys, get_default_graph
+
+
+class GraphVariable(variable_eager.Operators):
+    """A variable of a graph; `_make` of a kind of them sets _initial_value, _initializer (an
+    operation whose second input is the value) and _snapshot (what a plain use reads)."""
+
+    def __init__(self, initial_value=None, trainable=True, collections=None, validate_shape=True,
+                 caching_device=None, name=None, variable_def=None, dtype=None,
+                 expected_shape=None, import_scope=None, constraint=None, shape=None,
+                 use_resource=None, synchronization=None, aggregation=None):
+        if initial_value is None:
+            raise ValueError("initial_value must be specified.")
+        keys = [GraphKeys.GLOBAL_VARIABLES] if collections is None else list(collections)
+        if trainable and GraphKeys.TRAINABLE_VARIABLES not in keys:
+            keys.append(GraphKeys.TRAINABLE_VARIABLES)
+        self.trainable, self.constraint = bool(trainable), constraint
+        graph = self._graph = get_default_graph()
+        dtype = None if dtype is None else as_dtype(dtype).base_dtype
+        with graph.control_dependencies(None), graph.name_scope(name or "Variable") as full:
+            self._make(graph, full, initial_value, dtype)
+        graph.add_to_collections(keys, self)
+
+    graph = property(lambda s: s._graph)
+    initializer = property(lambda s: s._initializer)
+    initial_value = property(lambda s: s._initial_value)
+
+    def get_shape(self):
+        return self.shape
+
+    def initialized_value(self):
+        return self._initial_value
+
+    def eval(self, session=None):
+        return self._snapshot.eval(session=session)
+
+    def load(self, value, session=None):
+        session = session or sessions_default.current()
+        session.run(self._initializer, {self._initializer.inputs[1]: value})
+
+    def __repr__(self):
+        return f"<tf.Variable '{self.name}' shape={self.shape} dtype={self.dtype.name}>"
+
+    def __eq__(self, other):
+        return self is other
+
+    def __hash__(self):
+        return id(self)
