@@ -154,12 +154,7 @@ class Graph(_situ.Graph):
     def _flat_feeds(self, feeds):
         """Feeds with structures as keys: each tensor with its part of the value."""
         from situ._lib import nest
-        flat = {}
-        for key, value in feeds.items():
-            parts = getattr(key, "_situ_parts_", None)
-            flat.update(zip(parts, value) if parts is not None else
-                        nest.flatten_dict_items({key: value}))
-        return flat
+        return nest.flatten_dict_items(feeds)
 
     def _feedable(self, tensor, value):
         import numpy

@@ -79,12 +79,15 @@ def map_structure(func, *structure, **kwargs):
 
 
 def flatten_dict_items(dictionary):
-    """A dict whose keys may be structures as one whose keys are their leaves."""
+    """A dict whose keys may be structures as one whose keys are their leaves; of a key that has
+    parts (a sparse tensor) the value has as many."""
     if not isinstance(dictionary, dict):
         raise TypeError("input must be a dictionary")
     flat = {}
     for key, value in dictionary.items():
-        keys, values = ([key], [value]) if not is_nested(key) else (flatten(key), flatten(value))
+        parts = getattr(key, "_situ_parts_", None)
+        keys, values = ((parts, list(value)) if parts is not None else
+                        (flatten(key), flatten(value)) if is_nested(key) else ([key], [value]))
         if len(keys) != len(values):
             raise ValueError(f"Could not flatten dictionary. Key had {len(keys)} elements, but "
                              f"value had {len(values)} elements. Key: {keys}, value: {values}.")
