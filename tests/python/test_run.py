@@ -90,7 +90,9 @@ def test_tracebacks_show_the_users_lines(situ):
     assert lines[0] == "Traceback (most recent call last):"
     assert [line for line in lines if line.startswith("  File")] == [
         '  File "a.py", line 4, in <module>', '  File "a.py", line 3, in f']
-    assert lines[-1].startswith("tensorflow.python.framework.errors_impl.InvalidArgumentError: ")
+    error = [line for line in lines if not line.startswith(" ")][1:]
+    assert error[0].startswith("tensorflow.python.framework.errors_impl.InvalidArgumentError: ")
+    assert error[1:] == ["Inputs of MatMul: float[1,2], float[1,2]"]
 
 
 def test_a_syntax_error(situ):

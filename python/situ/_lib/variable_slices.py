@@ -3,8 +3,6 @@
 that remembers which part of which variable it is."""
 import weakref
 
-import numpy
-
 from situ._lib.array_ops import constant, convert_to_tensor, op
 from situ._lib.tensors import Tensor, _extend
 
@@ -22,6 +20,7 @@ def _changed(variable, key, value, row):
     """The variable's value with another part: what `row` (an op) makes of it and the given one."""
     whole = convert_to_tensor(variable)
     shape = whole.shape.as_list()
+    import numpy  # not before it is needed: it takes longer than all of situ
     places = constant(numpy.arange(numpy.prod(shape), dtype="int32").reshape(shape))[key]
     part = whole[key]
     value = convert_to_tensor(value, whole.dtype)
