@@ -471,13 +471,13 @@ static situ_status run(struct stretch *s, situ_tape *const *others, int n_others
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all caches and their feeds */
 
-situ_status backward_run(situ_tape *tape, int32_t first, int32_t end, situ_tensor *const *targets,
+situ_status backward_run(situ_tape *tape, const int32_t calls[2], situ_tensor *const *targets,
                          int n_targets, situ_tensor *const *gradients, situ_tensor *const *sources,
                          int n_sources, situ_tape *const *others, int n_others,
                          situ_tensor **results, situ_tensor **indices) {
   struct stretch s = {.tape = tape,
-                      .first = first,
-                      .end = end,
+                      .first = calls[0],
+                      .end = calls[1],
                       .targets = targets,
                       .gradients = gradients,
                       .sources = sources,

@@ -208,10 +208,12 @@ static bool is_ready(const struct plan_command *command, const bool *done) {
 static situ_status walk_freely(struct frame *frame, int32_t from) {
   const int32_t n = frame->program->n_commands;
   bool *done = calloc((size_t)n + 1, sizeof *done), going = true;
-  situ_status status = done ? NULL : NO_MEMORY();
+  if (!done) return NO_MEMORY();
+  situ_status status = NULL;
   struct patience patience;
   int32_t left = n - from, waiting = -1;
-  for (int32_t i = 0; i < from && done; i++) done[i] = true;
+  for (int32_t i = 0; i < from; i++) done[i] = true;
+  /* cppcheck-suppress autoVariables ; it is taken back at the end */
   frame->patience = &patience;
   while (left && going && !status) {
     const int32_t before = left, patient = waiting;

@@ -199,7 +199,7 @@ struct term gradient_sum_rows(struct gradient *g, struct term values, struct ter
 
 struct term gradient_join(struct gradient *g, const struct term *terms, int count) {
   const situ_attr to_int64 = situ_attr_type("DstT", SITU_INT64);
-  struct term *all = malloc(sizeof *all * ((size_t)count + 1)), joined = NO_TERM;
+  struct term *all = malloc(sizeof *all * ((size_t)count + 1));
   bool wide = false;
   if (!all) return gradient_fail(g, NO_MEMORY()), NO_TERM;
   for (int i = 0; i < count; i++) wide = wide || gradient_type(g, terms[i]) == SITU_INT64;
@@ -208,7 +208,7 @@ struct term gradient_join(struct gradient *g, const struct term *terms, int coun
     all[i] = wide && narrow ? gradient_emit(g, "Cast", &terms[i], 1, &to_int64, 1) : terms[i];
   }
   all[count] = gradient_int(g, 0);
-  joined = gradient_emit(g, "ConcatV2", all, count + 1, NO_ATTRS);
+  const struct term joined = gradient_emit(g, "ConcatV2", all, count + 1, NO_ATTRS);
   free(all);
   return joined;
 }

@@ -74,7 +74,8 @@ class Checks(unittest.TestCase):
         self.assertEqual(self.found(source.op_names), ["src/plan/c.c:3", "src/plan/c.c:5"])
 
     def test_flags(self):
-        self.write("src/base/a.h", "enum a_flags { A = 1, B = 2, C = 2 };\nenum kind { D = 1, E = 1 };\n")
+        self.write("src/base/a.h",
+                   "enum a_flags { A = 1, B = 2, C = 2 };\nenum kind { D = 1, E = 1 };\n")
         self.assertEqual(self.found(source.flags), ["src/base/a.h:3"])
 
     def test_includes(self):

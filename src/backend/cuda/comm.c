@@ -216,7 +216,7 @@ static nccl_result queue_all(const struct communicator *comm, int queue,
 static situ_status all_reduce(void *handle, int queue, const struct span *from,
                               const struct span *to, int64_t count, situ_type type) {
   struct communicator *comm = handle;
-  cuda_pointer sources[MOST], targets[MOST];
+  cuda_pointer sources[MOST] = {0}, targets[MOST] = {0};
   nccl_result result = 0;
   TRY(translate(comm, from, to, (size_t)count * situ_type_size(type), sources, targets));
   pthread_mutex_lock(&lock);
