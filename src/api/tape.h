@@ -40,8 +40,9 @@ struct situ_tape {
 /* The number of a tracked tensor, or -1. */
 int32_t tape_find(const situ_tape *tape, const situ_tensor *tensor);
 
-/* Gradients through calls first <= i < end, compiled or found. Arguments as situ_tape_gradient's;
- * tensors that calls before `first` made count as watched. `indices` may be NULL: no rows. */
+/* Gradients through calls calls[0] <= i < calls[1], compiled or found. Arguments as
+ * situ_tape_gradient's; tensors that earlier calls made count as watched. `indices` may be NULL: no
+ * rows. */
 situ_status backward_run(situ_tape *tape, const int32_t calls[2], situ_tensor *const *targets,
                          int n_targets, situ_tensor *const *gradients, situ_tensor *const *sources,
                          int n_sources, situ_tape *const *others, int n_others,
