@@ -34,6 +34,12 @@ static situ_status lost(const struct caller *caller, int rank) {
                             caller->what, rank, member->pid, member->host);
 }
 
+/* The first who is lost keeps being named: others may end because of it. */
+static void note_lost(int rank) {
+  int none = 0;
+  atomic_compare_exchange_strong(&world_here.segment.head->lost, &none, rank + 1);
+}
+
 /* Tells the other machines once. Nobody waits for these messages to arrive. */
 static void tell(int rank) {
   static int message;
@@ -61,15 +67,16 @@ static void listen(void) {
   while (!done && !mpi_test(&request, &done)) relax();
   if (done && rank >= 0 && rank < world->size) {
     world->told = true;
-    atomic_store(&world->segment.head->lost, rank + 1);
+    note_lost(rank);
   }
 }
 
-/* A rank of this machine whose process has ended without taking its leave; -1: none. */
+/* A rank of this machine whose process has ended without taking its leave; -1: none. Whether it
+ * runs is asked first: one that takes its leave and ends in between is not lost. */
 static int find_lost(void) {
   const struct segment *segment = &world_here.segment;
   for (int i = 0; i < segment->n_seats; i++)
-    if (!atomic_load(&segment->seats[i].left) && !segment_alive(segment, i))
+    if (!segment_alive(segment, i) && !atomic_load(&segment->seats[i].left))
       return world_here.ranks[i];
   return -1;
 }
@@ -108,14 +115,16 @@ static situ_status look(struct waiting *wait) {
   if (time - wait->looked < look_seconds) return NULL;
   wait->looked = time;
   listen();
+  /* Asked before anything else: one who leaves because another is lost has noted that before. */
+  const bool left = has_left(wait->rank);
   if (!atomic_load(&world_here.segment.head->lost)) {
     const int rank = find_lost();
-    if (rank >= 0) atomic_store(&world_here.segment.head->lost, rank + 1);
+    if (rank >= 0) note_lost(rank);
   }
   const int rank = atomic_load(&world_here.segment.head->lost);
   if (rank) tell(rank - 1);
   TRY(wait_check(wait->caller));
-  if (has_left(wait->rank)) return lost(wait->caller, wait->rank);
+  if (left) return lost(wait->caller, wait->rank);
   if (time - wait->since > world_here.timeout) return late(wait);
   return wait->caller->ask ? wait->caller->ask(wait->caller->context) : NULL;
 }
