@@ -5,6 +5,13 @@
 #define JOIN(a, b) JOIN_(a, b)
 #define PRECISE_LOG(x) log(x)
 
+/* For what is computed in double where there is one. */
+#if HAS_DOUBLE
+typedef double W;
+#else
+typedef float W;
+#endif
+
 /* A program is one kernel, PICK_name, of its file; ALL_KERNELS takes all. */
 #define SECOND(a, b, ...) b
 #define CHOOSE(...) SECOND(__VA_ARGS__)

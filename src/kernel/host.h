@@ -48,6 +48,7 @@ typedef uint64_t u64;
 typedef unsigned char uchar;
 typedef unsigned int uint;
 __extension__ typedef _Float16 half;
+typedef double W;
 
 #define INLINE static inline __attribute__((always_inline))
 #define UNUSED __attribute__((unused))

@@ -43,8 +43,13 @@ INLINE struct words philox_words(struct philox p) {
 
 /* A number from 0 to before 1 whose digits are the bits of a word, or of two. */
 INLINE float philox_float(u32 word) { return as_float(127u << 23 | (word & 0x7fffffu)) - 1; }
-INLINE double philox_double(u32 high, u32 low) {
+INLINE W philox_wide(u32 high, u32 low) {
+#if HAS_DOUBLE
   return as_double((u64)1023 << 52 | (u64)(high & 0xfffffu) << 32 | low) - 1;
+#else
+  const u32 digits = (high & 0xfffffu) << 4 | low >> 28; /* as many as a float has */
+  return (float)digits * as_float(103u << 23);           /* 2 to the power of -24 */
+#endif
 }
 
 /* The state that words in memory hold. */

@@ -55,7 +55,7 @@ KERNEL(random_integers, IN(u32, s), OUT(T, y), SIZE(low), SIZE(range), SIZE(n)) 
 /* Number k of a block, from 0 to before 1: the words are the digits behind the point. */
 INLINE C JOIN(unit, T_NAME)(struct words x, int k) {
 #if T_BYTES == 8
-  return philox_double(x.at[2 * k], x.at[2 * k + 1]);
+  return philox_wide(x.at[2 * k], x.at[2 * k + 1]);
 #else
   return philox_float(x.at[k]);
 #endif
@@ -67,7 +67,7 @@ struct JOIN(pair, T_NAME) {
 };
 INLINE struct JOIN(pair, T_NAME) JOIN(normals, T_NAME)(C u, C v) {
   const C radius = sqrt(-2 * PRECISE_LOG(u < (C)1e-7 ? (C)1e-7 : u));
-  const C angle = (C)((double)6.283185307179586 * (double)v);
+  const C angle = (C)((W)6.283185307179586 * (W)v);
   const struct JOIN(pair, T_NAME) pair = {radius * sin(angle), radius * cos(angle)};
   return pair;
 }

@@ -7,13 +7,13 @@ text=$(mktemp)
 trap 'rm -f "$text"' EXIT
 status=0
 
-# check FILE T C NAME BYTES IS_REAL IS_INTEGER IS_BOOL IS_SIGNED
+# check FILE T C NAME BYTES IS_REAL IS_INTEGER IS_BOOL IS_SIGNED, for a device that $has (1, 0) double and half
 check() {
   {
-    echo "#pragma OPENCL EXTENSION cl_khr_fp64 : enable"
-    echo "#pragma OPENCL EXTENSION cl_khr_fp16 : enable"
-    echo "#define HAS_DOUBLE 1"
-    echo "#define HAS_HALF 1"
+    [ "$has" = 1 ] && echo "#pragma OPENCL EXTENSION cl_khr_fp64 : enable"
+    [ "$has" = 1 ] && echo "#pragma OPENCL EXTENSION cl_khr_fp16 : enable"
+    echo "#define HAS_DOUBLE $has"
+    echo "#define HAS_HALF $has"
     echo "#define ALL_KERNELS"
     echo "typedef $2 T; typedef $3 C;"
     echo "#define T_NAME $4"
@@ -26,19 +26,29 @@ check() {
     echo "#include \"$1\""
   } >"$text"
   "$clang" -x cl -cl-std=CL1.2 -target spir64 -Xclang -finclude-default-header -Wall -Wextra \
-    -Wno-unused-function -Wno-unused-parameter -Werror -I"$source/src" -S -emit-llvm -o /dev/null \
-    "$text" || { echo "$1 is no OpenCL for $4" && status=1; }
+    -Wno-unused-function -Wno-unused-parameter -Werror $lacks -I"$source/src" -S -emit-llvm \
+    -o /dev/null "$text" || { echo "$1 is no OpenCL for $4, double and half: $has" && status=1; }
+}
+
+# A kernel file in every type that such a device has.
+check_types() {
+  check "$1" float float float 4 1 0 0 1
+  check "$1" int int int32 4 0 1 0 1
+  check "$1" long long int64 8 0 1 0 1
+  check "$1" char int int8 1 0 1 0 1
+  check "$1" uchar int uint8 1 0 1 0 0
+  check "$1" short int int16 2 0 1 0 1
+  check "$1" ushort int uint16 2 0 1 0 0
+  check "$1" uchar int truth 1 0 0 1 0
 }
 
 for file in "$source"/src/ops/*.cl; do
   grep -q "include \"ops/${file##*/}\"" "$source"/src/ops/*.cl && continue # a part of another one
-  check "$file" float float float 4 1 0 0 1
+  has=1 lacks=
+  check_types "$file"
   check "$file" double double double 8 1 0 0 1
   check "$file" half float half 2 1 0 0 1
-  check "$file" int int int32 4 0 1 0 1
-  check "$file" long long int64 8 0 1 0 1
-  check "$file" char int int8 1 0 1 0 1
-  check "$file" uchar int uint8 1 0 1 0 0
-  check "$file" uchar int truth 1 0 0 1 0
+  has=0 lacks="-cl-single-precision-constant -Xclang -cl-ext=-cl_khr_fp64,-__opencl_c_fp64,-cl_khr_fp16"
+  check_types "$file"
 done
 exit $status

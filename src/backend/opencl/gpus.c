@@ -37,6 +37,17 @@ static void text_of(cl_device id, uint32_t what, char *out, size_t size) {
   snprintf(out, size, "%s", start);
 }
 
+/* Whether the device lists the extension; the list may be of any length. */
+static bool has_extension(cl_device id, const char *name) {
+  size_t size = 0;
+  cl.clGetDeviceInfo(id, CL_DEVICE_EXTENSIONS, 0, NULL, &size);
+  char *text = calloc(1, size + 1);
+  const bool has =
+      text && !cl.clGetDeviceInfo(id, CL_DEVICE_EXTENSIONS, size, text, NULL) && strstr(text, name);
+  free(text);
+  return has;
+}
+
 static uint64_t number_of(cl_device id, uint32_t what, size_t size) {
   uint64_t value = 0; /* numbers of 4 and of 8 bytes: little-endian */
   if (cl.clGetDeviceInfo(id, what, size, &value, NULL) != CL_SUCCESS) return 0;
@@ -68,16 +79,15 @@ static void find_unit(cl_device id, char out[64]) {
 }
 
 static void describe(cl_device id, int index, struct gpu *out) {
-  char extensions[4096], version[64];
+  char version[64];
   *out = (struct gpu){.id = id};
   text_of(id, CL_DEVICE_BOARD_NAME_AMD, out->info.model, sizeof out->info.model);
   if (!out->info.model[0]) text_of(id, CL_DEVICE_NAME, out->info.model, sizeof out->info.model);
   if (!out->info.model[0]) snprintf(out->info.model, sizeof out->info.model, "OpenCL device");
   find_bus(id, out->info.bus_id);
   find_unit(id, out->info.unit);
-  text_of(id, CL_DEVICE_EXTENSIONS, extensions, sizeof extensions);
-  out->info.has_half = strstr(extensions, "cl_khr_fp16");
-  out->info.has_double = strstr(extensions, "cl_khr_fp64");
+  out->info.has_half = has_extension(id, "cl_khr_fp16");
+  out->info.has_double = has_extension(id, "cl_khr_fp64");
   out->info.memory = number_of(id, CL_DEVICE_GLOBAL_MEM_SIZE, 8);
   out->largest = (size_t)number_of(id, CL_DEVICE_MAX_MEM_ALLOC_SIZE, 8);
   const size_t align = (size_t)number_of(id, CL_DEVICE_MEM_BASE_ADDR_ALIGN, 4) / 8;
@@ -90,10 +100,18 @@ static void describe(cl_device id, int index, struct gpu *out) {
   snprintf(out->label, sizeof out->label, "OpenCL device %d (%s)", index, model);
 }
 
-/* Whether kernels can be compiled and run on it at all. */
-static bool is_usable(cl_device id) {
-  return number_of(id, CL_DEVICE_AVAILABLE, 4) && number_of(id, CL_DEVICE_COMPILER_AVAILABLE, 4) &&
-         number_of(id, CL_DEVICE_MAX_WORK_GROUP_SIZE, 8) >= GROUP_ITEMS;
+/* Why kernels cannot be compiled or run on it at all; NULL where they can. */
+static const char *find_fault(cl_device id) {
+  char version[64];
+  int major = 0, minor = 0;
+  text_of(id, CL_DEVICE_VERSION, version, sizeof version);
+  if (sscanf(version, "OpenCL %d.%d", &major, &minor) != 2 || major * 10 + minor < 12)
+    return "the device has a version of OpenCL before 1.2";
+  if (!number_of(id, CL_DEVICE_AVAILABLE, 4)) return "the device is not available";
+  if (!number_of(id, CL_DEVICE_COMPILER_AVAILABLE, 4)) return "the driver has no compiler";
+  if (number_of(id, CL_DEVICE_MAX_WORK_GROUP_SIZE, 8) < GROUP_ITEMS)
+    return "the device has work-groups of fewer than 256 items";
+  return NULL;
 }
 
 /* Whether a comma list has the number. */
@@ -116,7 +134,8 @@ static bool is_wanted(const char *which, cl_device id, const char *platform, int
   return strcasestr(name, which) || strcasestr(platform, which);
 }
 
-static void add_platform(cl_platform platform, const char *which, int *number) {
+/* Adds the devices that are wanted; `fault` is set where one of them cannot be used. */
+static void add_platform(cl_platform platform, const char *which, int *number, const char **fault) {
   cl_device devices[MAX_FOUND];
   uint32_t count = 0;
   char name[256] = "";
@@ -124,7 +143,12 @@ static void add_platform(cl_platform platform, const char *which, int *number) {
   if (cl.clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, MAX_FOUND, devices, &count) != CL_SUCCESS)
     return;
   for (uint32_t i = 0; i < count && i < MAX_FOUND && n_gpus < MAX_FOUND; i++, (*number)++) {
-    if (!is_wanted(which, devices[i], name, *number) || !is_usable(devices[i])) continue;
+    if (!is_wanted(which, devices[i], name, *number)) continue;
+    const char *wrong = find_fault(devices[i]);
+    if (wrong) {
+      *fault = wrong;
+      continue;
+    }
     describe(devices[i], n_gpus, &gpus[n_gpus]);
     n_gpus++;
   }
@@ -144,13 +168,15 @@ situ_status gpus_find(const char *which, int *count, const char **why) {
   cl_platform platforms[MAX_PLATFORMS];
   uint32_t found = 0;
   int number = 0;
+  const char *fault = NULL;
   if (cl.clGetPlatformIDs(MAX_PLATFORMS, platforms, &found) != CL_SUCCESS) found = 0;
   for (uint32_t i = 0; i < found && i < MAX_PLATFORMS; i++)
-    add_platform(platforms[i], which, &number);
+    add_platform(platforms[i], which, &number, &fault);
   *count = n_gpus;
   if (!found) *why = "OpenCL has no driver";
   if (found && !n_gpus)
-    *why = by_default ? "no OpenCL device is a GPU (SITU_OPENCL_DEVICES=all takes others)"
-                      : "SITU_OPENCL_DEVICES fits no OpenCL device";
+    *why = fault        ? fault
+           : by_default ? "no OpenCL device is a GPU (SITU_OPENCL_DEVICES=all takes others)"
+                        : "SITU_OPENCL_DEVICES fits no OpenCL device";
   return NULL;
 }

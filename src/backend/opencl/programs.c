@@ -47,12 +47,22 @@ static situ_status compile_error(const struct programs *programs, cl_program pro
   return status;
 }
 
-static const char *const options = "-cl-std=CL1.2 -cl-fp32-correctly-rounded-divide-sqrt";
+static const char exact[] = " -cl-fp32-correctly-rounded-divide-sqrt";
 
+/* What every compiler takes; constants that are no float are nothing for a device without double.
+ */
+static const char *options_of(const struct gpu *gpu) {
+  return gpu->info.has_double ? "-cl-std=CL1.2" : "-cl-std=CL1.2 -cl-single-precision-constant";
+}
+
+/* Not every device can round exactly. */
 static int32_t build(const struct programs *programs, cl_program program) {
-  const int32_t error = cl.clBuildProgram(program, 1, &programs->gpu->id, options, NULL, NULL);
-  if (error == CL_SUCCESS) return error;
-  return cl.clBuildProgram(program, 1, &programs->gpu->id, "-cl-std=CL1.2", NULL, NULL);
+  const char *options = options_of(programs->gpu);
+  const cl_device id = programs->gpu->id;
+  char all[128];
+  snprintf(all, sizeof all, "%s%s", options, exact);
+  if (cl.clBuildProgram(program, 1, &id, all, NULL, NULL) == CL_SUCCESS) return CL_SUCCESS;
+  return cl.clBuildProgram(program, 1, &id, options, NULL, NULL);
 }
 
 static situ_status from_source(const struct programs *programs, const struct kernel *kernel,
@@ -100,8 +110,9 @@ static void keep_binary(cl_program program, const struct binary_key *key) {
 
 static situ_status compile(const struct programs *programs, const struct kernel *kernel,
                            const char *text, cl_program *out) {
+  const struct gpu *gpu = programs->gpu;
   const struct binary_key key = binaries_key(
-      (const char *const[]){programs->gpu->info.model, programs->gpu->driver, text, options, NULL});
+      (const char *const[]){gpu->info.model, gpu->driver, text, options_of(gpu), exact, NULL});
   *out = from_binary(programs, &key);
   if (*out) return NULL;
   TRY(from_source(programs, kernel, text, out));
