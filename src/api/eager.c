@@ -180,7 +180,7 @@ static situ_status run(situ_eager *eager, struct recipe *recipe, situ_tensor *co
 /* Whether an input lives on a device and is needed in host memory to plan the call. */
 static bool is_out_of_reach(const situ_call *call, int i) {
   const situ_tensor *input = call->inputs[i];
-  if (!input->buffer->device || !input->bytes) return false;
+  if (!input->buffer->device) return false;
   const struct port *port = schema_port(schema_get(call->op), i, call->n_inputs);
   return port && port->is_host;
 }

@@ -152,13 +152,14 @@ situ_status tensor_reshape(const situ_tensor *tensor, situ_shape shape, situ_ten
 }
 
 situ_status tensor_host(situ_tensor *tensor, situ_tensor **out) {
-  if (tensor->buffer->host || !tensor->bytes) {
+  if (tensor->buffer->host) {
     *out = situ_tensor_retain(tensor);
     return NULL;
   }
   struct buffer *buffer = NULL;
   TRY(allocate(tensor->type, &tensor->shape, tensor->bytes, &buffer));
-  const situ_status status = buffer_read(tensor->buffer, 0, buffer->host, tensor->bytes);
+  const situ_status status =
+      tensor->bytes ? buffer_read(tensor->buffer, 0, buffer->host, tensor->bytes) : NULL;
   if (!status) return tensor_over(tensor->type, tensor->shape, buffer, out);
   buffer_release(buffer);
   return status;

@@ -171,3 +171,128 @@ def test_as_it_is():
         return x if x > 0 else -x
     with pytest.raises(TypeError):
         plain(tf.constant(1.0))
+
+
+def test_return_out_of_loops():
+    def find(wanted):
+        values = tf.constant([4, 5, 6])
+        for i in tf.range(tf.shape(values)[0]):
+            if values[i] == wanted:
+                return i
+        return tf.constant(-1)
+
+    def count_down(n):
+        total = 0
+        while n > 0:
+            if n == 3:
+                return total * 100
+            total += n
+            n -= 1
+        return total
+
+    def nested(n):
+        total = 0
+        for i in tf.range(n):
+            for j in tf.range(n):
+                if i == 2 and j == 1:
+                    return total
+                if not (i < j or j == 0):
+                    continue
+                total += j
+        return total
+    assert of(find, 4, 6, 9) == [0, 2, -1]
+    assert of(count_down, 5, 2) == [900, 3]
+    assert of(nested, 2, 3, 4) == [1, 5, 11]
+
+
+def test_return_of_structures_and_texts_out_of_loops():
+    @tf.function
+    def first_big(rows):
+        for row in rows:
+            if tf.reduce_sum(row) > 3.0:
+                return row * 2.0, {"name": "big"}
+        return tf.zeros([2]), {"name": "none"}
+    row, more = first_big(tf.constant([[1.0, 1.0], [2.0, 3.0], [9.0, 9.0]]))
+    assert row.numpy().tolist() == [4.0, 6.0] and more["name"].numpy() == b"big"
+    row, more = first_big(tf.zeros([2, 2]))
+    assert row.numpy().tolist() == [0.0, 0.0] and more["name"].numpy() == b"none"
+
+
+def test_return_out_of_a_loop_of_python():
+    @tf.function
+    def first(x):
+        for name in ("a", "b", "c"):
+            if name == "b":
+                return x + 1.0
+        return x
+    assert first(tf.constant(1.0)).numpy() == 2.0
+
+
+def test_gradient_through_a_return_out_of_a_loop():
+    @tf.function
+    def power(x):
+        y = x
+        for i in tf.range(10):
+            y = y * x
+            if i == 1:
+                return y
+        return y
+
+    @tf.function
+    def slope(x):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = power(x)
+        return tape.gradient(y, x)
+    assert slope(tf.constant(2.0)).numpy() == 12.0
+
+
+OUTSIDE = lambda x: x * 2 if x > 0 else -x  # noqa: E731
+
+
+def test_choices_in_lambdas():
+    def inside(x):
+        turn = lambda a: a * 2 if a > 0 else -a  # noqa: E731
+        return turn(x)
+    assert of(inside, 3, -3) == [6, 3]
+    assert of(lambda x: OUTSIDE(x), 3, -3) == [6, 3]
+    rows = tf.data.Dataset.range(4).map(lambda x: x if x > 1 else x - 10)
+    assert [x.numpy() for x in rows] == [-10, -9, 2, 3]
+
+    @tf.function
+    def mapped(x):
+        def step(e):
+            if e > 2.0:
+                return e + 1.0
+            return e * 10.0
+        return tf.map_fn(step, x)
+    assert mapped(tf.constant([1.0, 3.0])).numpy().tolist() == [10.0, 4.0]
+
+
+def test_array_that_one_way_writes():
+    @tf.function
+    def positive(x):
+        out = tf.TensorArray(tf.float32, size=0, dynamic_size=True)
+        for e in x:
+            if e < 0.0:
+                continue
+            out = out.write(out.size(), e)
+        return out.stack()
+    assert positive(tf.constant([1.0, -2.0, 3.0])).numpy().tolist() == [1.0, 3.0]
+
+
+def test_variable_that_starts_from_an_argument():
+    class Sum(tf.Module):
+        def __init__(self):
+            super().__init__()
+            self.total = None
+
+        @tf.function
+        def __call__(self, x):
+            if self.total is None:
+                self.total = tf.Variable(tf.ones_like(x))
+            self.total.assign_add(x)
+            return self.total + 0.0
+    add = Sum()
+    add(tf.constant([1.0, 2.0]))
+    assert add(tf.constant([1.0, 2.0])).numpy().tolist() == [3.0, 5.0]

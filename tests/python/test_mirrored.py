@@ -238,3 +238,35 @@ def test_graph_style_of_contrib(situ):
         print("%.4f" % model.get_weights()[0][0, 0], len(model.weights[0].values))
         """})
     assert result.out == "0.6000 2\n", result.err
+
+
+def test_batches_of_replicas_in_a_function():
+    two = strategy(2)
+    batches = two.experimental_distribute_dataset(tf.data.Dataset.range(7).batch(4))
+
+    def total(x):
+        return two.reduce("SUM", two.run(tf.reduce_sum, args=(x,)), axis=None)
+
+    @tf.function
+    def all_of(dataset):
+        found = tf.constant(0, tf.int64)
+        for x in dataset:
+            found += total(x)
+        return found
+
+    @tf.function
+    def steps(iterator):
+        found = tf.constant(0, tf.int64)
+        for _ in tf.range(2):
+            found += total(next(iterator))
+        return found
+    assert all_of(batches).numpy() == 21
+    iterator = iter(batches)
+    assert steps(iterator).numpy() == 21
+    with pytest.raises(tf.errors.OutOfRangeError):
+        steps(iterator)
+
+
+def test_shape_of_a_scalar_on_a_gpu_shapes_again():
+    with tf.device("/gpu:0"):
+        assert tf.reshape(tf.ones([1]), tf.shape(3.0)).shape == ()

@@ -3,18 +3,18 @@
 
 The source of a function is read, its statements become calls of autograph_ops with functions for
 their parts, and those decide when they see the values: tensors of a graph make operations, all
-else is done by Python. What has no source (lambdas, programs typed in) stays as it is.
+else is done by Python. What has no source (programs typed in) stays as it is.
 """
 import ast
 import inspect
+import linecache
 import sys
 import textwrap
 import types
 import weakref
 
-from situ._lib import autograph_ops
-
-_PREFIX = "ag__"
+from situ._lib import autograph_jumps as jumps, autograph_ops
+from situ._lib.autograph_jumps import PREFIX as _PREFIX, call as _call, load as _load, put as _put
 
 
 def _assigned(nodes):
@@ -34,54 +34,6 @@ def _assigned(nodes):
     for node in nodes:
         Finder().visit(node)
     return [n for n in found if not n.startswith(_PREFIX + "f")]
-
-
-def _has(nodes, kinds, loops=True):
-    """Whether statements of a kind are there, outside of functions (and of loops)."""
-    for node in nodes:
-        if isinstance(node, kinds):
-            return True
-        if isinstance(node, (ast.FunctionDef, ast.Lambda, ast.ClassDef)):
-            continue
-        if not loops and isinstance(node, (ast.For, ast.While)):
-            continue
-        if _has(ast.iter_child_nodes(node), kinds, loops):
-            return True
-    return False
-
-
-def _ends(body):
-    """Whether statements always return."""
-    if not body:
-        return False
-    last = body[-1]
-    if isinstance(last, ast.If):
-        return _ends(last.body) and _ends(last.orelse)
-    return isinstance(last, (ast.Return, ast.Raise))
-
-
-def _spread_returns(body):
-    """What follows an if in which some way returns goes into the other ways."""
-    made = []
-    for i, node in enumerate(body):
-        if isinstance(node, ast.If) and _has([node], ast.Return, loops=False):
-            rest = body[i + 1:]
-            yes = node.body if _ends(node.body) else node.body + rest
-            no = node.orelse if _ends(node.orelse) else node.orelse + rest
-            made.append(ast.If(node.test, _spread_returns(yes), _spread_returns(no)))
-            return made
-        made.append(node)
-        if isinstance(node, (ast.Return, ast.Raise)):
-            return made
-    return made + [ast.Return(ast.Constant(None))]
-
-
-def _load(name):
-    return ast.Name(name, ast.Load())
-
-
-def _call(name, *args):
-    return ast.Call(ast.Attribute(_load(_PREFIX), name, ast.Load()), list(args), [])
 
 
 def _lambda(value):
@@ -122,13 +74,15 @@ class _Rewriter(ast.NodeTransformer):
         return made
 
     def visit_FunctionDef(self, node):
-        return node  # one inside: converted when it is called
+        """One inside: converted as soon as it is there, whoever will call it."""
+        return [node, _put(node.name, _call("converted", _load(node.name)))]
 
-    visit_Lambda = visit_ClassDef = visit_FunctionDef
+    def visit_ClassDef(self, node):
+        return node
 
     def visit_If(self, node):
         test = self.visit(node.test)
-        if _ends(node.body) and _ends(node.orelse):
+        if jumps.ends(node.body) and jumps.ends(node.orelse):
             # Each way is a function of its own scope: names that it sets are its own.
             yes, yes_def = self._own(node.body)
             no, no_def = self._own(node.orelse)
@@ -146,7 +100,7 @@ class _Rewriter(ast.NodeTransformer):
         return self._function(self._block(nodes), names)
 
     def visit_While(self, node):
-        if node.orelse or _has(node.body, ast.Return):
+        if node.orelse:
             return self._plain(node)
         flag, body = self._without_jumps(node.body)
         test = self.visit(node.test)
@@ -156,19 +110,19 @@ class _Rewriter(ast.NodeTransformer):
         loop, loop_def = self._function(self._block(body), names)
         check, check_def = self._function([ast.Return(test)], [])
         defs, state = self._state(names)
-        head = [ast.Assign([ast.Name(flag, ast.Store())], ast.Constant(False))] if flag else []
+        head = [_put(flag, False)] if flag else []
         return [*head, *defs, loop_def, check_def,
                 ast.Expr(_call("while_stmt", _load(check), _load(loop), *state))]
 
     def visit_For(self, node):
-        if node.orelse or _has(node.body, ast.Return):
+        if node.orelse:
             return self._plain(node)
         flag, body = self._without_jumps(node.body)
         names = _assigned([ast.Assign([node.target], node.iter), *body])
         first = ast.Assign([node.target], _load(_PREFIX + "item"))
         loop, loop_def = self._function([first] + self._block(body), names, _PREFIX + "item")
         defs, state = self._state(names)
-        head = [ast.Assign([ast.Name(flag, ast.Store())], ast.Constant(False))] if flag else []
+        head = [_put(flag, False)] if flag else []
         stop = _lambda(_load(flag)) if flag else ast.Constant(None)
         return [*head, *defs, loop_def,
                 ast.Expr(_call("for_stmt", self.visit(node.iter), stop, _load(loop), *state))]
@@ -182,12 +136,11 @@ class _Rewriter(ast.NodeTransformer):
 
     def _without_jumps(self, body):
         """The statements with break and continue as flags; the name of the flag of break."""
-        if not _has(body, (ast.Break, ast.Continue), loops=False):
+        if not jumps.has(body, (ast.Break, ast.Continue), loops=False):
             return None, body
         self._count += 1
         flag, skip = f"{_PREFIX}stop{self._count}", f"{_PREFIX}skip{self._count}"
-        start = ast.Assign([ast.Name(skip, ast.Store())], ast.Constant(False))
-        return flag, [start] + _guard(body, flag, skip)
+        return flag, [_put(skip, False)] + jumps.guard(body, flag, skip)
 
     def visit_IfExp(self, node):
         self.generic_visit(node)
@@ -216,28 +169,9 @@ class _Rewriter(ast.NodeTransformer):
         return node
 
 
-def _guard(body, flag, skip):
-    """Statements where those behind a break or continue only run if it was not reached."""
-    made = []
-    for i, node in enumerate(body):
-        if isinstance(node, (ast.Break, ast.Continue)):
-            set_skip = ast.Assign([ast.Name(skip, ast.Store())], ast.Constant(True))
-            made.append(set_skip)
-            if isinstance(node, ast.Break):
-                made.append(ast.Assign([ast.Name(flag, ast.Store())], ast.Constant(True)))
-            return made
-        if isinstance(node, ast.If) and _has([node], (ast.Break, ast.Continue), loops=False):
-            made.append(ast.If(node.test, _guard(node.body, flag, skip),
-                               _guard(node.orelse, flag, skip)))
-            rest = _guard(body[i + 1:], flag, skip)
-            if rest:
-                made.append(ast.If(ast.UnaryOp(ast.Not(), _load(skip)), rest, []))
-            return made
-        made.append(node)
-    return made
-
-
 def _parse(function):
+    if function.__name__ == "<lambda>":
+        return jumps.parse_lambda(function, linecache.getlines(inspect.getsourcefile(function)))
     lines, first = inspect.getsourcelines(function)
     tree = ast.parse(textwrap.dedent("".join(lines))).body[0]
     if not isinstance(tree, ast.FunctionDef):
@@ -248,13 +182,14 @@ def _parse(function):
 
 def _rewrite(function):
     tree = _parse(function)
-    if _has(tree.body, (ast.Yield, ast.YieldFrom, ast.Nonlocal, ast.Global, ast.Delete)):
+    if jumps.has(tree.body, (ast.Yield, ast.YieldFrom, ast.Nonlocal, ast.Global, ast.Delete)):
         raise SyntaxError("a generator, or names of others")
     params = {a.arg for a in [*tree.args.args, *tree.args.posonlyargs, *tree.args.kwonlyargs,
                               tree.args.vararg, tree.args.kwarg] if a is not None}
     rewriter = _Rewriter()
-    spread = _has(tree.body, ast.If) and _has(tree.body, ast.Return)
-    body = rewriter._block(_spread_returns(tree.body) if spread else tree.body)
+    body = jumps.out_of_loops(tree.body)
+    spread = jumps.has(body, ast.If) and jumps.has(body, ast.Return)
+    body = rewriter._block(jumps.spread_returns(body) if spread else body)
     unset = [ast.Assign([ast.Name(n, ast.Store())], _call("Undefined", ast.Constant(n)))
              for n in rewriter.names if n not in params]
     tree.body, tree.decorator_list, tree.returns = unset + body, [], None

@@ -3,9 +3,10 @@
 import types
 
 import _situ
-from situ._lib import nest
+from situ._lib import branches, nest
 from situ._lib.api import OPS, export
-from situ._lib.array_ops import convert_to_tensor
+from situ._lib.array_ops import convert_to_tensor, zeros
+from situ._lib.autograph_jumps import VALUE
 from situ._lib.control_flow import cond
 from situ._lib.tensor_array import TensorArray
 from situ._lib.tensors import GraphTensor
@@ -162,13 +163,67 @@ def assert_stmt(test, message):
 # Loops
 
 
+class _Returned(Exception):
+    """What a loop would return, while that is looked for."""
+
+    def __init__(self, value):
+        super().__init__()
+        self.value = value
+
+
+_tracing, _looking = [], []
+
+
+def result(value):
+    """A value that is returned out of a loop: tensors, where that loop is of a graph."""
+    if _tracing:
+        value = nest.map_structure(lambda x: x if x is None else convert_to_tensor(x), value)
+    if _looking:
+        raise _Returned(value)
+    return value
+
+
+def _blank(like):
+    """Zeros in place of a value that is returned: nobody reads them before that is set."""
+    sizes = like.shape.as_list() if like.shape.ndims is not None else []
+    return zeros([n or 0 for n in sizes], like.dtype.base_dtype)
+
+
 class _State:
     """The names of a loop: what of them goes round."""
 
     def __init__(self, get, put, names):
         self._get, self._put, self._names = get, put, names
-        self._start = get()
+        self._start, self._returned = get(), []
         self.first = [leaf for leaf in self._leaves(self._start) if _carried(leaf)]
+
+    def expect(self, body):
+        """Finds out what a return out of the loop gives, and lets it go round."""
+        here = self._names.index(VALUE) if VALUE in self._names else None
+        if here is None or not isinstance(self._start[here], Undefined) or _looking:
+            return
+        _tracing.append(None)
+        _looking.append(None)
+        try:
+            self.set([branches.tensor_of(leaf) for leaf in self.first])
+            branches.trace(_situ.current_graph(), lambda graph: body())
+        except _Returned as found:
+            self._returned = nest.flatten(found.value)
+            blank = nest.map_structure(lambda x: x if x is None else _blank(x), found.value)
+            self._start = tuple(blank if i == here else v for i, v in enumerate(self._start))
+        finally:
+            _looking.pop()
+            _tracing.pop()
+            self._put(self._start)
+        self.first = [leaf for leaf in self._leaves(self._start) if _carried(leaf)]
+
+    def shapes(self):
+        """Shapes that the values keep on all ways round: of what is returned, those it has."""
+        made, returned = [], [x for x in self._returned if x is not None]
+        for name, value in zip(self._names, self._start):
+            made += returned if name == VALUE and returned else \
+                [branches.tensor_of(x) for x in nest.flatten(value) if _carried(x)]
+        return [x.shape for x in made]
 
     @staticmethod
     def _leaves(values):
@@ -197,6 +252,7 @@ class _State:
 def _loop(test, body, state, more):
     """while_loop over `more` variables and those of the state."""
     n = len(more)
+    state.expect(lambda: body(*more))
 
     def next_test(*args):
         state.set(args[n:])
@@ -204,8 +260,13 @@ def _loop(test, body, state, more):
 
     def next_body(*args):
         state.set(args[n:])
-        return [*body(*args[:n]), *state.read()]
-    done = while_loop(next_test, next_body, [*more, *state.first], return_same_structure=True)
+        _tracing.append(None)
+        try:
+            return [*body(*args[:n]), *state.read()]
+        finally:
+            _tracing.pop()
+    done = while_loop(next_test, next_body, [*more, *state.first], return_same_structure=True,
+                      shape_invariants=[*[x.shape for x in more], *state.shapes()])
     state.finish(list(done)[n:])
 
 

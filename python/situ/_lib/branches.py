@@ -173,7 +173,7 @@ def leaves(structure):
 
 
 def tensor_of(leaf, convert=convert_to_tensor):
-    return leaf._flow() if hasattr(leaf, "_flow") else convert(leaf)
+    return convert(leaf._flow() if hasattr(leaf, "_flow") else leaf)
 
 
 def pack(structure, values):

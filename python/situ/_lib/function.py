@@ -58,6 +58,7 @@ class FuncGraph(Graph):
         self.name, self.captured, self.reads, self.writes = name, {}, {}, {}
         self.versions = {}  # of variables: what was read of them after each change
         self.created = 0  # variables
+        self.given = {}  # arguments of the first call: what a variable may start from
 
     def _placeholder(self, tensor, name):
         with self.as_default():
@@ -79,6 +80,15 @@ class FuncGraph(Graph):
 
     def write_variable(self, variable, value):
         self.writes[variable] = convert_to_tensor(value)
+
+    def value_now(self, tensor):
+        """The value of a tensor for the arguments of the call that is traced: a variable that the
+        function makes starts with it."""
+        fed = [*self.captured.values(), *[(v, p) for p, v in self.given.items()]]
+        return _situ.Trace(
+            self, {}, self.name, tensor, (), tuple(inside for _, inside in fed),
+            tuple(value for value, _ in fed), tuple(self.reads.values()), tuple(self.reads),
+            (tensor,), (), (), ()).run([])
 
 
 def _map(structure, function):
@@ -114,6 +124,8 @@ class ConcreteFunction:
             spec = value if isinstance(value, TensorSpec) else specs(value)
             self.inputs.append(op("Placeholder", dtype=spec.dtype, shape=spec.shape,
                                   name=spec.name or "x"))
+            if isinstance(value, EagerTensor):
+                graph.given[self.inputs[-1]] = value
             return self.inputs[-1]
 
         device = _situ.swap_device("")
@@ -124,6 +136,7 @@ class ConcreteFunction:
                                       convert_to_tensor(v))
         finally:
             _situ.swap_device(device)
+            graph.given.clear()
         self.outputs = [v for v in _leaves(self.structure) if v is not None]
         self.structured_outputs = self.structure
         self.stateful = graph.get_operations()

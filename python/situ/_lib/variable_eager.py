@@ -6,6 +6,7 @@ import _situ
 from situ._lib import shapes, variable_slices
 from situ._lib.array_ops import convert_to_tensor, op
 from situ._lib.dtypes import as_dtype
+from situ._lib.tensors import GraphTensor
 
 
 def _binary(name):
@@ -89,6 +90,8 @@ class EagerVariable(Operators):
         try:
             value = initial_value() if callable(initial_value) else initial_value
             dtype = None if dtype is None else as_dtype(dtype)
+            if isinstance(value, GraphTensor):  # of the function that is being traced
+                value = value.graph.value_now(value)
             self._value = convert_to_tensor(value, dtype)
         finally:
             _situ.swap_graph(before)

@@ -5,8 +5,10 @@ import numpy
 import _situ
 from situ._lib import nest
 from situ._lib.api import export
-from situ._lib.array_ops import convert_to_tensor
+from situ._lib.array_ops import convert_to_tensor, op
 from situ._lib.distribute.values import PerReplica
+from situ._lib.scopes import device
+from situ._lib.tensors import GraphTensor
 
 
 def bounds(count, replicas):
@@ -15,8 +17,26 @@ def bounds(count, replicas):
     return [(min(i * each, count), min((i + 1) * each, count)) for i in range(replicas)]
 
 
+def _parts_of_graph(value, devices):
+    count, replicas = value.shape.as_list()[0], len(devices)
+    if count is not None:
+        places = bounds(count, replicas)
+    else:
+        count = op("Shape", value)[0]
+        each = (count + (replicas - 1)) // replicas
+        ends = [op("Minimum", each * i, count) for i in range(replicas + 1)]
+        places = list(zip(ends[:-1], ends[1:]))
+    made = []
+    for (first, end), where in zip(places, devices):
+        with device(where):
+            made.append(op("Identity", value[first:end]))
+    return made
+
+
 def parts(value, devices):
     """A tensor or an array cut along its first dimension, a part on each device."""
+    if isinstance(value, GraphTensor):
+        return _parts_of_graph(value, devices)
     array = value if isinstance(value, numpy.ndarray) else \
         numpy.asarray(value.numpy() if hasattr(value, "numpy") else value)
     return [_situ.copy_to(convert_to_tensor(array[a:b]), d)
@@ -30,6 +50,20 @@ def spread(batch, strategy):
         return nest.map_structure(convert_to_tensor, batch)
     leaves = [PerReplica(parts(leaf, devices)) for leaf in nest.flatten(batch)]
     return nest.pack_sequence_as(batch, leaves) if nest.is_nested(batch) else leaves[0]
+
+
+def spread_spec(spec, strategy):
+    """What the parts of a batch look like."""
+    count = len(strategy.devices)
+    if count == 1:
+        return spec
+
+    def one(whole):
+        dims = whole.shape.as_list() if whole.shape.ndims else [None]
+        rows = [None] * count if dims[0] is None else \
+            [b - a for a, b in bounds(dims[0], count)]
+        return PerReplica(type(whole)([n, *dims[1:]], whole.dtype) for n in rows)
+    return nest.map_structure(one, spec)
 
 
 class DistributedIterator:
@@ -72,7 +106,7 @@ class DistributedDataset:
     def cardinality(self):
         return self._dataset.cardinality()
 
-    element_spec = property(lambda s: s._dataset.element_spec)
+    element_spec = property(lambda s: spread_spec(s._dataset.element_spec, s._strategy))
 
 
 @export("distribute.InputContext")
@@ -100,18 +134,25 @@ class DatasetsFromFunction:
     def __iter__(self):
         batches, devices = iter(self._dataset), self._strategy.devices
 
-        def one(batch, device):
-            return nest.map_structure(lambda t: _situ.copy_to(convert_to_tensor(t), device), batch)
+        def one(batch, where):
+            move = lambda t: t if isinstance(t, GraphTensor) else \
+                _situ.copy_to(convert_to_tensor(t), where)
+            return nest.map_structure(move, batch)
 
         def take():
             some = [one(next(batches), devices[0])]
-            for device in devices[1:]:
-                some.append(one(next(batches), device))
+            for where in devices[1:]:
+                some.append(one(next(batches), where))
             if len(some) == 1:
                 return some[0]
             leaves = [PerReplica(x) for x in zip(*[nest.flatten(s) for s in some])]
             return nest.pack_sequence_as(some[0], leaves) if nest.is_nested(some[0]) else leaves[0]
         return DistributedIterator(take)
+
+    @property
+    def element_spec(self):
+        count, spec = len(self._strategy.devices), self._dataset.element_spec
+        return spec if count == 1 else nest.map_structure(lambda s: PerReplica([s] * count), spec)
 
 
 class NumpyDataset:
