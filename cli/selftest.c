@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * selftest.c: `situ selftest`: does a device do what it should, and how fast is it. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "command.h"
 #include "json.h"
@@ -13,14 +15,29 @@ enum { MOST_PROBLEMS = 20 };
 /* What was seen so far. */
 struct report {
   bool json;
+  bool live; /* somebody looks on: a line on the terminal says how far it is */
+  double start;
   char part[32]; /* the last one, and how many of its checks passed, in all */
   int passed, checks;
   int problems;
 };
 
+/* The line on the terminal; it is wiped before anything else is printed. */
+static void show_progress(const struct report *report, const char *name) {
+  if (report->live)
+    fprintf(stderr, "\r  %s: %d, %s, %.0f s\033[K", report->part, report->checks, name,
+            speed_now() - report->start);
+}
+
+static void wipe_progress(const struct report *report) {
+  if (report->live) fprintf(stderr, "\r\033[K");
+}
+
 static void end_part(struct report *report) {
   if (report->json || !report->checks || !strcmp(report->part, "speed")) return;
+  wipe_progress(report);
   printf("  %-8s %d of %d passed\n", report->part, report->passed, report->checks);
+  fflush(stdout);
 }
 
 static void show_json(const situ_selftest_check *check) {
@@ -33,6 +50,17 @@ static void show_json(const situ_selftest_check *check) {
   json_close();
 }
 
+/* Says what is worth a line of its own. */
+static void show(struct report *report, const situ_selftest_check *check) {
+  if (!check->problem && !check->figure) return;
+  wipe_progress(report);
+  if (!check->problem)
+    printf("  %-8s %s: %s\n", check->part, check->name, check->figure);
+  else if (report->problems++ < MOST_PROBLEMS)
+    printf("  FAILED   %s: %s: %s\n", check->part, check->name, check->problem);
+  fflush(stdout);
+}
+
 static void seen(void *context, const situ_selftest_check *check) {
   struct report *report = context;
   if (strcmp(report->part, check->part)) {
@@ -42,14 +70,11 @@ static void seen(void *context, const situ_selftest_check *check) {
   }
   report->checks++;
   report->passed += !check->problem;
-  if (report->json) {
+  if (report->json)
     show_json(check);
-  } else if (check->problem) {
-    if (report->problems++ < MOST_PROBLEMS)
-      printf("  FAILED   %s: %s: %s\n", check->part, check->name, check->problem);
-  } else if (check->figure) {
-    printf("  %-8s %s: %s\n", check->part, check->name, check->figure);
-  }
+  else
+    show(report, check);
+  show_progress(report, check->name);
 }
 
 static void print_head(const situ_device *device, bool json) {
@@ -73,6 +98,11 @@ static void print_head(const situ_device *device, bool json) {
          device->has_half ? "yes" : "no", device->has_double ? "yes" : "no", device->backend);
 }
 
+/* Seconds for all ops, if the others are like those that were tried. */
+static double enough(const situ_selftest_result *result) {
+  return 10 * ceil(result->seconds * 1.5 * result->ops / result->ops_run / 10);
+}
+
 static void print_verdict(const situ_selftest_result *result, bool json) {
   const bool passed = !result->failed;
   const char *verdict = !passed                         ? "FAILED"
@@ -89,6 +119,8 @@ static void print_verdict(const situ_selftest_result *result, bool json) {
     json_close();
     return;
   }
+  if (result->ops_run && result->ops_run < result->ops)
+    printf("  --seconds %.0f should be enough for all ops\n", enough(result));
   printf("%s: %d of %d checks, %d of %d ops, %.0f s\n", verdict, result->checks - result->failed,
          result->checks, result->ops_run, result->ops, result->seconds);
 }
@@ -107,7 +139,8 @@ static situ_status choose(const char *wanted, situ_device *out) {
 static int run(const struct args *args) {
   situ_device device = {0};
   situ_selftest_result result = {0};
-  struct report report = {.json = args_has(args, "json")};
+  struct report report = {.json = args_has(args, "json"), .start = speed_now()};
+  report.live = isatty(STDERR_FILENO) && !(report.json && isatty(STDOUT_FILENO));
   const char *seconds = args_value(args, "seconds");
   char *end = NULL;
   situ_selftest_options options = {.op = args_value(args, "op"), .seen = seen, .context = &report};
@@ -118,10 +151,13 @@ static int run(const struct args *args) {
   if (s) return command_fail(args, s);
   options.device = device.name;
   print_head(&device, report.json);
+  fflush(stdout);
   s = situ_selftest(&options, &result);
   if (!s && !options.op && !result.failed) s = speed_measure(device.name, seen, &report);
+  wipe_progress(&report);
   if (s) return command_fail(args, s);
   end_part(&report);
+  result.seconds = speed_now() - report.start;
   print_verdict(&result, report.json);
   return result.failed ? FAILED : DONE;
 }

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
- * speed.c: see speed.h. What one of something costs is the difference between many and few. */
+ * speed.c: see speed.h. What one of something costs is the difference between many and few. What
+ * would take too long on a device is left out: a small one tells beforehand. */
 #include "speed.h"
 
 #include <stdio.h>
 #include <time.h>
 
-enum { TRIES = 3 };
+enum { TRIES = 3, SMALLER = 8, MOST_SECONDS = 10 };
 
-static double now(void) {
+double speed_now(void) {
   struct timespec time;
   clock_gettime(CLOCK_MONOTONIC, &time);
   return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
@@ -39,9 +40,9 @@ static situ_value build(situ_graph *graph, const struct workload *load, situ_val
 
 static situ_status run(situ_session *session, situ_value fetch, double *seconds) {
   situ_tensor *result = NULL;
-  const double start = now();
+  const double start = speed_now();
   const situ_status s = situ_session_run(session, NULL, 0, &fetch, 1, &result);
-  *seconds = now() - start;
+  *seconds = speed_now() - start;
   situ_tensor_release(result);
   return s;
 }
@@ -69,52 +70,75 @@ static situ_status measure(const char *device, const struct workload *load, doub
   return s;
 }
 
-/* What is measured: `work` of `unit` in each of the times that `many` does more than `few`. */
+/* What is measured: `work` of `unit` in each of the times that `many` does more than `few`; a
+ * matrix of an eighth of the side is `part` times less work. */
 static const struct figure {
   const char *name, *unit;
-  double work;
+  double work, part;
   struct workload few, many;
 } figures[] = {
     {"memory, by adding",
      "GB/s",
      3 * 4e-9 * 1024 * 1024,
+     SMALLER *SMALLER,
      {situ_add, 1024, 1},
      {situ_add, 1024, 11}},
     {"products of matrices of 512 x 512",
      "GFLOP/s",
      2e-9 * 512 * 512 * 512,
+     SMALLER *SMALLER *SMALLER,
      {situ_matmul, 512, 1},
      {situ_matmul, 512, 3}},
     {"products of matrices of 1024 x 1024",
      "GFLOP/s",
      2e-9 * 1024 * 1024 * 1024,
+     SMALLER *SMALLER *SMALLER,
      {situ_matmul, 1024, 1},
      {situ_matmul, 1024, 2}},
 };
 
-static void tell(void (*seen)(void *context, const situ_selftest_check *check), void *context,
-                 const char *name, double value, const char *unit) {
+static void tell(speed_seen *seen, void *context, const char *name, double value,
+                 const char *unit) {
   char text[64];
   snprintf(text, sizeof text, "%.3g %s", value, unit);
   seen(context, &(situ_selftest_check){.part = "speed", .name = name, .figure = text});
 }
 
-situ_status speed_measure(const char *device,
-                          void (*seen)(void *context, const situ_selftest_check *check),
-                          void *context) {
+/* About how long it would take to measure a figure, at most. */
+static situ_status foresee(const char *device, const struct figure *figure, double *seconds) {
+  const struct workload small = {figure->few.what, figure->few.side / SMALLER, 1};
+  const int times = (figure->few.times + figure->many.times) * (TRIES + 1);
+  const situ_status s = measure(device, &small, seconds);
+  *seconds *= figure->part * times;
+  return s;
+}
+
+static situ_status measure_figure(const char *device, const struct figure *figure, speed_seen *seen,
+                                  void *context) {
+  double seconds = 0, few = 0, many = 0;
+  situ_status s = foresee(device, figure, &seconds);
+  if (!s && seconds > MOST_SECONDS) {
+    char text[64];
+    snprintf(text, sizeof text, "left out, it would take about %.0f s", seconds);
+    seen(context, &(situ_selftest_check){.part = "speed", .name = figure->name, .figure = text});
+    return NULL;
+  }
+  if (!s) s = measure(device, &figure->few, &few);
+  if (!s) s = measure(device, &figure->many, &many);
+  if (!s && many > few)
+    tell(seen, context, figure->name,
+         figure->work * (figure->many.times - figure->few.times) / (many - few), figure->unit);
+  return s;
+}
+
+situ_status speed_measure(const char *device, speed_seen *seen, void *context) {
   double few = 0, many = 0;
   situ_status s = measure(device, &(struct workload){situ_add, 4, 1}, &few);
   if (!s) s = measure(device, &(struct workload){situ_add, 4, 101}, &many);
   if (s) return s;
   tell(seen, context, "a run of one kernel", few * 1e6, "us");
   if (many > few) tell(seen, context, "one kernel more", (many - few) * 1e4, "us");
-  for (size_t i = 0; !s && i < sizeof figures / sizeof *figures; i++) {
-    const struct figure *f = &figures[i];
-    s = measure(device, &f->few, &few);
-    if (!s) s = measure(device, &f->many, &many);
-    if (!s && many > few)
-      tell(seen, context, f->name, f->work * (f->many.times - f->few.times) / (many - few),
-           f->unit);
-  }
+  for (size_t i = 0; !s && i < sizeof figures / sizeof *figures; i++)
+    s = measure_figure(device, &figures[i], seen, context);
   return s;
 }

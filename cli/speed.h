@@ -5,9 +5,12 @@
 
 #include <situ/situ.h>
 
+typedef void speed_seen(void *context, const situ_selftest_check *check);
+
 /* Tells `seen` figures as checks of the part "speed". */
-situ_status speed_measure(const char *device,
-                          void (*seen)(void *context, const situ_selftest_check *check),
-                          void *context);
+situ_status speed_measure(const char *device, speed_seen *seen, void *context);
+
+/* Seconds, from whenever on. */
+double speed_now(void);
 
 #endif

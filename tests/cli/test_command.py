@@ -14,13 +14,12 @@ BUILD = os.path.abspath(sys.argv.pop(1) if len(sys.argv) > 1 else "build")
 K40 = "Tesla K40c@0000:05:00.0=12GiB"
 
 
-def run(*words, stdin=None, stdout=subprocess.PIPE, **env):
+def run(*words, stdin=None, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **env):
     """Runs situ in an environment without settings of its own."""
     clean = {k: v for k, v in os.environ.items()
              if not k.startswith("SITU_") and k != "CUDA_VISIBLE_DEVICES"}
     return subprocess.run([os.path.join(BUILD, "situ"), *words], env={**clean, **env}, input=stdin,
-                          stdout=stdout, stderr=subprocess.PIPE, text=True, timeout=120,
-                          check=False)
+                          stdout=stdout, stderr=stderr, text=True, timeout=120, check=False)
 
 
 def saved(form=""):
@@ -244,6 +243,28 @@ class Graphs(unittest.TestCase):
             self.assertEqual(done.stdout, "", text)
             self.assertEqual(done.returncode, 1, text)
             self.assertIn("standard input", done.stderr, text)
+
+
+class Selftest(unittest.TestCase):
+    WORDS = ("selftest", "--gpus", "1", "--op", "Relu")
+
+    def test_a_verdict_and_nothing_else(self):
+        done = run(*self.WORDS)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertRegex(done.stdout, r"\nPASSED: 1 of 1 checks, 1 of 1 ops, \d+ s\n$")
+
+    def test_a_terminal_sees_how_far_it_is(self):
+        ours, theirs = os.openpty()
+        done = run(*self.WORDS, stderr=theirs)
+        os.close(theirs)
+        self.assertRegex(os.read(ours, 10000).decode(), r"^\r  ops: 1, Relu, \d+ s\x1b\[K\r\x1b\[K")
+        os.close(ours)
+        self.assertIn("\nPASSED", done.stdout)
+
+    def test_too_little_time(self):
+        done = run("selftest", "--gpus", "1", "--op", "*", "--seconds", "0.01")
+        self.assertRegex(done.stdout, r"--seconds \d+ should be enough for all ops\n"
+                         r"PASSED as far as the time went: ")
 
 
 class Scaling(unittest.TestCase):
