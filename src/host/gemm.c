@@ -21,7 +21,7 @@ enum {
   ENOUGH_BLOCKS = 32,
   HALF_INLINE = 1536, /* elements of half precision that are converted on the stack */
   CONVERT_GRAIN = 1 << 14,
-  LOW_BYTES = 1 << 19, /* of A, packed: half of a core's cache */
+  LOW_BYTES = 3 << 19, /* of A: while a panel of B is used, it comes from the caches in time */
 };
 
 static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -145,7 +145,7 @@ static void choose_blocks(struct job *job) {
   job->across = ceil_div(g->n, job->width);
 }
 
-/* Whether A stays in a core's cache while B passes by, and all threads get columns of B. */
+/* Whether A stays in the caches while B passes by, and all threads get columns of B. */
 static bool is_low(const struct job *job) {
   const struct gemm *g = job->g;
   const int64_t bytes = (g->m + ROWS) * g->k * (int64_t)situ_type_size(g->type);
@@ -154,11 +154,13 @@ static bool is_low(const struct job *job) {
 }
 
 /* Columns of B are packed by who needs them, at once: less traffic than in run_blocks, where other
- * rows of A need them, too. */
+ * rows of A need them, too. A whose rows lie in one piece is read in place: to pack it is one more
+ * pass, and threads would have to wait for each other. */
 static situ_status run_columns(struct job *job) {
   const union arg args[] = {{.pointer = job}};
   const struct gemm *g = job->g;
   job->k = ceil_div(g->k, ceil_div(g->k, job->kernels->depth));
+  job->pack_a = g->a_col != 1;
   if (job->pack_a) TRY(pool_run(rows_kernel, args, ceil_div(g->m, ROWS), 8));
   return pool_run(columns_kernel, args, ceil_div(g->n, job->kernels->cols), 1);
 }
@@ -166,9 +168,9 @@ static situ_status run_columns(struct job *job) {
 static situ_status run_blocks(struct job *job) {
   const union arg args[] = {{.pointer = job}};
   const struct gemm *g = job->g;
+  if (is_low(job)) return run_columns(job);
   /* Short rows lie close together: packing them gains less than it costs. */
   job->pack_a = g->k > job->kernels->depth || g->a_col != 1;
-  if (is_low(job)) return run_columns(job);
   choose_blocks(job);
   const int64_t panels =
       ceil_div(g->n, job->kernels->cols) + (job->pack_a ? ceil_div(g->m, ROWS) : 0);
