@@ -72,35 +72,67 @@ static situ_tensor *axes_of(const situ_tensor *tensor) {
   return TENSOR_OF(axes);
 }
 
-/* The tensors of arguments that are nothing else, of types that agree. */
+/* A list of a few integers: sizes, dimensions. */
+static bool is_few_integers(PyObject *value) {
+  if (!PyList_CheckExact(value) && !PyTuple_CheckExact(value)) return false;
+  const Py_ssize_t n = PySequence_Fast_GET_SIZE(value);
+  for (Py_ssize_t i = 0; i < n; i++)
+    if (!PyLong_CheckExact(PySequence_Fast_GET_ITEM(value, i))) return false;
+  return n > 0 && n <= SITU_MAX_RANK;
+}
+
+/* The inputs of a call that is simple enough. */
+struct quick {
+  situ_tensor *inputs[MAX_INPUTS];
+  situ_tensor *made[MAX_INPUTS]; /* owned: out of lists */
+  int n_made;
+};
+
+static situ_tensor *take_argument(const struct row *row, int i, PyObject *value, struct quick *q) {
+  if (IS_TENSOR(value)) return TENSOR_OF(value);
+  const struct row_input *input = &row->inputs[i];
+  if (input->same_as != i || !is_few_integers(value)) return NULL;
+  situ_tensor *tensor = convert_value(value, input->type_attr < 0 ? input->type : SITU_NO_TYPE);
+  if (tensor) q->made[q->n_made++] = tensor;
+  return tensor;
+}
+
+/* The tensors of arguments that are tensors of types that agree, or a few integers. */
 static bool take_tensors(const struct row *row, PyObject *const *args, Py_ssize_t n,
-                         situ_tensor **out) {
+                         struct quick *q) {
   size_t bytes = 0;
   for (int i = 0; i < row->n_inputs; i++) {
-    if (i < n && !IS_TENSOR(args[i])) return false;
-    out[i] = i < n ? TENSOR_OF(args[i]) : axes_of(out[0]);
-    if (!out[i]) return PyErr_Clear(), false;
+    situ_tensor *tensor = i < n ? take_argument(row, i, args[i], q) : axes_of(q->inputs[0]);
+    if (!tensor) return PyErr_Clear(), false;
+    q->inputs[i] = tensor;
     const struct row_input *input = &row->inputs[i];
     const situ_type want =
-        input->type_attr < 0 ? input->type : situ_tensor_type(out[input->same_as]);
-    if (want != SITU_NO_TYPE && situ_tensor_type(out[i]) != want) return false;
-    bytes += situ_tensor_bytes(out[i]);
+        input->type_attr < 0 ? input->type : situ_tensor_type(q->inputs[input->same_as]);
+    if (want != SITU_NO_TYPE && situ_tensor_type(tensor) != want) return false;
+    bytes += situ_tensor_bytes(tensor);
   }
   return bytes <= SMALL_CALL;
+}
+
+static void forget(struct quick *q) {
+  for (int i = 0; i < q->n_made; i++) situ_tensor_release(q->made[i]);
 }
 
 bool call_quick(const struct function_object *function, const char *name, PyObject *const *args,
                 Py_ssize_t n, PyObject **out) {
   const struct row *row = &function->row;
   situ_eager *eager = context_quick();
-  situ_tensor *inputs[MAX_INPUTS], *output = NULL;
-  if (!eager || !row->simple || n > row->n_inputs || n < row->n_needed ||
-      !take_tensors(row, args, n, inputs))
-    return false;
+  if (!eager || !row->simple || n > row->n_inputs || n < row->n_needed) return false;
+  struct quick q;
+  q.n_made = 0;
+  if (!take_tensors(row, args, n, &q)) return forget(&q), false;
+  situ_tensor *output = NULL;
   int count = 0;
-  const situ_call native = {.op = function->number, .inputs = inputs, .n_inputs = row->n_inputs};
+  const situ_call native = {.op = function->number, .inputs = q.inputs, .n_inputs = row->n_inputs};
   const situ_status status = situ_eager_run(eager, &native, &output, 1, &count);
-  if (tape_count && !status && tape_told(&native, &output, 1)) {
+  const bool refused = tape_count && !status && tape_told(&native, &output, 1);
+  forget(&q);
+  if (refused) {
     situ_tensor_release(output);
     *out = NULL;
     return true;
