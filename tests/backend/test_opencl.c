@@ -166,6 +166,47 @@ static void memory_that_the_driver_refuses(void **state) {
   rig->api->free(rig->device[0], region);
 }
 
+/* A driver that gives any buffer, and has memory for small ones only. */
+static _Atomic(size_t) promised;
+
+static cl_memory promise(cl_context context, uint64_t flags, size_t size, void *host,
+                         int32_t *error) {
+  atomic_store(&promised, size);
+  return real.clCreateBuffer(context, flags, size, host, error);
+}
+
+static int32_t keep_promise(cl_queue queue, cl_memory memory, uint32_t blocking, size_t offset,
+                            size_t size, const void *from, uint32_t n, const cl_event *events,
+                            cl_event *event) {
+  if (atomic_load(&promised) > 3 << 20) return CL_MEM_OBJECT_ALLOCATION_FAILURE;
+  return real.clEnqueueWriteBuffer(queue, memory, blocking, offset, size, from, n, events, event);
+}
+
+static void memory_that_was_only_promised(void **state) {
+  struct rig *rig = need(state);
+  void *region = NULL;
+  struct memory *memory = NULL;
+  struct memory_block block;
+  const struct memory_setup setup = {.backend = &opencl_backend,
+                                     .device = rig->device[0],
+                                     .device_name = "GPU:0",
+                                     .name = "GPU_0_bfc",
+                                     .info = gpus_get(0)->info};
+  uint64_t before = 0, after = 0;
+  OK(rig->api->available(rig->device[0], &before));
+  cl.clCreateBuffer = promise;
+  cl.clEnqueueWriteBuffer = keep_promise;
+  FAILS(rig->api->alloc(rig->device[0], 4 << 20, &region), SITU_RESOURCE_EXHAUSTED, "(error -4)");
+  OK(rig->api->available(rig->device[0], &after));
+  assert_int_equal(before, after);
+  OK(memory_create(&setup, &(struct memory_options){.limit_bytes = 8 << 20}, &memory));
+  OK(memory_alloc(memory, 1 << 20, NULL, &block)); /* it asks for less and less */
+  assert_in_range(atomic_load(&promised), 1 << 20, 3 << 20);
+  cl = real;
+  memory_free(memory, &block);
+  memory_destroy(memory);
+}
+
 static int compiled; /* texts that the driver was given */
 
 static cl_program count_text(cl_context context, uint32_t n, const char **texts,
@@ -374,6 +415,7 @@ int main(void) {
       cmocka_unit_test(a_kernel_that_cannot_start),
       cmocka_unit_test(a_kernel_that_does_not_compile),
       cmocka_unit_test(memory_that_the_driver_refuses),
+      cmocka_unit_test(memory_that_was_only_promised),
       cmocka_unit_test(kernels_in_files),
       cmocka_unit_test(regions_are_split),
       cmocka_unit_test(a_label_that_is_no_class),

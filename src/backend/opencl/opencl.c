@@ -226,15 +226,29 @@ static situ_status admit(struct opencl *opencl, size_t bytes) {
                             gpu->label, most, bytes);
 }
 
+/* A driver may promise memory and find out only when it is first used that there is none: a caller
+ * who hears of it here can ask for less. */
+static int32_t use_once(const struct opencl *opencl, cl_memory memory, size_t bytes) {
+  const char byte = 0;
+  int32_t error = CL_SUCCESS;
+  const cl_queue queue = cl.clCreateCommandQueue(opencl->context, opencl->gpu->id, 0, &error);
+  if (error != CL_SUCCESS) return error;
+  error = cl.clEnqueueWriteBuffer(queue, memory, 1, bytes - 1, 1, &byte, 0, NULL, NULL);
+  if (error == CL_SUCCESS) error = cl.clFinish(queue);
+  cl.clReleaseCommandQueue(queue);
+  return error;
+}
+
 static situ_status opencl_alloc(void *device, size_t bytes, void **out) {
   struct opencl *opencl = device;
   TRY(admit(opencl, bytes));
   struct region *region = calloc(1, sizeof *region);
   int32_t error = CL_OUT_OF_HOST_MEMORY;
   if (region) {
+    const size_t size = bytes ? bytes : 1;
     region->bytes = bytes;
-    region->memory =
-        cl.clCreateBuffer(opencl->context, CL_MEM_READ_WRITE, bytes ? bytes : 1, NULL, &error);
+    region->memory = cl.clCreateBuffer(opencl->context, CL_MEM_READ_WRITE, size, NULL, &error);
+    if (error == CL_SUCCESS) error = use_once(opencl, region->memory, size);
   }
   if (error != CL_SUCCESS) {
     if (region) free_region(opencl, region);
