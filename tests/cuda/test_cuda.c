@@ -2,8 +2,10 @@
  * test_cuda.c: programs on CUDA devices that fail: what is said, and that everything else goes on.
  * The driver is the stand-in. */
 #include "api/helpers.h"
+#include "backend/backends.h"
 #include "backend/cuda/compiler.h"
 #include "backend/cuda/driver.h"
+#include "backend/rig.h"
 #include "situ/device.h"
 #include "support/child.h"
 
@@ -256,6 +258,20 @@ static void texts_that_do_not_compile_say_why(void **state) {
   free(image);
 }
 
+/* Blocks have a number of 31 bits: more are refused, not some of them left out. */
+static void kernels_may_be_too_large(void **state) {
+  (void)state;
+  struct rig rig;
+  struct bound *bound = NULL;
+  rig_open(&rig, &cuda_backend, NULL);
+  const struct span x = rig_alloc(&rig, 0, 4096), slots[] = {x, x};
+  struct launch *launch = rig_launch_of(&rig, &add_kernel, INT64_C(1) << 40, 1);
+  FAILS(rig.api->bind(rig.device[0], launch, slots, &rig.arena, &bound), SITU_INVALID_ARGUMENT,
+        "Kernel 'add' has 1099511627776 items");
+  rig_free(&rig, 0, x);
+  rig_close(&rig);
+}
+
 int main(void) {
   const char *why = NULL;
   const struct compiler *compiler = NULL;
@@ -282,6 +298,7 @@ int main(void) {
       cmocka_unit_test(failures_are_those_of_their_gpu),
       cmocka_unit_test(products_may_fail),
       cmocka_unit_test(children_are_told),
+      cmocka_unit_test(kernels_may_be_too_large),
       cmocka_unit_test(compilers_fit_the_device),
       cmocka_unit_test(texts_that_do_not_compile_say_why),
   };

@@ -79,6 +79,9 @@ situ_status calls_bind(void *handle, const struct launch *launch, const struct s
                        struct arena *arena, struct bound **out) {
   struct gpu *gpu = handle;
   TRY(gpu_check(gpu));
+  if (launch_groups(launch) > INT32_MAX)
+    return INVALID("Kernel '%s' has %lld items, more than CUDA starts at once.",
+                   launch->kernel->name, (long long)launch->items);
   struct cuda_call *call = arena_zero(arena, sizeof *call);
   if (!call) return NO_MEMORY();
   call->bound.launch = launch;
