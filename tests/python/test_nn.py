@@ -88,6 +88,42 @@ def test_pooling():
     close(mean, parts.mean((2, 4)))
 
 
+def near(x, radius):
+    """Sums of the channels up to radius before and behind."""
+    last = x.shape[-1]
+    parts = [x[..., max(0, c - radius):c + radius + 1].sum(-1) for c in range(last)]
+    return np.stack(parts, -1)
+
+
+@pytest.mark.parametrize("beta", [0.75, 0.5, 0.3])
+@pytest.mark.parametrize("kind", ["float16", "float32", "float64"])
+def test_local_response_normalization(kind, beta):
+    for channels, radius in [(3, 5), (33, 0), (33, 2), (64, 4), (70, 9), (600, 7), (5, 1)]:
+        x, dy = RNG.randn(2, 2, 3, 5, channels).astype(kind)
+        image = tf.constant(x)
+        y = tf.nn.lrn(image, radius, bias=1.5, alpha=0.25, beta=beta)
+        got, dx = run(y, tf.gradients(y, image, tf.constant(dy))[0])
+        x, dy = x.astype("d"), dy.astype("d")
+        scale = 1.5 + 0.25 * near(x * x, radius)
+        want = x * scale**-beta
+        close(got, want, 5e-3 if kind == "float16" else 1e-5)
+        others = near(dy * want / scale, radius)
+        close(dx, dy * scale**-beta - 0.5 * beta * x * others, 2e-2 if kind == "float16" else 1e-5)
+
+
+@pytest.mark.parametrize("bias", [1.0, 0.0])
+def test_normalization_of_special_values(bias):
+    x = np.ones([1, 1, 30, 16], "f")
+    x[0, 0, 3, 7], x[0, 0, 5, 2], x[0, 0, 7, 1] = np.nan, np.inf, 1e25
+    x[0, 0, 9], x[0, 0, 11] = 0, 1e-18
+    for radius in (2, 4):
+        got = run(tf.nn.lrn(tf.constant(x), radius, bias=bias, alpha=0.25, beta=0.75))
+        with np.errstate(all="ignore"):
+            scale = bias + 0.25 * near(x * x, radius).astype("d")
+            want = x * scale**-0.75
+        np.testing.assert_allclose(got, want, 1e-5)
+
+
 def test_cross_entropies():
     logits = RNG.randn(4, 5).astype("f")
     labels = np.array([0, 4, 2, 2])
