@@ -100,27 +100,29 @@ static void print_head(const situ_device *device, bool json) {
 
 /* Seconds for all ops, if the others are like those that were tried. */
 static double enough(const situ_selftest_result *result) {
-  return 10 * ceil(result->seconds * 1.5 * result->ops / result->ops_run / 10);
+  const int all = result->ops + result->halves, tried = result->ops_run + result->halves_run;
+  return 10 * ceil(result->seconds * 1.5 * all / (tried ? tried : 1) / 10);
 }
 
 static void print_verdict(const situ_selftest_result *result, bool json) {
-  const bool passed = !result->failed;
-  const char *verdict = !passed                         ? "FAILED"
-                        : result->ops_run < result->ops ? "PASSED as far as the time went"
-                                                        : "PASSED";
+  const bool all = result->ops_run == result->ops && result->halves_run == result->halves;
+  const char *verdict = result->failed ? "FAILED"
+                        : all          ? "PASSED"
+                                       : "PASSED as far as the time went";
   if (json) {
     json_close();
     json_number("passed", result->checks - result->failed);
     json_number("failed", result->failed);
     json_number("ops", result->ops);
     json_number("ops_run", result->ops_run);
+    json_number("halves", result->halves);
+    json_number("halves_run", result->halves_run);
     json_number("milliseconds", (int64_t)(result->seconds * 1e3));
     json_text("verdict", verdict);
     json_close();
     return;
   }
-  if (result->ops_run && result->ops_run < result->ops)
-    printf("  --seconds %.0f should be enough for all ops\n", enough(result));
+  if (!all) printf("  --seconds %.0f should be enough for all ops\n", enough(result));
   printf("%s: %d of %d checks, %d of %d ops, %.0f s\n", verdict, result->checks - result->failed,
          result->checks, result->ops_run, result->ops, result->seconds);
 }

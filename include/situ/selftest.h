@@ -13,7 +13,7 @@ extern "C" {
 
 /* One thing that was looked at; texts are borrowed for the call. */
 typedef struct situ_selftest_check {
-  const char *part;    /* "queues", "memory", "copies", "ops", "speed" */
+  const char *part;    /* "queues", "memory", "copies", "ops", "half", "speed" */
   const char *name;    /* "MatMul", "from the host" */
   const char *problem; /* NULL: it is as it should be */
   const char *figure;  /* "12.3 GB/s", or NULL */
@@ -31,11 +31,13 @@ typedef struct situ_selftest_options {
 /* What came out. */
 typedef struct situ_selftest_result {
   int checks, failed;
-  int ops, ops_run; /* with kernels for the device; tried in the time */
+  int ops, ops_run;       /* with kernels for the device; tried in the time */
+  int halves, halves_run; /* those of them that were tried in half, too, where the device has it */
   double seconds;
 } situ_selftest_result;
 
-/* Looks at a device: queues, memory, copies, every op's samples against the CPU, speed. A check
+/* Looks at a device: queues, memory, copies, every op's samples against the CPU (in float where it
+ * takes that, and in half where the device has it), speed. A check
  * that fails is no error; an error says that the device cannot be looked at. */
 SITU_API situ_status situ_selftest(const situ_selftest_options *options,
                                    situ_selftest_result *out) SITU_MUST_USE;

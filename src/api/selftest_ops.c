@@ -113,8 +113,9 @@ static bool is_supported(const struct sample *sample, const struct device *devic
 }
 
 /* The type to try a sample with: compiling takes long, and the text of all types is the same. */
-static situ_type type_for(const struct schema *schema, int number) {
+static situ_type type_for(const struct schema *schema, int number, bool half) {
   const uint32_t types = sample_types(schema, number);
+  if (half) return types >> SITU_HALF & 1 ? SITU_HALF : SITU_NO_TYPE;
   if (types >> SITU_FLOAT & 1) return SITU_FLOAT;
   int type = 0;
   while (type < TYPE_SLOTS && !(types >> type & 1)) type++;
@@ -122,11 +123,12 @@ static situ_type type_for(const struct schema *schema, int number) {
 }
 
 static situ_status run_sample(const struct selftest *test, situ_graph *graph, situ_session *session,
-                              const struct schema *schema, int number, bool *was_run) {
+                              const struct schema *schema, int number, situ_type type,
+                              bool *was_run) {
   struct arena arena = {0};
   struct sample sample;
   struct trial trial = {.graph = graph, .session = session, .sample = &sample};
-  situ_status status = sample_make(schema, number, type_for(schema, number), &arena, &sample);
+  situ_status status = sample_make(schema, number, type, &arena, &sample);
   if (!status && is_supported(&sample, test->device)) {
     status = try_sample(&trial, test->device);
     *was_run = true;
@@ -143,13 +145,16 @@ static situ_status run_sample(const struct selftest *test, situ_graph *graph, si
 }
 
 /* All samples of a row, up to the first that fails; `was_run`: the device has kernels for some. */
-static situ_status run_row(const struct selftest *test, const struct schema *schema,
+static situ_status run_row(const struct selftest *test, const struct schema *schema, bool half,
                            bool *was_run) {
   situ_graph *graph = situ_graph_create();
   situ_session *session = NULL;
   situ_status status = graph ? situ_session_create(graph, NULL, &session) : NO_MEMORY();
-  for (int i = 0; !status && i < sample_count(schema); i++)
-    status = run_sample(test, graph, session, schema, i, was_run);
+  for (int i = 0; !status && i < sample_count(schema); i++) {
+    const situ_type type = type_for(schema, i, half);
+    if (half && type != SITU_HALF) continue;
+    status = run_sample(test, graph, session, schema, i, type, was_run);
+  }
   situ_session_release(session);
   situ_graph_release(graph);
   return status;
@@ -162,20 +167,34 @@ static bool is_wanted(const struct selftest *test, const struct schema *schema) 
   return sample_count(schema) && !schema->op->compute && !(schema->op->flags & special);
 }
 
-void selftest_ops(struct selftest *test) {
+/* Whether some sample is of half. */
+static bool takes_half(const struct schema *schema) {
+  int i = 0;
+  while (i < sample_count(schema) && type_for(schema, i, true) != SITU_HALF) i++;
+  return i < sample_count(schema);
+}
+
+/* All ops in their first type, or in half; counts those with kernels there, and those tried. */
+static void run_ops(struct selftest *test, bool half, int *ops, int *ops_run) {
   const int count = schema_count(), step = count % STRIDE ? STRIDE : 1;
   for (int i = 0; i < count; i++) {
     const struct schema *schema = schema_get((int)((int64_t)i * step % count));
-    if (!is_wanted(test, schema)) continue;
+    if (!is_wanted(test, schema) || (half && !takes_half(schema))) continue;
     bool was_run = false;
-    test->result->ops++;
+    ++*ops;
     if (selftest_now() - test->start > test->options->seconds) continue;
-    const situ_status status = run_row(test, schema, &was_run);
+    const situ_status status = run_row(test, schema, half, &was_run);
     if (!was_run && !status) {
-      test->result->ops--; /* it has no kernels there */
+      --*ops; /* it has no kernels there */
       continue;
     }
-    test->result->ops_run++;
-    selftest_note(test, "ops", schema->op->name, status, NULL);
+    ++*ops_run;
+    selftest_note(test, half ? "half" : "ops", schema->op->name, status, NULL);
   }
+}
+
+void selftest_ops(struct selftest *test) {
+  situ_selftest_result *result = test->result;
+  run_ops(test, false, &result->ops, &result->ops_run);
+  if (test->device->info.has_half) run_ops(test, true, &result->halves, &result->halves_run);
 }

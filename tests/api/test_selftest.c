@@ -38,6 +38,7 @@ static void a_device_that_works_passes(void **state) {
   if (seen.problems) print_error("%s\n", seen.problem);
   assert_int_equal(result.failed, 0);
   assert_true(result.ops > 150 && result.ops_run == result.ops);
+  assert_true(result.halves > 100 && result.halves_run == result.halves);
   assert_true(seen.queues >= 4 && seen.figures >= 2);
 }
 
@@ -46,8 +47,9 @@ static void one_op_alone(void **state) {
   struct seen seen;
   fleet("A=256MiB");
   const situ_selftest_result result = look("/gpu:0", "MatMul", 0, &seen);
-  assert_int_equal(result.checks, 1);
+  assert_int_equal(result.checks, 2);
   assert_int_equal(seen.ops, 1);
+  assert_int_equal(result.halves_run, 1);
   assert_int_equal(result.failed, 0);
 }
 

@@ -251,7 +251,7 @@ class Selftest(unittest.TestCase):
     def test_a_verdict_and_nothing_else(self):
         done = run(*self.WORDS)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
-        self.assertRegex(done.stdout, r"\nPASSED: 1 of 1 checks, 1 of 1 ops, \d+ s\n$")
+        self.assertRegex(done.stdout, r"\nPASSED: 2 of 2 checks, 1 of 1 ops, \d+ s\n$")
 
     def test_a_terminal_sees_how_far_it_is(self):
         ours, theirs = os.openpty()
