@@ -14,9 +14,8 @@ PLANS = {
     "saved_model": "Of tf.saved_model there are save and load, in a format of situ's own.",
     "lite": "TensorFlow Lite is not planned.",
     "tpu": "TPUs are not planned.",
-    "sparse": "Sparse tensors are not planned.",
+    "sparse": "Of sparse tensors there is what feeds, embeddings and products need.",
     "ragged": "Ragged tensors are not planned.",
-    "SparseTensor": "Sparse tensors are not planned.",
     "RaggedTensor": "Ragged tensors are not planned.",
     "raw_ops": "This op is not in the catalogue (`situ ops` lists it).",
 }

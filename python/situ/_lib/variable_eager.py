@@ -92,7 +92,7 @@ class EagerVariable(Operators):
             dtype = None if dtype is None else as_dtype(dtype)
             if isinstance(value, GraphTensor):  # of the function that is being traced
                 value = value.graph.value_now(value)
-            self._value = convert_to_tensor(value, dtype)
+            self._value = self._at_home(convert_to_tensor(value, dtype))
         finally:
             _situ.swap_graph(before)
         self.trainable, self.constraint = bool(trainable), constraint
@@ -106,6 +106,18 @@ class EagerVariable(Operators):
     device = property(lambda s: s._device)
     op = property(lambda s: None)
     handle = property(lambda s: s)
+
+    def _at_home(self, value):
+        """The first value where the variable lives: on the device of the scope, else on the best
+        one; whole numbers that count steps stay with the host, as TensorFlow's do."""
+        if not _situ.current_device() and value.dtype.name in ("int32", "string", "resource"):
+            return value
+        logs, Log.on = Log.on, False
+        _situ.set_log(False)
+        try:
+            return self._unrecorded("Identity", value)
+        finally:
+            Log.set(logs)
 
     def _log_birth(self):
         Log.say("VarHandleOp", self)
