@@ -5,6 +5,7 @@ from situ._lib.api import export
 from situ._lib.arg_scope import add_arg_scope
 from situ._lib.array_ops import convert_to_tensor, op
 from situ._lib.graph import GraphKeys, get_default_graph, scope as name_scope
+from situ._lib.tensors import GraphTensor
 
 
 def exported(*names):
@@ -36,8 +37,10 @@ def variance_scaling_initializer(factor=2.0, mode="FAN_IN", uniform=False, seed=
                                         "truncated_normal", seed, dtype)
 
 
-def collect(tensor, keys):
-    """Adds a value to collections: one name, a list of them, or none."""
+def collect(tensor, keys, alias=None):
+    """Adds a value to collections: one name, a list of them, or none; its alias is the scope."""
+    if keys and isinstance(tensor, GraphTensor):
+        tensor.alias = alias or scopes.get_variable_scope().name
     for key in [keys] if isinstance(keys, str) else keys or ():
         get_default_graph().add_to_collection(key, tensor)
     return tensor
@@ -199,7 +202,7 @@ def _pool(name, scope_name, pool):
         with name_scope(scope, scope_name) as full:
             made = pool(inputs, kernel_size, stride, padding, nn_conv.layout(data_format),
                         full + name[:3].title() + "Pool")
-        return collect(made, outputs_collections)
+        return collect(made, outputs_collections, full.rstrip("/"))
     layer.__name__ = name
 
 
@@ -210,7 +213,8 @@ _pool("avg_pool2d", "AvgPool2D", nn_conv.avg_pool)
 @exported("flatten")
 def flatten(inputs, outputs_collections=None, scope=None):
     """All dimensions but the first as one."""
-    return collect(layers.Flatten(name=scope or "Flatten")(inputs), outputs_collections)
+    made = layers.Flatten(name=scope or "Flatten")(inputs)
+    return collect(made, outputs_collections, made.op.name.rpartition("/")[0])
 
 
 @exported("dropout")

@@ -125,7 +125,8 @@ def sequence_mask(lengths, maxlen=None, dtype="bool", name=None):
             most = OPS["Max"](lengths)
             maxlen = op("Maximum", constant(0, lengths.dtype), most)
         else:
-            maxlen = convert_to_tensor(maxlen, lengths.dtype)
+            maxlen = convert_to_tensor(maxlen)
+            lengths = cast(lengths, maxlen.dtype)
         row = op("Range", constant(0, maxlen.dtype), maxlen, constant(1, maxlen.dtype))
         made = op("Less", row, op("ExpandDims", lengths, -1))
         return cast(made, as_dtype(dtype))

@@ -101,7 +101,8 @@ def index(tensor, key):
 def _slice(tensor, key):
     begin, end, strides, masks = _masks(key)
     with scope(None, "strided_slice") as full:
-        if _situ.current_graph() is not None:
+        here = _situ.current_graph()
+        if here is not None and getattr(tensor, "graph", here) is here:
             begin = _situ.constant(begin, None, "stack")
             end = _situ.constant(end, None, "stack_1")
             strides = _situ.constant(strides, None, "stack_2")

@@ -23,6 +23,14 @@ def at_once():
     return graph is None or graph.building_function
 
 
+def _home():
+    """The graph that variables of an optimizer live in, also where a branch of it is built."""
+    if at_once():
+        return None
+    graph = get_default_graph()
+    return getattr(graph, "root", graph)
+
+
 def _key(var):
     return var.op if getattr(var, "op", None) is not None else id(var)
 
@@ -186,7 +194,7 @@ class Optimizer:
 
     def variables(self):
         """All variables of the optimizer in this graph: the others first, then the slots."""
-        graph = None if at_once() else get_default_graph()
+        graph = _home()
         here = [v for (_, g), v in self._non_slots.items() if g is graph]
         here += [v for name in sorted(self._slots) for v in self._slots[name].values()
                  if getattr(v, "graph", None) is graph]
@@ -194,7 +202,7 @@ class Optimizer:
 
     def _non_slot(self, number, name, colocate):
         """A variable that belongs to no other one: beta1_power."""
-        graph = None if at_once() else get_default_graph()
+        graph = _home()
         if (name, graph) not in self._non_slots:
             with colocate_with(getattr(colocate, "op", None)):
                 self._non_slots[name, graph] = variable(
@@ -203,7 +211,7 @@ class Optimizer:
         return self._non_slots[name, graph]
 
     def _get_non_slot(self, name):
-        return self._non_slots[name, None if at_once() else get_default_graph()]
+        return self._non_slots[name, _home()]
 
     # What a subclass gives
 

@@ -7,7 +7,7 @@ import os
 
 import numpy
 
-from situ._lib import nodedef, safetensors, shapes
+from situ._lib import logs, nodedef, safetensors, shapes
 from situ._lib.api import export
 from situ._lib.function import ConcreteFunction, Function, TensorSpec
 from situ._lib.module import Module
@@ -174,5 +174,29 @@ def write_model(model, folder):
     try:
         tree = _of_model(writer, model)
         _write(folder, writer, tree)
-    except (NotImplementedError, ValueError):  # keras.models.load_model reads it all the same
-        pass
+    except (NotImplementedError, ValueError) as error:
+        logs.warn("%s: tf.saved_model.load will not find the function of model '%s'; "
+                  "tf.keras.models.load_model reads it all the same. (%s)", folder, model.name,
+                  error)
+
+
+@export("saved_model.SaveOptions")
+class SaveOptions:
+    """Options of save: names of TensorFlow's, taken for programs that give them."""
+
+    def __init__(self, namespace_whitelist=None, save_debug_info=False, function_aliases=None,
+                 experimental_io_device=None, experimental_variable_policy=None,
+                 experimental_custom_gradients=True, **more):
+        self.save_debug_info, self.function_aliases = save_debug_info, function_aliases
+        self.experimental_io_device = experimental_io_device
+
+
+@export("saved_model.LoadOptions")
+class LoadOptions:
+    """Options of load: names of TensorFlow's, taken for programs that give them."""
+
+    def __init__(self, allow_partial_checkpoint=False, experimental_io_device=None,
+                 experimental_skip_checkpoint=False, **more):
+        self.allow_partial_checkpoint = allow_partial_checkpoint
+        self.experimental_io_device = experimental_io_device
+        self.experimental_skip_checkpoint = experimental_skip_checkpoint

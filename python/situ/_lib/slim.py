@@ -139,6 +139,17 @@ def prefetch_queue(tensors, capacity=8, num_threads=1, dynamic_pad=False, shared
         return queue
 
 
+@export(v1=("contrib.slim.utils.convert_collection_to_dict",
+            "contrib.layers.utils.convert_collection_to_dict"))
+def convert_collection_to_dict(collection, clear_collection=False):
+    """The tensors of a collection by their aliases, or names."""
+    graph = get_default_graph()
+    made = {getattr(t, "alias", None) or t.op.name: t for t in graph.get_collection(collection)}
+    if clear_collection:
+        graph.clear_collection(collection)
+    return made
+
+
 @export(v1=("contrib.slim.metrics.aggregate_metrics", "contrib.metrics.aggregate_metrics"))
 def aggregate_metrics(*value_update_tuples):
     """([values], [updates]) of pairs."""

@@ -7,7 +7,7 @@ from situ._lib import (checkpoint, checkpoint_reader, checkpoint_state, coordina
                        nest, optimizer, optimizer_v2, optimizers, optimizers_v2, records,
                        regularizers, saver, saver_hooks, scaffold, schedules, session_run_hook,
                        summary_ops, summary_protos, summary_v2, summary_writer, supervisor,
-                       training_ops, variable_state, warm_start)
+                       sync_replicas, training_ops, variable_state, warm_start)
 
 PARTS = (checkpoint, checkpoint_reader, checkpoint_state, coordinator, datasets, decay,
          device_setter, event_file, example_protos, extras, flags, gfile, global_step, graph_import,
@@ -15,4 +15,4 @@ PARTS = (checkpoint, checkpoint_reader, checkpoint_state, coordinator, datasets,
          monitored_session, moving_averages, nest, optimizer, optimizer_v2, optimizers,
          optimizers_v2, records, regularizers, saver, saver_hooks, scaffold, schedules,
          session_run_hook, summary_ops, summary_protos, summary_v2, summary_writer, supervisor,
-         training_ops, variable_state, warm_start)
+         sync_replicas, training_ops, variable_state, warm_start)

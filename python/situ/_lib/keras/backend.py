@@ -8,6 +8,7 @@ from situ._lib.array_ops import cast, convert_to_tensor, op
 from situ._lib.keras import activations, context, losses, names
 from situ._lib.keras.context import function, set_setting, setting
 from situ._lib.keras.names import shown
+from situ._lib.tensors import GraphTensor
 from situ._lib.variable_eager import EagerVariable
 
 _state = {"session": None}
@@ -298,7 +299,11 @@ def random_uniform(shape, minval=0.0, maxval=1.0, dtype=None, seed=None):
 
 @_shown
 def gradients(loss, variables_):
-    return BOTH.get("gradients", V1.get("gradients"))(loss, variables_)
+    made = BOTH.get("gradients", V1.get("gradients"))
+    if not isinstance(loss, GraphTensor):
+        return made(loss, variables_)
+    with loss.graph.as_default():
+        return made(loss, variables_)
 
 
 @_shown

@@ -6,6 +6,7 @@ import numpy
 
 from situ._lib.api import BOTH, export
 from situ._lib.dtypes import as_dtype
+from situ._lib.keras.layer import Layer
 from situ._lib.keras.names import shown
 
 
@@ -99,8 +100,14 @@ def global_policy():
 @shown("mixed_precision.LossScaleOptimizer",
        "mixed_precision.experimental.LossScaleOptimizer")
 def loss_scale_optimizer(inner_optimizer, *args, **words):
-    """The optimizer: losses are not scaled in float32."""
+    """The optimizer: losses are not scaled in float32, so that the scale is 1."""
+    inner_optimizer.get_scaled_loss = inner_optimizer.scale_loss = lambda loss: loss
+    inner_optimizer.get_unscaled_gradients = list
+    inner_optimizer.inner_optimizer, inner_optimizer.loss_scale = inner_optimizer, 1.0
     return inner_optimizer
+
+
+Layer.dtype_policy = property(lambda s: Policy(s.dtype), doc="The types that a layer works in.")
 
 
 @shown("utils.plot_model")

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""test_sync_replicas.py: tf.train.SyncReplicasOptimizer: steps with the mean of some gradients."""
+import pytest
+
+import situ.compat.v1 as tf
+
+
+@pytest.fixture(autouse=True)
+def graph():
+    with tf.Graph().as_default():
+        yield
+
+
+def build(optimizer, count):
+    step = tf.train.get_or_create_global_step()
+    weight, slope = tf.Variable(3.0), tf.placeholder(tf.float32, [])
+    sync = tf.train.SyncReplicasOptimizer(optimizer, count, total_num_replicas=count)
+    return sync, sync.minimize(weight * slope, global_step=step), weight, slope, step
+
+
+def test_the_last_gradient_makes_the_step():
+    sync, train, weight, slope, step = build(tf.train.GradientDescentOptimizer(0.1), 3)
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        session.run(sync.get_init_tokens_op())
+        seen = []
+        for value in (1.0, 2.0, 6.0, 3.0, 3.0, 3.0, 9.0):
+            session.run(train, {slope: value})
+            seen.append([round(float(x), 5) for x in session.run([weight, step])])
+    assert seen == [[3.0, 0], [3.0, 0], [2.7, 1], [2.7, 1], [2.7, 1], [2.4, 2], [2.4, 2]]
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_adam_sees_the_mean(count):
+    _, train, weight, slope, _ = build(tf.train.AdamOptimizer(0.1), count)
+    plain = tf.Variable(3.0)
+    alone = tf.train.AdamOptimizer(0.1).minimize(plain * slope)
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        for value in (1.0, 2.0, 3.0):
+            for _ in range(count):
+                session.run(train, {slope: value})
+            session.run(alone, {slope: value})
+        assert session.run(weight) == pytest.approx(session.run(plain))
+
+
+def test_hook_and_runner():
+    sync, train, _, slope, step = build(tf.train.GradientDescentOptimizer(0.1), 1)
+    hook = sync.make_session_run_hook(True)
+    tf.train.add_queue_runner(sync.get_chief_queue_runner())
+    stop = tf.train.StopAtStepHook(last_step=4)
+    with tf.train.MonitoredTrainingSession(hooks=[hook, stop]) as session:
+        while not session.should_stop():
+            seen = session.run([train, step], {slope: 1.0})[1]
+    assert seen == 4
+
+
+def test_what_is_needed_before():
+    sync = tf.train.SyncReplicasOptimizer(tf.train.GradientDescentOptimizer(0.1), 2)
+    with pytest.raises(ValueError, match="after apply_gradients"):
+        sync.make_session_run_hook(True)
+    with pytest.raises(ValueError, match="Global step is required"):
+        sync.minimize(tf.Variable(1.0) * 2.0)
