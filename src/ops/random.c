@@ -20,6 +20,8 @@ static const struct kernel random_integers_kernel = {
     .host = {[SITU_INT32] = random_integers_int32, [SITU_INT64] = random_integers_int64}};
 static const struct kernel random_skip_kernel = {
     .name = "random_skip", .file = types_file, .host = {[SITU_INT32] = random_skip_int32}};
+static const struct kernel random_load_kernel = {
+    .name = "random_load", .file = types_file, .host = {[SITU_INT64] = random_load_int64}};
 static const struct kernel random_mix_kernel = {
     .name = "random_mix",
     .file = types_file,
@@ -66,7 +68,20 @@ static bool is_stateless(const struct call *call) {
   return !(call->schema->op->flags & OP_STATEFUL);
 }
 
+/* Whether these are the key and the counter of a generator, which are taken as they are. */
+static bool is_keyed(const struct call *call) {
+  return is_stateless(call) && schema_attr(call->schema, "Tseed") < 0;
+}
+
+/* A generator that stands where inputs 1 and 2 say, in scratch memory. */
+static situ_status keyed(struct call *call, int32_t *slot) {
+  TRY(call_scratch(call, STATE_BYTES, slot));
+  return LAUNCH(call, &random_load_kernel, SITU_INT64, 1, 0, 0, ARG_IN(call, 1), ARG_IN(call, 2),
+                ARG_AT(*slot));
+}
+
 static situ_status begin(struct call *call, int32_t *state) {
+  if (is_keyed(call)) return keyed(call, state);
   return is_stateless(call) ? random_mixed(call, 1, state) : random_state(call, state);
 }
 
@@ -104,6 +119,15 @@ static situ_status stateless_shape(struct call *call) {
   return random_shape(call);
 }
 
+static situ_status keyed_shape(struct call *call) {
+  char text[256];
+  for (int i = 1; i <= 2; i++)
+    if (!shape_compatible(&call->in[i].shape, &(situ_shape){1, {i}}))
+      return INVALID("%s must have shape [%d], not %s", i == 1 ? "key" : "counter", i,
+                     shape_print(&call->in[i].shape, text));
+  return random_shape(call);
+}
+
 /* The bounds are inputs `first` and the next one. */
 static situ_status check_bounds(const struct call *call, int first) {
   TRY(op_need_rank(call, first, 0, "minval"));
@@ -126,10 +150,13 @@ static situ_status stateless_integers_shape(struct call *call) {
   return stateless_shape(call);
 }
 
-static situ_status record_integers(struct call *call) {
+static situ_status keyed_integers_shape(struct call *call) {
+  TRY(check_bounds(call, 4));
+  return keyed_shape(call);
+}
+
+static situ_status launch_integers(struct call *call, int64_t low, int64_t high) {
   const int64_t n = situ_shape_count(call->out[0].shape);
-  const int first = is_stateless(call) ? 2 : 1;
-  const int64_t low = call_element(call, first, 0), high = call_element(call, first + 1, 0);
   int32_t state;
   TRY(begin(call, &state));
   TRY(LAUNCH(call, &random_integers_kernel, call->out[0].type, groups(call), RANDOM_GRAIN,
@@ -137,6 +164,13 @@ static situ_status record_integers(struct call *call) {
              ARG_INT((int64_t)((uint64_t)high - (uint64_t)low)), ARG_INT(n)));
   return end(call, state);
 }
+
+static situ_status record_integers(struct call *call) {
+  const int first = is_keyed(call) ? 4 : is_stateless(call) ? 2 : 1;
+  return launch_integers(call, call_element(call, first, 0), call_element(call, first + 1, 0));
+}
+
+static situ_status record_all_integers(struct call *call) { return launch_integers(call, 0, 0); }
 
 #define RANDOM_ATTRS "dtype:{half float double} T:{int32 int64}=int32 seed:int=0 seed2:int=0"
 #define SEEDS RANDOM_SEEDS
@@ -157,6 +191,19 @@ static situ_status record_integers(struct call *call) {
         "dtype=double [1]=64 [2]=9,-9; dtype=half [1]=9 [2]=1,1",                               \
     .host = "shape", .devices = EVERYWHERE, .flags = OP_NO_GRADIENT, .shape = stateless_shape,  \
     .record = record_##word                                                                     \
+  }
+
+#define KEYED_INPUTS "shape:Tshape key:int64 counter:int64 alg:int32"
+#define KEYED_DOC " The same key and counter give the same numbers, always; alg is 1 (Philox)."
+
+/* A row whose numbers are those of a generator at a place: tf.random.Generator. */
+#define KEYED(NAME, word, text)                                                                   \
+  {                                                                                               \
+    .name = #NAME, .inputs = KEYED_INPUTS, .outputs = "output:dtype",                             \
+    .attrs = "dtype:{half float double}=float Tshape:{int32 int64}=int32", .doc = text KEYED_DOC, \
+    .samples = "dtype=float [2]=3,5 [1]=7 [2]=0,1 []=1; dtype=double [1]=9 [1]=-7 [2]=-1,5 []=1", \
+    .host = "shape alg", .devices = EVERYWHERE, .flags = OP_NO_GRADIENT, .shape = keyed_shape,    \
+    .record = record_##word                                                                       \
   }
 
 static const struct op rows[] = {
@@ -219,6 +266,30 @@ static const struct op rows[] = {
      .devices = EVERYWHERE,
      .shape = stateless_integers_shape,
      .record = record_integers},
+    KEYED(StatelessRandomUniformV2, uniform, UNIFORM_DOC),
+    KEYED(StatelessRandomNormalV2, normal, NORMAL_DOC),
+    KEYED(StatelessTruncatedNormalV2, truncated, TRUNCATED_DOC),
+    {.name = "StatelessRandomUniformIntV2",
+     .inputs = KEYED_INPUTS " minval:dtype maxval:dtype",
+     .outputs = "output:dtype",
+     .attrs = "dtype:{int32 int64} Tshape:{int32 int64}=int32",
+     .doc = INTEGERS_DOC KEYED_DOC,
+     .samples = "dtype=int32 [2]=3,5 [1]=7 [2]=0,1 []=1 []=-4 []=9; "
+                "dtype=int64 [1]=9 [1]=0 [2]=0,0 []=1 []=0 []=1000",
+     .host = "shape alg minval maxval",
+     .devices = EVERYWHERE,
+     .shape = keyed_integers_shape,
+     .record = record_integers},
+    {.name = "StatelessRandomUniformFullIntV2",
+     .inputs = KEYED_INPUTS,
+     .outputs = "output:dtype",
+     .attrs = "dtype:{int32 int64} Tshape:{int32 int64}=int32",
+     .doc = "Integers, all that the type has equally likely." KEYED_DOC,
+     .samples = "dtype=int32 [2]=3,5 [1]=7 [2]=0,1 []=1; dtype=int64 [1]=9 [1]=0 [2]=0,0 []=1",
+     .host = "shape alg",
+     .devices = EVERYWHERE,
+     .shape = keyed_shape,
+     .record = record_all_integers},
 };
 
 OP_FAMILY(random, rows);

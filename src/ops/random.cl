@@ -27,6 +27,20 @@ KERNEL(random_mix, IN(T, seed), OUT(u32, s)) {
 }
 #endif
 
+#if T_IS_INTEGER && T_BYTES == 8
+/* The state with that key and counter. */
+KERNEL(random_load, IN(T, key), IN(T, counter), OUT(u32, s)) {
+  EACH(i, 1);
+  const u64 a = (u64)counter[0], b = (u64)counter[1], k = (u64)key[0];
+  s[i] = (u32)a;
+  s[i + 1] = (u32)(a >> 32);
+  s[i + 2] = (u32)b;
+  s[i + 3] = (u32)(b >> 32);
+  s[i + 4] = (u32)k;
+  s[i + 5] = (u32)(k >> 32);
+}
+#endif
+
 /* Outputs of a block. */
 #if T_BYTES == 8
 #define GROUP 2
@@ -35,7 +49,7 @@ KERNEL(random_mix, IN(T, seed), OUT(u32, s)) {
 #endif
 
 #if T_IS_INTEGER && T_BYTES >= 4
-/* Integers from low to before low + range. */
+/* Integers from low to before low + range; a range of 0 is that of all integers. */
 KERNEL(random_integers, IN(u32, s), OUT(T, y), SIZE(low), SIZE(range), SIZE(n)) {
   EACH(i, (n + GROUP - 1) / GROUP);
   const struct philox p = PHILOX_STATE(s);
@@ -46,7 +60,7 @@ KERNEL(random_integers, IN(u32, s), OUT(T, y), SIZE(low), SIZE(range), SIZE(n)) 
 #else
     const u64 word = x.at[k];
 #endif
-    y[i * GROUP + k] = (T)((u64)low + word % (u64)range);
+    y[i * GROUP + k] = (T)((u64)low + (range ? word % (u64)range : word));
   }
 }
 #endif

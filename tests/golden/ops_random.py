@@ -22,8 +22,8 @@ def philox(counter, key):
 def block(attrs, number):
     """Block `number` of the generator that the seeds begin."""
     seed, seed2 = attrs["seed"] % (1 << 64), attrs["seed2"] % (1 << 64)
-    return philox((number & MASK, number >> 32, seed2 & MASK, seed2 >> 32),
-                  (seed & MASK, seed >> 32))
+    at = (seed2 << 64) + attrs.get("start", 0) + number
+    return philox([at >> 32 * i & MASK for i in range(4)], (seed & MASK, seed >> 32))
 
 
 def units(attrs, words):
@@ -167,10 +167,37 @@ def stateless_integers(attrs, shape, seed, low, high):
     return integers({**mixed(attrs, seed), "Tout": attrs["dtype"]}, shape, low, high)
 
 
+def keyed(function):
+    """A row that is told the key and the counter of its generator."""
+    def call(attrs, shape, key, counter, alg, *more):
+        attrs = {**attrs, "seed": int(key[0]), "seed2": int(counter[1]),
+                 "start": int(counter[0]) % (1 << 64)}
+        return function(attrs, shape, *more)
+    return call
+
+
+def bounded(attrs, shape, low, high):
+    return integers({**attrs, "Tout": attrs["dtype"]}, shape, low, high)
+
+
+def all_integers(attrs, shape):
+    """Words as they are, as signed numbers."""
+    wide = attrs["dtype"] == "int64"
+
+    def numbers(words):
+        return [words[i + 1] << 32 | words[i] for i in (0, 2)] if wide else list(words)
+    made = collect(shape, (numbers(block(attrs, n)) for n in forever()))
+    return made.astype(np.uint64 if wide else np.uint32).astype(attrs["dtype"])
+
+
 RANDOM = {"RandomUniform": uniform, "RandomStandardNormal": normal, "TruncatedNormal": truncated,
           "RandomUniformInt": integers, "StatelessRandomUniform": stateless(uniform),
           "StatelessRandomNormal": stateless(normal),
           "StatelessTruncatedNormal": stateless(truncated),
           "StatelessRandomUniformInt": stateless_integers, "RandomShuffle": shuffle,
+          "StatelessRandomUniformV2": keyed(uniform), "StatelessRandomNormalV2": keyed(normal),
+          "StatelessTruncatedNormalV2": keyed(truncated),
+          "StatelessRandomUniformIntV2": keyed(bounded),
+          "StatelessRandomUniformFullIntV2": keyed(all_integers),
           "Multinomial": choose, "RandomGamma": gamma,
           "StatelessMultinomial": lambda a, x, n, seed: choose(mixed(a, seed), x, n)}
