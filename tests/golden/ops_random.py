@@ -183,11 +183,12 @@ def bounded(attrs, shape, low, high):
 def all_integers(attrs, shape):
     """Words as they are, as signed numbers."""
     wide = attrs["dtype"] == "int64"
+    bits = 64 if wide else 32
 
     def numbers(words):
-        return [words[i + 1] << 32 | words[i] for i in (0, 2)] if wide else list(words)
-    made = collect(shape, (numbers(block(attrs, n)) for n in forever()))
-    return made.astype(np.uint64 if wide else np.uint32).astype(attrs["dtype"])
+        whole = [words[i + 1] << 32 | words[i] for i in (0, 2)] if wide else words
+        return [w - (1 << bits) if w >> bits - 1 else w for w in whole]
+    return collect(shape, (numbers(block(attrs, n)) for n in forever()))
 
 
 RANDOM = {"RandomUniform": uniform, "RandomStandardNormal": normal, "TruncatedNormal": truncated,
