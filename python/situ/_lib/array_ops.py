@@ -244,7 +244,8 @@ def pad_v1(tensor, paddings, mode="CONSTANT", name=None, constant_values=0):
 def gather(params, indices, validate_indices=None, name=None, axis=None, batch_dims=0):
     """The slices of params along an axis with these numbers."""
     if batch_dims:
-        raise ValueError("situ has gather without batch_dims only.")
+        from situ._lib.gathering import gather_in_batches
+        return gather_in_batches(params, indices, axis, batch_dims)
     if hasattr(params, "sparse_read") and not axis:
         return params.sparse_read(indices, name=name)
     return op("GatherV2", params, indices, 0 if axis is None else axis, name=name)

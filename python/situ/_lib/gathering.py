@@ -132,6 +132,43 @@ def sequence_mask(lengths, maxlen=None, dtype="bool", name=None):
         return cast(made, as_dtype(dtype))
 
 
+def gather_in_batches(params, indices, axis, batch_dims):
+    """gather, where the first dimensions of both count examples: each has numbers of its own."""
+    params, indices = convert_to_tensor(params), convert_to_tensor(indices)
+    rank, numbers = params.shape.ndims, indices.shape.ndims
+    if rank is None or numbers is None:
+        raise ValueError("gather with batch_dims needs tensors of known rank.")
+    batch = batch_dims + numbers if batch_dims < 0 else batch_dims
+    axis = batch if axis is None else axis + rank if axis < 0 else axis
+    if not 0 <= batch <= min(numbers, rank - 1) or axis < batch:
+        raise ValueError(f"batch_dims = {batch_dims} must be at most axis = {axis} and less than "
+                         f"the rank of params ({rank}) and at most that of indices ({numbers}).")
+    between = list(range(batch, axis))
+    if between:  # the axis comes first, and goes back behind
+        order = [*range(batch), axis, *between, *range(axis + 1, rank)]
+        made = gather_in_batches(op("Transpose", params, order), indices, batch, batch)
+        new = list(range(batch, numbers))
+        rest = list(range(numbers + len(between), numbers + rank - batch - 1))
+        moved = [numbers + i for i in range(len(between))]
+        return op("Transpose", made, [*range(batch), *moved, *new, *rest])
+    sizes, counts = op("Shape", params), op("Shape", indices)
+    examples = op("Prod", op("Slice", sizes, [0], [batch]), [0])
+    rows = op("Slice", sizes, [batch], [1])
+    behind = op("Slice", sizes, [batch + 1], [-1])
+    flat = op("Reshape", params, op("ConcatV2", [rows * examples, behind], 0))
+    first = op("Range", constant(0, "int32"), examples, constant(1, "int32")) * rows
+    first = op("Reshape", first, op("ConcatV2", [
+        op("Slice", counts, [0], [batch]), constant([1] * (numbers - batch), "int32")], 0))
+    return op("GatherV2", flat, indices + cast(first, indices.dtype), 0)
+
+
+@export(v1="batch_gather")
+def batch_gather(params, indices, name=None):
+    """Rows by number, each example its own."""
+    indices = convert_to_tensor(indices)
+    return gather_in_batches(params, indices, None, indices.shape.ndims - 1)
+
+
 @export(v1="tensor_scatter_update")
 def tensor_scatter_update(tensor, indices, updates, name=None):
     return op("TensorScatterUpdate", tensor, indices, updates, name=name)

@@ -7,6 +7,7 @@ from situ._lib import shapes
 from situ._lib.api import OPS, export
 from situ._lib.array_ops import cast, constant, convert_to_tensor, op, shape as shape_op
 from situ._lib.graph import scope
+from situ._lib.image_resize import KERNELS, NUMBERS, resize_bicubic, resize_by_weights
 
 
 def rank_of(image):
@@ -153,13 +154,14 @@ class ResizeMethodV1:
 
 class ResizeMethod:
     BILINEAR, NEAREST_NEIGHBOR, BICUBIC, AREA = "bilinear", "nearest", "bicubic", "area"
+    LANCZOS3, LANCZOS5, GAUSSIAN = "lanczos3", "lanczos5", "gaussian"
+    MITCHELLCUBIC = "mitchellcubic"
 
 
 export(v1="image.ResizeMethod")(ResizeMethodV1)
 export(v2="image.ResizeMethod")(ResizeMethod)
-_ROWS = {0: "ResizeBilinear", 1: "ResizeNearestNeighbor", 2: "ResizeBicubic", 3: "ResizeArea",
-         "bilinear": "ResizeBilinear", "nearest": "ResizeNearestNeighbor",
-         "bicubic": "ResizeBicubic", "area": "ResizeArea"}
+_ROWS = {0: "ResizeBilinear", 1: "ResizeNearestNeighbor", 3: "ResizeArea",
+         "bilinear": "ResizeBilinear", "nearest": "ResizeNearestNeighbor", "area": "ResizeArea"}
 
 
 def _kept_ratio(image, size):
@@ -171,7 +173,16 @@ def _kept_ratio(image, size):
     return [int(round(scale * height)), int(round(scale * width))]
 
 
-def _resize(images, size, method, words, preserve, name):
+def _by_row(batch, size, method, words, antialias):
+    method = NUMBERS.get(method, method)
+    if method in KERNELS and (antialias or method not in _ROWS):
+        return resize_by_weights(batch, size, method, antialias)
+    if method not in _ROWS:
+        raise ValueError(f"Resize method is not implemented: {method}")
+    return op(_ROWS[method], batch, size, **({} if _ROWS[method] == "ResizeArea" else words))
+
+
+def _resize(images, size, method, words, preserve, name, antialias=False):
     with scope(name, "resize"):
         images = convert_to_tensor(images, name="images")
         alone = rank_of(images) == 3
@@ -181,11 +192,10 @@ def _resize(images, size, method, words, preserve, name):
                 list(sizes_of(images)) == list(size):
             return images
         batch = op("ExpandDims", images, 0) if alone else images
-        row = _ROWS.get(getattr(method, "lower", lambda: method)())
-        if row is None:
-            raise ValueError(f"Resize method is not implemented: {method}")
-        words = {} if row == "ResizeArea" else words
-        made = op(row, batch, convert_to_tensor(size, "int32", "size"), **words)
+        size = convert_to_tensor(size, "int32", "size")
+        method = getattr(method, "lower", lambda: method)()
+        made = resize_bicubic(batch, size, **words) if method in (2, "bicubic") and \
+            not antialias else _by_row(batch, size, method, words, antialias)
         return op("Squeeze", made, [0]) if alone else made
 
 
@@ -200,10 +210,10 @@ def resize_images(images, size, method=0, align_corners=False, preserve_aspect_r
 @export(v2="image.resize")
 def resize(images, size, method="bilinear", preserve_aspect_ratio=False, antialias=False,
            name=None):
-    if antialias:
-        raise ValueError("situ resizes without antialias only.")
+    """The images in another size; antialias: smaller ones see all old pixels."""
     images = convert_to_tensor(images)
-    made = _resize(images, size, method, dict(half_pixel_centers=True), preserve_aspect_ratio, name)
+    made = _resize(images, size, method, dict(half_pixel_centers=True), preserve_aspect_ratio, name,
+                   antialias)
     return made if method in ("nearest", 1) else cast(made, "float32")
 
 
