@@ -119,12 +119,16 @@ static int64_t known_product(const situ_shape *shape, int *unknown) {
 
 static situ_status reshape_shape(struct call *call) {
   situ_shape *out = &call->out[0].shape;
-  int open, given = 0;
+  int open, first = -1, given = 0;
   TRY(op_host_shape(call, 1, true, out));
   if (out->rank == SITU_ANY) return NULL;
-  for (int d = 0; d < out->rank; d++) given += out->dim[d] == SITU_ANY;
-  if (!call->in[1].value && (given > 1 || !call->in[1].known)) return NULL;
-  if (given > 1) return INVALID("Only one input size may be -1, but %d are", given);
+  for (int d = out->rank - 1; d >= 0; d--)
+    if (out->dim[d] == SITU_ANY) first = d, given++;
+  const bool all_known = !out->rank || call->in[1].value;
+  if (!all_known && (given > 1 || !call->in[1].known)) return NULL;
+  for (int d = first + 1; d < out->rank && given > 1; d++)
+    if (out->dim[d] == SITU_ANY)
+      return INVALID("Only one input size may be -1, not both %d and %d", first, d);
   const int64_t count = situ_shape_count(call->in[0].shape), product = known_product(out, &open);
   if (count == SITU_ANY) return NULL;
   if (open >= 0 && product > 0 && count % product == 0) out->dim[open] = count / product;

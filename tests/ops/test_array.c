@@ -42,7 +42,7 @@ static const struct wrong table[] = {
      0,
      "a tensor with 6 values, but the requested shape has 8"},
     {"Reshape", {"f[2,3]", "i4,-1"}, NULL, 0, "requires a multiple of 4"},
-    {"Reshape", {"f[2,3]", "i-1,-1"}, NULL, 0, "Only one input size may be -1"},
+    {"Reshape", {"f[2,3]", "i-1,-1"}, NULL, 0, "Only one input size may be -1, not both 0 and 1"},
     {"Reshape", {"f[2,3]", "i-2,3"}, NULL, 0, "Dimension 0 must be >= 0"},
     {"Reshape", {"f[6]", "i1,1,1,1,1,1,1,2,3"}, NULL, 0, "at most 8"},
     {"ExpandDims", {"f[2,3]", "i:3"}, NULL, 0, "[-3, 3), but got 3"},

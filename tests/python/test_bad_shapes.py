@@ -18,6 +18,7 @@ CASES = [
     ("tf.unstack(f(3, 2), num=4)", "Unpack", "[3,2]"),
     ("tf.split(f(5, 2), 2)", "Split", "[], [5,2]"),
     ("tf.reshape(f(2, 3), [4, 2])", "Reshape", "[2,3], [2]"),
+    ("tf.reshape(f(2, 3), [])", "Reshape", "[2,3], [0]"),
     ("tf.transpose(f(2, 3), [0, 1, 2])", "Transpose", "[2,3], [3]"),
     ("tf.squeeze(f(2, 3), [0])", "Squeeze", "[2,3]"),
     ("tf.expand_dims(f(2, 3), 7)", "ExpandDims", "[2,3], []"),
