@@ -264,7 +264,7 @@ class Selftest(unittest.TestCase):
     def test_too_little_time(self):
         done = run("selftest", "--gpus", "1", "--op", "*", "--seconds", "0.01")
         self.assertRegex(done.stdout, r"--seconds \d+ should be enough for all ops\n"
-                         r"PASSED as far as the time went: ")
+                         r"(PASSED as far as the time went|NOTHING WAS CHECKED): ")
 
 
 class Scaling(unittest.TestCase):
