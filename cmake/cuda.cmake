@@ -58,7 +58,9 @@ if(TARGET cuda_standin AND NVRTC_LIBRARY)
   if(TARGET situ_python)
     add_cuda_test(towers "${Python3_EXECUTABLE};${CMAKE_SOURCE_DIR}/tests/cuda/towers.py;${CMAKE_BINARY_DIR};\
 ${CMAKE_SOURCE_DIR}/examples/towers2.py")
-    add_cuda_test(variables "${CMAKE_BINARY_DIR}/situ;run;${CMAKE_SOURCE_DIR}/tests/backend/variables.py;2")
+    foreach(name variables scans)
+      add_cuda_test(${name} "${CMAKE_BINARY_DIR}/situ;run;${CMAKE_SOURCE_DIR}/tests/backend/${name}.py;2")
+    endforeach()
     add_cuda_test(mirrored "${CMAKE_BINARY_DIR}/situ;run;${CMAKE_SOURCE_DIR}/tests/cuda/mirrored.py")
   endif()
   # The self-test of a device that is very slow ends in time, with a verdict.

@@ -49,9 +49,11 @@ if(EXISTS /etc/OpenCL/vendors/pocl.icd AND tests AND NOT SITU_SANITIZE)
   add_test(NAME opencl/test_numerics COMMAND api_test_numerics WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
   set(opencl_tests opencl/test_conformance opencl/test_numerics opencl/selftest)
   if(TARGET situ_python)
-    list(APPEND opencl_tests opencl/towers2 opencl/variables)
-    add_test(NAME opencl/variables COMMAND situ_command run tests/backend/variables.py 2
-             WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+    list(APPEND opencl_tests opencl/towers2 opencl/variables opencl/scans)
+    foreach(name variables scans)
+      add_test(NAME opencl/${name} COMMAND situ_command run tests/backend/${name}.py 2
+               WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+    endforeach()
     add_test(NAME opencl/towers2 COMMAND situ_command run --log-placement towers2.py
              WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}/examples)
     set_tests_properties(opencl/towers2 PROPERTIES PASS_REGULAR_EXPRESSION

@@ -17,6 +17,13 @@ int64_t op_lanes(int64_t length) {
   return lanes;
 }
 
+int64_t op_lanes_across(int64_t length, int64_t inner) {
+  const int64_t most = 32; /* columns that memory gives at once */
+  int64_t columns = 1;
+  while (columns < inner && columns < most) columns *= 2;
+  return min_i64(op_lanes(length), GROUP_ITEMS / columns);
+}
+
 situ_status op_same_shape(struct call *call) {
   call->out[0].shape = call->in[0].shape;
   return NULL;

@@ -73,6 +73,9 @@ enum { GRAIN = 32768 };
 /* Lanes (kernel/lanes.h) that a GPU has for a row of so many elements; not more than elements. */
 int64_t op_lanes(int64_t length);
 
+/* The same where elements are `inner` apart: neighbours in a work-group are columns then. */
+int64_t op_lanes_across(int64_t length, int64_t inner);
+
 /* Shape functions that many rows share: output 0 has the shape of input 0; every output is a
  * scalar; there is no output; nothing is known. */
 situ_status op_same_shape(struct call *call) SITU_MUST_USE;

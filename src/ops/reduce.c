@@ -30,7 +30,6 @@ enum {
   SHORT_ROW = 256, /* that is up to here, */
   TALL = 128,      /* and rows of a piece where they are long */
   UNIT = 32768,    /* elements to reduce that are worth a thread */
-  COLUMNS = 32,    /* neighbours that a work-group of a GPU reduces together, at least */
 };
 
 /* Which dimensions go. */
@@ -120,14 +119,6 @@ static situ_type result_type(const struct kernel *kernel, situ_type type) {
   return situ_type_size(type) < 4 ? SITU_INT32 : type;
 }
 
-/* Lanes that reduce `length` elements on a GPU; where columns are reduced, as many of those as
- * memory gives at once are neighbours in a work-group. */
-static int64_t lanes_of(int64_t length, int64_t inner) {
-  int64_t columns = 1;
-  while (columns < inner && columns < COLUMNS) columns *= 2;
-  return min_i64(op_lanes(length), GROUP_ITEMS / columns);
-}
-
 /* Records a stage; the last one goes to the output if it has its type. */
 static situ_status stage(struct progress *p, int64_t outer, int64_t length, int64_t inner,
                          int64_t piece, bool last) {
@@ -141,7 +132,7 @@ static situ_status stage(struct progress *p, int64_t outer, int64_t length, int6
   }
   const int64_t work = min_i64(length, piece), least = max_i64(1, UNIT / max_i64(1, work));
   const int64_t grain = inner > SHORT_ROW ? max_i64(least, min_i64(inner, UNIT)) : least;
-  const int64_t lanes = lanes_of(work, inner);
+  const int64_t lanes = op_lanes_across(work, inner);
   TRY(LAUNCH_LANES(p->call, p->kernel, p->type, items, lanes, grain,
                    (double)outer * (double)(length * inner), p->at, to, ARG_INT(length),
                    ARG_INT(inner), ARG_INT(pieces), ARG_INT(piece), ARG_INT(last ? p->divisor : -1),
@@ -285,7 +276,7 @@ static situ_status record_place(struct call *call, const struct kernel *narrow,
   int axis;
   TRY(place_axis(call, &axis));
   for (int d = axis + 1; d < in->rank; d++) inner *= in->dim[d];
-  const int64_t length = in->dim[axis], lanes = lanes_of(length, inner);
+  const int64_t length = in->dim[axis], lanes = op_lanes_across(length, inner);
   return LAUNCH_LANES(call, kernel, call->in[0].type, n, lanes, max_i64(1, UNIT / length),
                       (double)n * (double)length, ARG_IN(call, 0), ARG_OUT(call, 0),
                       ARG_INT(length), ARG_INT(inner), ARG_INT(n), ARG_INT(lanes));

@@ -33,10 +33,12 @@ static situ_status record_scan(struct call *call, const struct kernel *kernel) {
   TRY(scan_axis(call, &axis));
   for (int d = axis + 1; d < in->rank; d++) inner *= in->dim[d];
   const int64_t length = in->dim[axis], n = length ? situ_shape_count(*in) / length : 0;
-  return LAUNCH(call, kernel, call->in[0].type, n, max_i64(1, GRAIN / max_i64(1, length)),
-                (double)n * (double)length, ARG_IN(call, 0), ARG_OUT(call, 0), ARG_INT(length),
-                ARG_INT(inner), ARG_INT(call_bool(call, "exclusive")),
-                ARG_INT(call_bool(call, "reverse")), ARG_INT(n));
+  const int64_t lanes = op_lanes_across(length, inner);
+  return LAUNCH_LANES(call, kernel, call->in[0].type, n, lanes,
+                      max_i64(1, GRAIN / max_i64(1, length)), (double)n * (double)length,
+                      ARG_IN(call, 0), ARG_OUT(call, 0), ARG_INT(length), ARG_INT(inner),
+                      ARG_INT(call_bool(call, "exclusive")), ARG_INT(call_bool(call, "reverse")),
+                      ARG_INT(n), ARG_INT(lanes));
 }
 
 static situ_status record_cumsum(struct call *call) {

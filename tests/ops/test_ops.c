@@ -2,7 +2,8 @@
  * test_ops.c: every row with every sample in every type: on every device the same, with the shape
  * that the shape function says, and on the CPU what NumPy says (tests/golden/ops.txt).
  *
- * `test_ops --samples` prints the samples for tests/golden/ops.py instead. */
+ * On OpenCL, whose compilers are slow, a sample is tried in one type; with TEST_EVERY_TYPE=1 in
+ * all. `test_ops --samples` prints the samples for tests/golden/ops.py instead. */
 #include "api/helpers.h"
 
 #include <math.h>
@@ -142,7 +143,8 @@ static void run_case(situ_graph *graph, situ_session *session, const struct samp
     situ_device device;
     OK(situ_devices_get(d, &device));
     const bool to_the_bit = !strcmp(device.backend, "cpu") || !strcmp(device.backend, "sim");
-    const bool all_types = to_the_bit || !strcmp(device.backend, "cuda"); /* NVRTC is quick */
+    const bool all_types = to_the_bit || !strcmp(device.backend, "cuda") || /* NVRTC is quick */
+                           getenv("TEST_EVERY_TYPE");
     if (!supported(sample, &device) || (!all_types && !is_first(sample, number, type))) continue;
     run_on(graph, session, sample, device.name, d ? other : first, d ? &again : &count);
     for (int i = 0; d && i < again; i++) {

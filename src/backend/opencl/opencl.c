@@ -456,7 +456,9 @@ static situ_status opencl_stamp(void *device, int queue, int64_t *at) {
 const struct backend opencl_backend = {
     .name = "opencl",
     .kind = "GPU",
-    .tested = "every op, on PoCL (a CPU) and in part in oclgrind; never yet on a GPU",
+    .tested =
+        "every op, on PoCL and on Intel's OpenCL (CPUs), and in part in oclgrind; never yet on a "
+        "GPU",
     .probe = opencl_probe,
     .describe = opencl_describe,
     .open = opencl_open,
