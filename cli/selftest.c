@@ -162,12 +162,12 @@ static int run(const struct args *args) {
   end_part(&report);
   result.seconds = speed_now() - report.start;
   print_verdict(&result, report.json);
-  return result.failed ? FAILED : DONE;
+  return result.failed || !result.checks ? FAILED : DONE;
 }
 
 static const struct option options[] = {
     {"device", "NAME", "the device: /gpu:1; the first GPU if not given"},
-    {"op", "NAME", "this op only; '*': ops only, all of them"},
+    {"op", "NAME", "this op only, or those that match: 'Conv*'"},
     {"seconds", "N", "begin no further op after that long; 60 if not given"},
     {"json", NULL, "one object with all checks"},
     {0}};
@@ -179,8 +179,8 @@ const struct command selftest_command = {
     .more =
         "Looks at queues, memory and copies, runs the samples of every op on the device and on\n"
         "the CPU and compares, and measures. The last line is the verdict; the exit code is 1\n"
-        "where something failed. A report of a GPU that nobody has tried yet is welcome: send all\n"
-        "of the output.\n\n"
+        "where something failed or nothing was checked. A report of a GPU that nobody has tried\n"
+        "yet is welcome: send all of the output.\n\n"
         "  situ selftest\n"
         "  situ selftest --device /gpu:1 --op MatMul\n",
     .options = options,

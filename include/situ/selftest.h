@@ -23,7 +23,7 @@ typedef struct situ_selftest_check {
 typedef struct situ_selftest_options {
   const char *device; /* "/gpu:0" */
   double seconds;     /* after that long no further op is begun; 0: 60 seconds */
-  const char *op;     /* only this op, or "*": only ops, all of them; NULL: all parts */
+  const char *op;     /* only this op, or ops that match: "*Conv*"; NULL: all parts */
   void (*seen)(void *context, const situ_selftest_check *check); /* may be NULL */
   void *context;
 } situ_selftest_options;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * selftest_ops.c: every op's samples on a device, against the CPU. Ops come mixed, so that a test
  * that ends early has seen something of every family. */
+#include <fnmatch.h>
 #include <math.h>
 #include <string.h>
 
@@ -163,7 +164,7 @@ static situ_status run_row(const struct selftest *test, const struct schema *sch
 static bool is_wanted(const struct selftest *test, const struct schema *schema) {
   const char *op = test->options->op;
   const unsigned special = OP_CONSTANT | OP_FED | OP_VARIABLE;
-  if (op && strcmp(op, "*") && strcmp(op, schema->op->name)) return false;
+  if (op && fnmatch(op, schema->op->name, 0)) return false;
   return sample_count(schema) && !schema->op->compute && !(schema->op->flags & special);
 }
 

@@ -261,6 +261,13 @@ class Selftest(unittest.TestCase):
         os.close(ours)
         self.assertIn("\nPASSED", done.stdout)
 
+    def test_ops_by_a_pattern(self):
+        done = run("selftest", "--gpus", "1", "--op", "*Logical*")
+        self.assertRegex(done.stdout, r"\nPASSED: (\d+) of \1 checks, [2-9] of [2-9] ops, ")
+        done = run("selftest", "--gpus", "1", "--op", "Nonesuch")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("\nNOTHING WAS CHECKED: 0 of 0 checks, 0 of 0 ops", done.stdout)
+
     def test_too_little_time(self):
         done = run("selftest", "--gpus", "1", "--op", "*", "--seconds", "0.01")
         self.assertRegex(done.stdout, r"--seconds \d+ should be enough for all ops\n"
