@@ -174,14 +174,27 @@ def tensor_scatter_update(tensor, indices, updates, name=None):
     return op("TensorScatterUpdate", tensor, indices, updates, name=name)
 
 
+def _numbers_of(repeats):
+    """0 as often as the first number says, 1 as often as the second, ..."""
+    repeats = cast(convert_to_tensor(repeats), "int32")
+    most = op("Max", op("ConcatV2", [repeats, constant([0], "int32")], 0), [0])
+    rows = op("Range", constant(0, "int32"), op("Size", repeats), constant(1, "int32"))
+    wide = op("Add", op("ExpandDims", rows, 1), op("ZerosLike", op("ExpandDims", op(
+        "Range", constant(0, "int32"), most, constant(1, "int32")), 0)))
+    places = op("Where", op("Reshape", sequence_mask(repeats, most), [-1]))
+    return op("GatherV2", op("Reshape", wide, [-1]), op("Reshape", places, [-1]), 0)
+
+
 @export("repeat")
 def repeat(input, repeats, axis=None, name=None):
-    """Each element (or slice along axis) as often as `repeats`, one number, says."""
+    """Each element (or slice along axis) as often as `repeats` says: one number, or one for each."""
     tensor = convert_to_tensor(input)
     if axis is None:
         tensor, axis = op("Reshape", tensor, [-1]), 0
     rank = shapes.as_shape(tensor.shape).rank
     axis = axis % rank
+    if isinstance(repeats, (list, tuple)) or shapes.as_shape(getattr(repeats, "shape", ())).rank:
+        return op("GatherV2", tensor, _numbers_of(repeats), axis, name=name)
     wide = op("ExpandDims", tensor, axis + 1)
     many = op("Tile", wide, [repeats if d == axis + 1 else 1 for d in range(rank + 1)])
     sizes = op("Concat", 0, [op("Slice", shape_op(many), [0], [axis]), constant([-1], "int32"),

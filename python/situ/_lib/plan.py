@@ -15,8 +15,7 @@ PLANS = {
     "lite": "TensorFlow Lite is not planned.",
     "tpu": "TPUs are not planned.",
     "sparse": "Of sparse tensors there is what feeds, embeddings and products need.",
-    "ragged": "Ragged tensors are not planned.",
-    "RaggedTensor": "Ragged tensors are not planned.",
+    "ragged": "Of ragged tensors there are rows of different lengths (tf.RaggedTensor).",
     "raw_ops": "This op is not in the catalogue (`situ ops` lists it).",
 }
 

@@ -67,12 +67,19 @@ def sparse_to_dense(sparse_indices, output_shape, sparse_values, default_value=0
             places = op("Reshape", places, [-1, 1])
         if shapes.as_shape(values.shape).rank == 0:  # one value for all places
             values = op("Fill", op("Slice", op("Shape", places), [0], [1]), values)
+        if values.dtype.name == "string":  # texts are not moved: their numbers are
+            zero, one = convert_to_tensor(0, "int64"), convert_to_tensor(1, "int64")
+            numbers = op("Range", one, op("Size", values, out_type="int64") + 1, one)
+            numbers = op("TensorScatterUpdate", op("Fill", shape, zero), places, numbers)
+            texts = op("ConcatV2", [op("Reshape", preset, [1]), values], 0)
+            return op("GatherV2", texts, numbers, 0, name=full)
         return op("TensorScatterUpdate", op("Fill", shape, preset), places, values, name=full)
 
 
 @export("sparse.to_dense", v1="sparse_tensor_to_dense")
 def sparse_tensor_to_dense(sp_input, default_value=None, validate_indices=True, name=None):
-    preset = 0 if default_value is None else default_value
+    empty = "" if sp_input.dtype.name == "string" else 0
+    preset = empty if default_value is None else default_value
     return sparse_to_dense(sp_input.indices, sp_input.dense_shape, sp_input.values, preset,
                            name=name)
 
