@@ -49,7 +49,8 @@ def test_split():
     split = tf.strings.split
     assert split("a b \t c").numpy().tolist() == [b"a", b"b", b"c"]
     assert split(["a b", "", "c"]).to_list() == [[b"a", b"b"], [], [b"c"]]
-    assert split([",x", "y"], sep=",").to_tensor("-").numpy().tolist() == [[b"", b"x"], [b"y", b"-"]]
+    table = split([",x", "y"], sep=",").to_tensor("-")
+    assert table.numpy().tolist() == [[b"", b"x"], [b"y", b"-"]]
     assert split("a--b-c", sep="--").numpy().tolist() == [b"a", b"b-c"]
     words = tf.data.Dataset.from_tensor_slices(["a b", "c"]).map(split)
     assert [w.numpy().tolist() for w in words] == [[b"a", b"b"], [b"c"]]

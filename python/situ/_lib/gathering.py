@@ -187,7 +187,7 @@ def _numbers_of(repeats):
 
 @export("repeat")
 def repeat(input, repeats, axis=None, name=None):
-    """Each element (or slice along axis) as often as `repeats` says: one number, or one for each."""
+    """Each element (or slice along axis) as often as `repeats` says, for all or for each."""
     tensor = convert_to_tensor(input)
     if axis is None:
         tensor, axis = op("Reshape", tensor, [-1]), 0
