@@ -155,10 +155,10 @@ def sample_from_datasets(datasets, weights=None, seed=None, stop_on_empty_datase
     from situ._lib.data_sources import generated
 
     def rows():
-        generator, left = numpy.random.default_rng(seed), list(range(len(datasets)))
-        iterators = [iter(d) for d in datasets]
+        generator, iterators = numpy.random.default_rng(seed), [iter(d) for d in datasets]
         chances = numpy.ones(len(datasets)) if weights is None else \
             numpy.asarray(convert_to_tensor(weights).numpy(), "float64")
+        left = [i for i in range(len(datasets)) if chances[i] > 0]
         while left:
             part = chances[left] / chances[left].sum()
             chosen = left[generator.choice(len(left), p=part)]
