@@ -2,6 +2,7 @@
  * pool.c: the largest element and the mean of windows on images, and their gradients. */
 #include <string.h>
 
+#include "host/stream.h"
 #include "ops/gradient.h"
 #include "ops/ops.h"
 #include "ops/window.h"

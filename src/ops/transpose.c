@@ -7,27 +7,16 @@
 #include <string.h>
 
 #include "host/pool.h"
+#include "host/stream.h"
 #include "ops/gradient.h"
 #include "ops/ops.h"
 #include "tensor/shape.h"
 
 enum {
   LAST = SITU_MAX_RANK - 1,
-  BLOCK_BYTES = 1024,      /* along each side of a block */
-  BLOCK_GRAIN = 1 << 16,   /* bytes worth a thread */
-  STREAM_BYTES = 16 << 20, /* results from here on go past the cache */
+  BLOCK_BYTES = 1024,    /* along each side of a block */
+  BLOCK_GRAIN = 1 << 16, /* bytes worth a thread */
 };
-
-#if defined(__x86_64__)
-#include <emmintrin.h>
-#define STREAM(to, vector) _mm_stream_si128((__m128i *)(void *)(to), (__m128i)(vector))
-#define STREAM_END() _mm_sfence()
-enum { CAN_STREAM = 1 };
-#else
-#define STREAM(to, vector) memcpy(to, &(vector), sizeof(vector))
-#define STREAM_END() ((void)0)
-enum { CAN_STREAM = 0 };
-#endif
 
 /* A transposition cut into blocks. */
 struct turns {

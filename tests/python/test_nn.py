@@ -88,6 +88,57 @@ def test_pooling():
     close(mean, parts.mean((2, 4)))
 
 
+def given_back(x, dy, size, stride, pads):
+    """The gradient of max-pooling: each window's goes to the first of its largest elements."""
+    dx = np.zeros_like(x)
+    for n, i, j, c in np.ndindex(dy.shape):
+        top, left = i * stride[0] - pads[0], j * stride[1] - pads[1]
+        places = [(r, k) for r in range(top, top + size[0]) for k in range(left, left + size[1])
+                  if 0 <= r < x.shape[1] and 0 <= k < x.shape[2]]
+        largest = max(x[n, r, k, c] for r, k in places)
+        r, k = next(at for at in places if x[n, at[0], at[1], c] == largest)
+        dx[n, r, k, c] += dy[n, i, j, c]
+    return dx
+
+
+@pytest.mark.parametrize("kind", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("size, stride", [((3, 3), (2, 2)), ((2, 2), (2, 2)), ((2, 3), (1, 2)),
+                                          ((5, 4), (2, 1)), ((1, 1), (3, 2)), ((3, 7), (4, 3))])
+def test_gradient_of_max_pooling(size, stride, kind):
+    for channels in (3, 16, 37):
+        x = RNG.randint(0, 4, [2, 9, 8, channels]).astype(kind)  # with many that are equal
+        image = tf.constant(x)
+        y = tf.nn.max_pool(image, [1, *size, 1], [1, *stride, 1], "SAME")
+        dy = RNG.randint(-8, 8, y.shape.as_list()).astype(kind)
+        pads = [max(0, (out - 1) * by + k - full) // 2
+                for out, by, k, full in zip(dy.shape[1:3], stride, size, x.shape[1:3])]
+        got = run(tf.gradients(y, image, tf.constant(dy))[0])
+        np.testing.assert_array_equal(got, given_back(x, dy, size, stride, pads))
+
+
+def test_gradient_of_max_pooling_of_large_images():
+    for wide, channels in [(640, 64), (4, 5000), (9000, 8)]:
+        x = RNG.randint(0, 9, [1, 4, wide, channels]).astype("f")
+        if x.size * 4 < 16 << 20:
+            x = np.concatenate([x] * ((16 << 20) // (x.size * 4) + 1))  # too large for the cache
+        image = tf.constant(x)
+        y = tf.nn.max_pool(image, [1, 2, 2, 1], [1, 2, 2, 1], "VALID")
+        got = run(tf.gradients(y, image)[0])
+        parts = x.reshape(len(x), 2, 2, wide // 2, 2, channels).transpose(0, 1, 3, 5, 2, 4)
+        first = parts.reshape(*parts.shape[:4], 4).argmax(-1)
+        want = np.eye(4, dtype="f")[first].reshape(parts.shape).transpose(0, 1, 4, 2, 5, 3)
+        np.testing.assert_array_equal(got, want.reshape(x.shape))
+
+
+def test_no_element_is_the_largest_where_one_is_not_a_number():
+    x = np.ones([1, 4, 4, 32], "f")
+    x[0, 0, 0, 5] = np.nan
+    image = tf.constant(x)
+    y = tf.nn.max_pool(image, [1, 2, 2, 1], [1, 2, 2, 1], "VALID")
+    largest, got = run(y, tf.gradients(y, image)[0])
+    assert np.isnan(largest[0, 0, 0, 5]) and got[..., 5].sum() == 3 and got[..., 4].sum() == 4
+
+
 def near(x, radius):
     """Sums of the channels up to radius before and behind."""
     last = x.shape[-1]
