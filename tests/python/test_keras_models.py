@@ -225,3 +225,15 @@ def test_first_argument_by_its_name():
     symbol = keras.Input((1,))
     model = keras.Model(symbol, Scaled()(logits=symbol, factor=3.0))
     assert model.predict(np.ones((1, 1)), verbose=0).tolist() == [[3.0]]
+
+
+@pytest.mark.parametrize("shape,text", [
+    ((3,), "expected min_ndim=2, found ndim=1. Full shape received: \\(3,\\)"),
+    ((2, 4), "expected axis -1 of input shape to have value 3, but received input with shape "
+             "\\(2, 4\\)")])
+def test_inputs_that_a_layer_does_not_take(shape, text):
+    layer = tf.keras.layers.Dense(2, name="narrow")
+    layer(np.ones((2, 3), "f"))
+    with pytest.raises(ValueError, match='Input 0 of layer "narrow" is incompatible with the '
+                                         'layer: ' + text):
+        layer(np.ones(shape, "f"))

@@ -130,6 +130,23 @@ def test_modules_below_tensorflow(situ):
                                        "No module named 'tensorflow.nothing'"]
 
 
+def test_sources_of_contrib(situ):
+    result = situ("run", "--api", "v1", "a.py", files={"a.py": """\
+        import tensorflow as tf
+        from tensorflow.contrib.layers.python.layers import batch_norm, layers, regularizers
+        from tensorflow.contrib.rnn.python.ops import core_rnn_cell
+        print(batch_norm is tf.contrib.layers.batch_norm)
+        print(layers.fully_connected is tf.contrib.layers.fully_connected)
+        print(core_rnn_cell.GRUCell is tf.contrib.rnn.GRUCell)
+        try:
+            from tensorflow.contrib.layers.python.layers import nothing
+        except ImportError as e:
+            print(str(e)[:28])
+        """})
+    assert result.err == ""
+    assert result.out.splitlines() == ["True"] * 3 + ["cannot import name 'nothing'"[:28]]
+
+
 def test_names_that_are_missing(situ):
     result = situ("run", "a.py", files={"a.py": "import tensorflow as tf\ntf.matmull\n"})
     assert result.err.splitlines()[-3:-1] == [

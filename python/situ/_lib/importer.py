@@ -49,6 +49,34 @@ class Inner(types.ModuleType):
         raise plan.missing(self._path, name, (), ())
 
 
+# Folders and files of the sources of tf.contrib that programs import from.
+CONTRIB = set("""
+    arg_scope attention_wrapper basic_decoder checkpoint_utils core_rnn_cell core_rnn_cell_impl data
+    decoder eager embedding_ops encoders framework helper initializers layers learn loss lstm_ops
+    normalization ops optimizers regularizers rnn rnn_cell seq2seq slim summary training utils
+    variables""".split())
+
+
+class Sources(types.ModuleType):
+    """tensorflow.contrib.layers.python.layers and its like: the names of tf.contrib.layers."""
+    made = {}
+
+    @classmethod
+    def find(cls, part, parts, rest):
+        if not CONTRIB.issuperset(rest):
+            return None
+        name = "tensorflow." + ".".join(parts)
+        if name not in cls.made:
+            cls.made[name] = cls(name)
+            cls.made[name].__dict__.update(_part=part, __path__=[])
+        return cls.made[name]
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self._part, name)
+
+
 class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Finds tensorflow.a.b as attribute a.b of situ's root module."""
 
@@ -68,6 +96,14 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             at = self.root
         if parts[:1] and parts[0] in INNER:
             return Inner.find(at, parts)
+        found = self._below(at, parts)
+        if found is None and parts[0] == "contrib" and parts[2:3] == ["python"]:
+            part = self._below(at, parts[:2])
+            return part and Sources.find(part, parts, parts[3:])
+        return found
+
+    @staticmethod
+    def _below(at, parts):
         for part in parts:
             at = getattr(at, part, None)
             if at is None:

@@ -9,7 +9,8 @@ from situ._lib import nest, shapes
 from situ._lib.array_ops import cast, convert_to_tensor
 from situ._lib.dtypes import as_dtype
 from situ._lib.graph import scope
-from situ._lib.keras import constraints, context, initializers, nodes, regularizers, weights
+from situ._lib.keras import (constraints, context, initializers, input_spec, nodes, regularizers,
+                             weights)
 from situ._lib.keras.names import shown, snake, unique
 from situ._lib.module import Module
 from situ._lib.tensors import GraphTensor
@@ -315,6 +316,7 @@ class Layer(Module):
         inputs = nest.map_structure(lambda v: as_input(v, self.dtype), inputs) \
             if inputs is not None else inputs
         inputs = nest.map_structure(_behind, inputs)
+        input_spec.check(self, inputs)
         leaves = nest.flatten((inputs, args, kwargs))
         if not context.call.depth and any(context.is_symbolic(v) for v in leaves):
             return nodes.record(self, inputs, args, kwargs)
@@ -387,13 +389,3 @@ def _sizes(tensor):
 def _is_many(shape):
     return isinstance(shape, list) and bool(shape) and isinstance(shape[0], (
         list, tuple, shapes.TensorShape))
-
-
-@shown("layers.InputSpec")
-class InputSpec:
-    """What a layer wants of its input."""
-
-    def __init__(self, dtype=None, shape=None, ndim=None, max_ndim=None, min_ndim=None, axes=None,
-                 allow_last_axis_squeeze=False, name=None):
-        self.dtype, self.shape, self.ndim, self.max_ndim = dtype, shape, ndim, max_ndim
-        self.min_ndim, self.axes, self.name = min_ndim, axes or {}, name

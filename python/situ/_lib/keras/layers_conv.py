@@ -3,6 +3,7 @@
 from situ._lib import nn_conv, shapes
 from situ._lib.array_ops import convert_to_tensor, op, shape as shape_op
 from situ._lib.keras import constraints, context, initializers, regularizers
+from situ._lib.keras.input_spec import InputSpec
 from situ._lib.keras.layers_core import Weighted, named, settings
 
 
@@ -35,6 +36,7 @@ class _Conv(Weighted):
         self.dilation_rate = many(dilation_rate, rank, "dilation_rate")
         self.padding = padding.lower()
         self.data_format = data_format or context.setting("format")
+        self.input_spec = InputSpec(min_ndim=rank + 2)
 
     def is_first(self):
         return self.data_format == "channels_first"

@@ -5,7 +5,8 @@ import numpy
 from situ._lib import shapes
 from situ._lib.array_ops import cast, convert_to_tensor, op, shape as shape_op, transpose
 from situ._lib.keras import activations, constraints, context, initializers, nodes, regularizers
-from situ._lib.keras.layer import InputSpec, Layer
+from situ._lib.keras.input_spec import InputSpec
+from situ._lib.keras.layer import Layer
 from situ._lib.keras.names import KINDS_OF_LAYERS as KIND, serialized, shown
 
 
@@ -87,6 +88,7 @@ class Dense(Weighted):
         if width is None:
             raise ValueError("The last dimension of the inputs to a Dense layer should be defined. "
                              f"Found None. Full input shape received: {input_shape}")
+        self.input_spec = InputSpec(min_ndim=2, axes={-1: width})
         self.make([width, self.units], self.units)
 
     def call(self, inputs):
