@@ -112,6 +112,21 @@ INLINE void JOIN(largest_channels, T_NAME)(const T *x, T *y, i64 count, i64 rows
   }
 }
 
+/* The same of a box whose sizes are constant inside: what is the largest stays in registers. */
+INLINE void JOIN(largest_window, T_NAME)(const T *x, T *y, i64 count, const int rows,
+                                         const int cols, const i64 *step) {
+  const i64 down = step[1], next = step[2];
+  INDEPENDENT for (i64 c = 0; c < count; c++) {
+    T best = x[c];
+    for (int r = 0; r < rows; r++)
+      for (int k = 0; k < cols; k++) {
+        const T v = x[r * down + k * next + c];
+        best = v > best ? v : best;
+      }
+    y[c] = best;
+  }
+}
+
 RANGE(max_pool, IN(T, x), OUT(T, y), SIZES(dim), SIZES(place), SIZES(step), SIZE(n)) {
   (void)n;
   const bool neighbours = step[3] == 1 && step[7] == 1;
@@ -123,7 +138,11 @@ RANGE(max_pool, IN(T, x), OUT(T, y), SIZES(dim), SIZES(place), SIZES(step), SIZE
     T *to = y + image_ * step[4] + row_ * step[5] + col_ * step[6] + channel_ * step[7];
     count = !neighbours ? 1 : end - i < dim[2] - channel_ ? end - i : dim[2] - channel_;
     const i64 start = image_ * step[0] + h0 * step[1] + w0 * step[2] + channel_ * step[3];
-    if (h0 < h1 && w0 < w1)
+    if (neighbours && h1 - h0 == 3 && w1 - w0 == 3)
+      JOIN(largest_window, T_NAME)(x + start, to, count, 3, 3, step);
+    else if (neighbours && h1 - h0 == 2 && w1 - w0 == 2)
+      JOIN(largest_window, T_NAME)(x + start, to, count, 2, 2, step);
+    else if (h0 < h1 && w0 < w1)
       JOIN(largest_channels, T_NAME)(x + start, to, count, h1 - h0, w1 - w0, step);
     else
       for (i64 c = 0; c < count; c++) to[c] = (T)0;
