@@ -13,6 +13,13 @@
 
 enum { KIB = 1024, MIB = 1024 * 1024 };
 
+/* Whether tests may use a driver of OpenCL: sanitizers would look into it, and its compiler. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+enum { MAY_RUN = 0 };
+#else
+enum { MAY_RUN = 1 };
+#endif
+
 struct rig {
   const struct backend *api;
   void *device[2];

@@ -4,10 +4,11 @@ columns, are NumPy's on every GPU.
 
 Usage: situ run scans.py [NUMBER OF GPUS], which then have to be there."""
 import itertools
-import sys
 
 import numpy as np
 import tensorflow.compat.v1 as tf
+
+from asked import count_gpus
 
 SHAPES = [((1000,), 0), ((3, 257), 1), ((600, 3), 0), ((2, 300, 40), 1), ((5, 1, 7), 1),
           ((0, 4), 0)]
@@ -32,10 +33,7 @@ def expected(x, axis, product, exclusive, reverse):
 
 
 def main():
-    gpus = len(tf.config.experimental.list_physical_devices("GPU"))
-    wanted = int(sys.argv[1]) if len(sys.argv) > 1 else gpus
-    if not gpus or gpus != wanted:
-        sys.exit(f"There are {gpus} GPUs.")
+    gpus = count_gpus()
     count = 0
     with tf.Session() as session:
         for (shape, axis), kind, product, exclusive, reverse, gpu in itertools.product(

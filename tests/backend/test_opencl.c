@@ -10,13 +10,6 @@
 #include "device/memory.h"
 #include "situ/situ.h"
 
-/* Sanitizers would look into the driver, and its compiler. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { MAY_RUN = 0 };
-#else
-enum { MAY_RUN = 1 };
-#endif
-
 static struct cl_functions real;
 
 static int open_rig(void **state) {

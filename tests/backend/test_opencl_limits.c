@@ -8,13 +8,6 @@
 #include "backend/rig.h"
 #include "situ/selftest.h"
 
-/* Sanitizers would look into the driver, and its compiler. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { MAY_RUN = 0 };
-#else
-enum { MAY_RUN = 1 };
-#endif
-
 static struct cl_functions real;
 
 /* What the driver is made to say; NULL: what it says itself. */

@@ -4,10 +4,11 @@ that are scattered, steps of optimizers over whole variables and over some rows,
 
 Usage: situ run variables.py [NUMBER OF GPUS], which then have to be there. Nothing may leave its
 device: placement is hard."""
-import sys
 
 import numpy as np
 import tensorflow.compat.v1 as tf
+
+from asked import count_gpus
 
 ROWS = np.float32([[1, 2], [3, 4], [-5, 6], [7, 8]])
 SCATTERS = ("scatter_update", "scatter_add", "scatter_sub", "scatter_mul", "scatter_div",
@@ -85,10 +86,7 @@ def cases():
 
 
 def main():
-    gpus = len(tf.config.experimental.list_physical_devices("GPU"))
-    wanted = int(sys.argv[1]) if len(sys.argv) > 1 else gpus
-    if not gpus or gpus != wanted:
-        sys.exit(f"There are {gpus} GPUs.")
+    gpus = count_gpus()
     count = 0
     for name, build in cases():
         want = run("/cpu:0", build, steps=3)
