@@ -102,8 +102,8 @@ static void become_script(const struct args *args, const char *path) {
   setenv("SITU_COSTS", path, 1);
   setenv("SITU_SIM_GPUS", "1", 1);
   argv[n++] = (char *)python;
-  argv[n++] = (char *)"-m";
-  argv[n++] = (char *)"situ.run";
+  argv[n++] = (char *)"-c";
+  argv[n++] = (char *)PYTHON_RUN;
   argv[n++] = (char *)"--";
   for (int i = 0; i < args->n_words; i++) argv[n++] = (char *)args->words[i];
   execvp(python, argv);

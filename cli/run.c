@@ -29,8 +29,8 @@ static int run(const struct args *args) {
   if (!argv) return command_fail(args, situ_status_create(SITU_RESOURCE_EXHAUSTED, "no memory"));
   int n = 0;
   argv[n++] = (char *)python;
-  argv[n++] = (char *)"-m";
-  argv[n++] = (char *)"situ.run";
+  argv[n++] = (char *)"-c";
+  argv[n++] = (char *)PYTHON_RUN;
   if (api) argv[n++] = (char *)(strcmp(api, "v1") ? "--api=v2" : "--api=v1");
   if (args_has(args, "log-placement")) argv[n++] = (char *)"--log-placement";
   if (args_value(args, "trace")) argv[n++] = trace;

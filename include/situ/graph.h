@@ -35,6 +35,7 @@ typedef struct situ_value {
   X(STRING, "string")      \
   X(TENSOR, "tensor")      \
   X(INTS, "list(int)")     \
+  X(FLOATS, "list(float)") \
   X(TYPES, "list(type)")   \
   X(SHAPES, "list(shape)") \
   X(FUNCTION, "func")
@@ -51,12 +52,13 @@ typedef enum situ_attr_kind {
 typedef struct situ_attr {
   const char *name;
   situ_attr_kind kind;
-  int64_t integer; /* INT, BOOL, TYPE; the count of INTS, TYPES, SHAPES */
+  int64_t integer; /* INT, BOOL, TYPE; the count of INTS, FLOATS, TYPES, SHAPES */
   double real;
   situ_shape shape;
   const char *text; /* STRING; the name of a FUNCTION */
   situ_tensor *tensor;
   const int64_t *integers; /* INTS, TYPES */
+  const double *reals;     /* FLOATS */
   const situ_shape *shapes;
 } situ_attr;
 
@@ -69,6 +71,7 @@ SITU_API situ_attr situ_attr_shape(const char *name, situ_shape value);
 SITU_API situ_attr situ_attr_string(const char *name, const char *value);
 SITU_API situ_attr situ_attr_tensor(const char *name, situ_tensor *value);
 SITU_API situ_attr situ_attr_ints(const char *name, const int64_t *values, int count);
+SITU_API situ_attr situ_attr_floats(const char *name, const double *values, int count);
 
 /* Lists of element types (as numbers) and of shapes, and a function of the graph by its name. */
 SITU_API situ_attr situ_attr_types(const char *name, const int64_t *types, int count);

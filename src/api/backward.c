@@ -107,8 +107,8 @@ static situ_status choose_calls(struct stretch *s, struct arena *arena) {
 }
 
 static bool is_host(const struct taped *call, int input) {
-  const struct schema *schema = schema_get(call->op);
-  return input < schema->n_inputs && schema->inputs[input].is_host;
+  const struct port *port = schema_port(schema_get(call->op), input, call->n_in);
+  return port && port->is_host;
 }
 
 /* Keys */
@@ -130,6 +130,8 @@ static void put_attr(struct text *key, const situ_attr *attr) {
   if (attr->kind == SITU_ATTR_STRING) put(key, attr->text, strlen(attr->text) + 1);
   if (attr->kind == SITU_ATTR_INTS)
     put(key, attr->integers, sizeof(int64_t) * (size_t)attr->integer);
+  if (attr->kind == SITU_ATTR_FLOATS)
+    put(key, attr->reals, sizeof *attr->reals * (size_t)attr->integer);
   if (attr->kind == SITU_ATTR_SHAPE) put(key, &attr->shape, sizeof attr->shape);
   if (attr->kind == SITU_ATTR_TENSOR) put_number(key, (int64_t)(intptr_t)attr->tensor);
 }
@@ -346,23 +348,41 @@ static situ_tensor *tensor_at(const struct stretch *s, struct origin origin) {
   return s->tape->calls[s->calls[origin.call]].tensors[origin.slot];
 }
 
+/* The value of a constant; NULL of another node. */
+static situ_tensor *constant_of(const struct node *node) {
+  for (int a = 0; a < node->schema->n_attrs && !node->n_inputs; a++)
+    if (node->attrs[a].kind == SITU_ATTR_TENSOR) return node->attrs[a].tensor;
+  return NULL;
+}
+
+/* What one node of the gradients reads: of others, of the calls, or a constant beside them. */
+static situ_status find_inputs(const struct backward *b, const struct node *node,
+                               situ_tensor **tensors, const int32_t *place, const struct stretch *s,
+                               situ_tensor **inputs) {
+  for (int32_t k = 0; k < node->n_inputs; k++) {
+    const struct edge edge = node->inputs[k];
+    inputs[k] = edge.node >= b->first ? tensors[place[edge.node - b->first] + edge.output] : NULL;
+    for (int f = 0; f < b->n_feeds && !inputs[k]; f++)
+      if (b->feeds[f].value.node == edge.node && b->feeds[f].value.output == edge.output)
+        inputs[k] = tensor_at(s, b->origins[f]);
+    if (!inputs[k]) inputs[k] = constant_of(b->graph->nodes[edge.node]);
+    if (!inputs[k]) return INTERNAL("A gradient reads a value that is nowhere.");
+  }
+  return NULL;
+}
+
 /* Tells the other tapes what was computed: each node of the gradients as a call. */
 static situ_status tell(const struct backward *b, situ_tensor **tensors, const int32_t *place,
-                        const struct stretch *s, situ_tape *const *others, int n_others) {
+                        const struct stretch *s, situ_tape *const *others, int n_others,
+                        struct arena *arena) {
   for (int32_t i = b->first; i < b->graph->n_nodes; i++) {
     const struct node *node = b->graph->nodes[i];
-    situ_tensor *inputs[64];
-    situ_attr attrs[32];
     int n_attrs = 0;
-    if (!node->n_inputs || node->n_inputs > 64 || node->schema->n_attrs > 32) continue;
-    for (int32_t k = 0; k < node->n_inputs; k++) {
-      const struct edge edge = node->inputs[k];
-      inputs[k] = edge.node >= b->first ? tensors[place[edge.node - b->first] + edge.output] : NULL;
-      for (int f = 0; f < b->n_feeds && !inputs[k]; f++)
-        if (b->feeds[f].value.node == edge.node && b->feeds[f].value.output == edge.output)
-          inputs[k] = tensor_at(s, b->origins[f]);
-      if (!inputs[k]) return INTERNAL("A gradient reads a value that is nowhere.");
-    }
+    if (!node->n_inputs) continue;
+    situ_tensor **inputs = ARENA_ARRAY(arena, situ_tensor *, node->n_inputs);
+    situ_attr *attrs = ARENA_ARRAY(arena, situ_attr, node->schema->n_attrs + 1);
+    if (arena->failed) return NO_MEMORY();
+    TRY(find_inputs(b, node, tensors, place, s, inputs));
     for (int a = 0; a < node->schema->n_attrs; a++)
       if (node->attrs[a].kind != SITU_ATTR_NONE && !node->schema->attrs[a].inferred)
         attrs[n_attrs++] = attr_public(node->schema->attrs[a].name, &node->attrs[a]);
@@ -394,7 +414,7 @@ static situ_status run_told(struct backward *b, const struct stretch *s, situ_ta
     for (int32_t k = 0; k < b->graph->nodes[b->first + i]->n_outputs; k++)
       values[place[i] + k] = (situ_value){b->graph, b->first + i, k};
   TRY(situ_session_run_there(b->session, b->feeds, b->n_feeds, values, total, tensors));
-  situ_status status = tell(b, tensors, place, s, others, n_others);
+  situ_status status = tell(b, tensors, place, s, others, n_others, arena);
   for (int i = 0; i < b->n_fetches && !status; i++) {
     const situ_value v = b->fetches[i];
     situ_tensor *found = v.node >= b->first ? tensors[place[v.node - b->first] + v.output] : NULL;

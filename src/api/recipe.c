@@ -65,6 +65,9 @@ static situ_status put_attr(struct recipe_key *key, const situ_attr *attr) {
   if (attr->kind == SITU_ATTR_SHAPES)
     return attr->integer ? put(key, attr->shapes, sizeof *attr->shapes * (size_t)attr->integer)
                          : NULL;
+  if (attr->kind == SITU_ATTR_FLOATS)
+    return attr->integer ? put(key, attr->reals, sizeof *attr->reals * (size_t)attr->integer)
+                         : NULL;
   const bool is_list = attr->kind == SITU_ATTR_INTS || attr->kind == SITU_ATTR_TYPES;
   if (!is_list || !attr->integer) return NULL;
   return put(key, attr->integers, sizeof(int64_t) * (size_t)attr->integer);

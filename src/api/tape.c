@@ -114,6 +114,11 @@ static bool copy_attr(struct arena *arena, const situ_attr *attr, situ_attr *out
       memcpy(items, attr->integers, sizeof *items * (size_t)attr->integer);
     out->integers = items;
   }
+  if (attr->kind == SITU_ATTR_FLOATS) {
+    double *items = ARENA_ARRAY(arena, double, attr->integer + 1);
+    if (items && attr->integer) memcpy(items, attr->reals, sizeof *items * (size_t)attr->integer);
+    out->reals = items;
+  }
   return !arena->failed;
 }
 
@@ -313,13 +318,24 @@ static situ_status go_back(struct journey *j, const bool *needed, int32_t first,
   return status;
 }
 
-/* Sources among what is open are met before a function takes it. */
+static bool is_source(const struct journey *j, const situ_tensor *tensor) {
+  for (int s = 0; s < j->n_sources; s++)
+    if (j->sources[s] == tensor) return true;
+  return false;
+}
+
+/* Takes what is open at results of a call away; sources among them are done. */
 static situ_status meet(struct journey *j, int32_t call) {
+  struct arrivals left = {0};
   situ_status status = NULL;
-  for (int i = 0; i < j->open.count && !status; i++)
-    for (int s = 0; s < j->n_sources && !status; s++)
-      if (j->open.tensors[i] == j->sources[s] && maker(j->tape, j->sources[s]) == call)
-        status = arrive(&j->done, j->sources[s], situ_tensor_retain(j->open.gradients[i]));
+  for (int i = 0; i < j->open.count && !status; i++) {
+    situ_tensor *tensor = j->open.tensors[i];
+    const bool here = maker(j->tape, tensor) == call;
+    if (here && !is_source(j, tensor)) continue;
+    status = arrive(here ? &j->done : &left, tensor, situ_tensor_retain(j->open.gradients[i]));
+  }
+  drop(&j->open);
+  j->open = left;
   return status;
 }
 
@@ -327,12 +343,13 @@ static situ_status call_function(struct journey *j, int32_t number) {
   const struct taped call = j->tape->calls[number];
   situ_tensor **parts = calloc((size_t)(call.n_in + call.n_out) + 1, sizeof *parts);
   situ_tensor **dys = parts + call.n_in;
-  situ_status status = parts ? meet(j, number) : NO_MEMORY();
+  situ_status status = parts ? NULL : NO_MEMORY();
   bool any = false;
   for (int i = 0; i < call.n_out && !status; i++) {
     status = total(j, &j->open, call.tensors[call.n_in + i], &dys[i]);
     any = any || dys[i];
   }
+  if (!status) status = meet(j, number);
   if (!status && any) status = call.function(call.context, dys, call.n_out, parts, call.n_in);
   for (int i = 0; i < call.n_in && !status; i++)
     if (parts[i] && call.from[i] >= 0)

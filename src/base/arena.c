@@ -6,31 +6,22 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
-enum { FIRST_BLOCK = 4096, LARGEST_BLOCK = 4 << 20, HUGE_PAGE = 2 << 20, ALIGNMENT = 16 };
+#include "base/pages.h"
+
+enum { FIRST_BLOCK = 4096, LARGEST_BLOCK = 4 << 20, ALIGNMENT = 16 };
 
 struct arena_block {
   struct arena_block *before;
   size_t bytes;
 };
 
-static void *get_memory(size_t size) {
-  if (size < HUGE_PAGE) return malloc(size);
-  const size_t rounded = round_up(size, HUGE_PAGE);
-  void *memory = rounded < size ? NULL : aligned_alloc(HUGE_PAGE, rounded);
-#ifdef MADV_HUGEPAGE
-  if (memory) madvise(memory, rounded, MADV_HUGEPAGE);
-#endif
-  return memory;
-}
-
 static bool add_block(struct arena *arena, size_t bytes) {
   const size_t header = round_up(sizeof(struct arena_block), ALIGNMENT);
   size_t size = arena->blocks ? arena->blocks->bytes * 2 : FIRST_BLOCK;
   if (size > LARGEST_BLOCK) size = LARGEST_BLOCK;
   if (size < bytes + header) size = bytes + header;
-  struct arena_block *block = size < bytes || size > PTRDIFF_MAX ? NULL : get_memory(size);
+  struct arena_block *block = size < bytes ? NULL : pages_alloc(size, ALIGNMENT);
   if (!block) return false;
   block->before = arena->blocks;
   block->bytes = size;

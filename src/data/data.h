@@ -62,7 +62,9 @@ struct data_kind {
   X(TakeWhile)         \
   X(FlatMap)           \
   X(Interleave)        \
-  X(CopyToDevice)
+  X(CopyToDevice)      \
+  X(Choose)            \
+  X(IgnoreErrors)
 
 #define DATA_KIND_EXTERN(name) extern const struct data_kind kind_##name;
 DATA_KINDS(DATA_KIND_EXTERN)

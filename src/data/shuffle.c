@@ -5,8 +5,8 @@
  * Philox chooses one; a data set that reshuffles has a generator of seeds. */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
+#include "base/chance.h"
 #include "data/data.h"
 #include "kernel/host.h"
 #include "kernel/philox.h"
@@ -66,11 +66,10 @@ static situ_status begin_seeds(const struct cursor *cursor, struct seeds *seeds)
   TRY(cursor_number(cursor, 1, &seeds->seed));
   TRY(cursor_number(cursor, 2, &seeds->seed2));
   if (!seeds->seed && !seeds->seed2) {
-    int64_t any[2] = {1, 2};
-    if (getrandom(any, sizeof any, 0) == (ssize_t)sizeof any) {
-      seeds->seed = any[0];
-      seeds->seed2 = any[1];
-    }
+    uint64_t any[2];
+    TRY(chance_seeds(any));
+    seeds->seed = (int64_t)any[0];
+    seeds->seed2 = (int64_t)any[1];
   }
   seeds->dice = dice_of(seeds->seed, seeds->seed2);
   seeds->begun = true;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/pages.h"
 #include "device/list.h"
 
 enum { HOST_ALIGNMENT = 64, SMALL = 512 };
@@ -31,17 +32,15 @@ static situ_status create_small(size_t bytes, struct buffer **out) {
 
 situ_status buffer_host(size_t bytes, struct buffer **out) {
   if (bytes <= SMALL) return create_small(bytes, out);
-  if (bytes > PTRDIFF_MAX - HOST_ALIGNMENT) return NO_MEMORY();
   struct buffer *buffer = NULL;
   TRY(create(bytes, &buffer));
-  buffer->host = aligned_alloc(HOST_ALIGNMENT, round_up(bytes ? bytes : 1, HOST_ALIGNMENT));
+  buffer->host = pages_alloc(bytes, HOST_ALIGNMENT);
   if (!buffer->host) {
     free(buffer);
     return situ_status_create(SITU_RESOURCE_EXHAUSTED, "The host has no %zu bytes of memory free.",
                               bytes);
   }
-  buffer->release = free;
-  buffer->context = buffer->host;
+  buffer->owns = true;
   buffer->span = (struct span){buffer->host, 0};
   *out = buffer;
   return NULL;
@@ -183,5 +182,6 @@ void buffer_release(struct buffer *buffer) {
     memory_free(buffer->device->memory, &buffer->block);
   }
   if (buffer->release) buffer->release(buffer->context);
+  if (buffer->owns) pages_free(buffer->host, buffer->bytes);
   free(buffer);
 }

@@ -15,6 +15,7 @@ struct buffer {
   struct memory_block block;
   void (*release)(void *context); /* of memory that belongs to somebody else */
   void *context;
+  bool owns; /* host memory of pages_alloc */
   bool lent; /* belongs to a program and changes with the next run: not to be kept */
 };
 

@@ -269,19 +269,11 @@ static situ_status keep_constant(struct frame *frame, int32_t index) {
   return NULL;
 }
 
-/* The tensor for a fetch that shares memory with another result, a feed or a constant. */
+/* The tensor for a fetch that shares memory with another result, a feed, a constant or what a host
+ * op made, whose shape is known only then. It is a tensor of its own: a tape tells tensors apart by
+ * who made them, and what goes through a StopGradient is not what came in. */
 static situ_status share(const struct fetch *fetch, const situ_tensor *with, situ_tensor **out) {
-  if (!shape_equal(&fetch->shape, &with->shape)) return tensor_reshape(with, fetch->shape, out);
-  *out = situ_tensor_retain((situ_tensor *)with);
-  return NULL;
-}
-
-/* The same of what a host op made: only then is the shape known. */
-static situ_status share_made(const struct fetch *fetch, const situ_tensor *made,
-                              situ_tensor **out) {
-  if (shape_is_known(&fetch->shape)) return share(fetch, made, out);
-  *out = situ_tensor_retain((situ_tensor *)made);
-  return NULL;
+  return tensor_reshape(with, shape_is_known(&fetch->shape) ? fetch->shape : with->shape, out);
 }
 
 static situ_status hand_out(struct frame *frame, situ_tensor *const *fed, int32_t index,
@@ -289,7 +281,7 @@ static situ_status hand_out(struct frame *frame, situ_tensor *const *fed, int32_
   const struct fetch *fetch = &frame->program->fetches[index];
   if (fetch->slot < 0) return NULL;
   const struct slot *slot = &frame->program->slots[fetch->slot];
-  if (slot->kind == SLOT_MADE) return share_made(fetch, frame->made[fetch->slot], out);
+  if (slot->kind == SLOT_MADE) return share(fetch, frame->made[fetch->slot], out);
   if (slot->kind == SLOT_FEED) return share(fetch, fed[slot->index], out);
   if (slot->kind == SLOT_CONSTANT) return share(fetch, slot->constant, out);
   if (slot->kind == SLOT_RESULT && slot->index != index)

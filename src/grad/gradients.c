@@ -13,6 +13,7 @@
 #include "graph/variable.h"
 #include "ops/gradient.h"
 #include "situ/gradient.h"
+#include "tensor/shape.h"
 
 /* What arrived at an output: a list, the last first. */
 struct arrival {
@@ -23,6 +24,7 @@ struct arrival {
 /* What is known of a node of the walk. */
 struct visit {
   struct arrival **arrivals; /* by output; NULL: nothing arrived at any */
+  bool *zeros;               /* by output: a 0 arrived that is no term; NULL: at none */
   const situ_gradient_override *override;
   bool reached; /* depends on an x */
   bool stopped; /* its inputs count as constants */
@@ -162,8 +164,20 @@ static bool leads_to_x(const struct walk *walk, struct edge from) {
   return visit && visit->reached && gradient_is_real(variable_value(walk->graph, from).type);
 }
 
+/* A 0 needs no op: that it arrived is remembered. */
+static situ_status arrive_zero(struct walk *walk, struct edge at) {
+  struct visit *visit = visit_of(walk, at.node);
+  if (!visit) return NULL;
+  if (!visit->zeros)
+    visit->zeros = ARENA_ARRAY(&walk->arena, bool, walk->graph->nodes[at.node]->n_outputs);
+  if (!visit->zeros) return NO_MEMORY();
+  visit->zeros[at.output] = true;
+  return NULL;
+}
+
 static situ_status arrive(struct walk *walk, struct edge at, struct term term) {
   struct visit *visit = visit_of(walk, at.node);
+  if (term_is_zero(term)) return arrive_zero(walk, at);
   if (!visit || !term_exists(term)) return NULL;
   const int32_t n = walk->graph->nodes[at.node]->n_outputs;
   if (!visit->arrivals) visit->arrivals = ARENA_ARRAY(&walk->arena, struct arrival *, n);
@@ -287,10 +301,17 @@ static situ_status gate(struct walk *walk, const struct gradient *g) {
 /* Passes on what the node's gradient said. */
 static situ_status pass(struct walk *walk, const struct gradient *g, const struct node *node) {
   for (int i = 0; i < node->n_inputs; i++) {
-    if (!term_exists(g->dx[i]) || g->unwanted[i]) continue;
-    TRY(check_type(g, i));
+    if (g->unwanted[i]) continue;
+    if (term_exists(g->dx[i])) TRY(check_type(g, i));
     TRY(arrive(walk, node->inputs[i], g->dx[i]));
   }
+  return NULL;
+}
+
+/* Behind a node where only zeros arrived there are only zeros. */
+static situ_status pass_zeros(struct walk *walk, const struct node *node) {
+  for (int i = 0; i < node->n_inputs; i++)
+    if (leads_to_x(walk, node->inputs[i])) TRY(arrive_zero(walk, node->inputs[i]));
   return NULL;
 }
 
@@ -348,14 +369,17 @@ static situ_status visit_node(struct walk *walk, const struct node *node, struct
 
 /* Whether the walk goes on behind the node. */
 static bool is_open(const struct node *node, const struct visit *visit) {
-  if (!visit->reached || visit->stopped || !visit->arrivals || !node->n_inputs) return false;
+  if (!visit->reached || visit->stopped || !node->n_inputs) return false;
+  if (!visit->arrivals && !visit->zeros) return false;
   return visit->override || !(node->schema->op->flags & OP_NO_GRADIENT);
 }
 
 static situ_status walk_back(struct walk *walk) {
   for (int32_t i = walk->visits ? walk->count - 1 : -1; i >= 0; i--) {
     const struct node *node = walk->graph->nodes[walk->first + i];
-    if (is_open(node, &walk->visits[i])) TRY(visit_node(walk, node, &walk->visits[i]));
+    if (!is_open(node, &walk->visits[i])) continue;
+    TRY(walk->visits[i].arrivals ? visit_node(walk, node, &walk->visits[i])
+                                 : pass_zeros(walk, node));
   }
   return NULL;
 }
@@ -399,7 +423,14 @@ static situ_status find_way(struct walk *walk, const situ_value *ys, int n_ys, c
 
 /* Ends */
 
+/* A scalar stands for all elements of y; the shape of a handle is not that of its variable. */
 static situ_status check_grad_y(situ_value y, situ_type want, situ_value grad, int index) {
+  const situ_shape own = situ_value_shape(y), given = situ_value_shape(grad);
+  const bool is_handle = situ_value_type(y) != want;
+  char a[SHAPE_TEXT], b[SHAPE_TEXT];
+  if (!is_handle && given.rank != 0 && !shape_compatible(&own, &given))
+    return INVALID("situ_gradients: grad_ys[%d] has the shape %s, but '%s' has %s.", index,
+                   shape_print(&given, a), situ_value_name(y), shape_print(&own, b));
   if (want == situ_value_type(grad)) return NULL;
   return INVALID("situ_gradients: grad_ys[%d] is %s, but '%s' is %s.", index,
                  situ_type_name(situ_value_type(grad)), situ_value_name(y), situ_type_name(want));
@@ -443,7 +474,10 @@ static situ_status end(struct walk *walk, situ_value x, situ_value *out, situ_sl
   struct term term;
   TRY(collect(walk, (struct edge){x.node, x.output}, &term));
   struct gradient g = helper(walk);
-  if (!term_exists(term) && walk->options->zero_unconnected) {
+  const struct visit *visit = visit_of(walk, x.node);
+  const bool zero =
+      walk->options->zero_unconnected || (visit && visit->zeros && visit->zeros[x.output]);
+  if (!term_exists(term) && zero) {
     enter(walk, term_of(x));
     term = gradient_zeros(&g, term_of(x));
     leave(walk, term_of(x));

@@ -76,6 +76,17 @@ static situ_status copy_list(struct arena *arena, const situ_attr *attr, struct 
   return NULL;
 }
 
+static situ_status copy_reals(struct arena *arena, const situ_attr *attr, struct attr_value *out) {
+  if (attr->integer < 0 || (attr->integer && !attr->reals))
+    return INVALID("Attribute '%s': a list of %lld numbers.", attr->name, (long long)attr->integer);
+  double *items = ARENA_ARRAY(arena, double, attr->integer + 1);
+  if (!items) return NO_MEMORY();
+  for (int64_t i = 0; i < attr->integer; i++) items[i] = attr->reals[i];
+  out->reals.items = items;
+  out->reals.count = attr->integer;
+  return NULL;
+}
+
 static situ_status copy_types(struct arena *arena, const situ_attr *attr, struct attr_value *out) {
   TRY(copy_list(arena, attr, out));
   for (int64_t i = 0; i < attr->integer; i++)
@@ -153,6 +164,8 @@ static situ_status copy_value(struct situ_graph *graph, const situ_attr *attr,
       return hold_tensor(graph, attr, &out->tensor);
     case SITU_ATTR_INTS:
       return copy_list(&graph->arena, attr, out);
+    case SITU_ATTR_FLOATS:
+      return copy_reals(&graph->arena, attr, out);
     case SITU_ATTR_TYPES:
       return copy_types(&graph->arena, attr, out);
     case SITU_ATTR_SHAPES:

@@ -78,6 +78,12 @@ static void add_value(struct text *out, const struct attr_value *value) {
         text_addf(out, "%s%" PRId64, i ? ", " : "", value->list.items[i]);
       text_add(out, "]");
       break;
+    case SITU_ATTR_FLOATS:
+      text_add(out, "[");
+      for (int64_t i = 0; i < value->reals.count; i++)
+        text_addf(out, "%s%g", i ? ", " : "", value->reals.items[i]);
+      text_add(out, "]");
+      break;
     case SITU_ATTR_TYPES:
       text_add(out, "[");
       for (int64_t i = 0; i < value->list.count; i++)

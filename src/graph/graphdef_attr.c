@@ -16,6 +16,7 @@ struct reading {
 /* The kind of list that an element's field makes; an empty list counts as one of integers. */
 static situ_attr_kind list_kind(const char *field) {
   if (!strcmp(field, "i")) return SITU_ATTR_INTS;
+  if (!strcmp(field, "f")) return SITU_ATTR_FLOATS;
   if (!strcmp(field, "type")) return SITU_ATTR_TYPES;
   return strcmp(field, "shape") ? SITU_ATTR_NONE : SITU_ATTR_SHAPES;
 }
@@ -29,16 +30,20 @@ static situ_status read_list(struct reading *in, const struct proto_value *from,
       return proto_wrong(in->source, value->offset, "lists of '%s' are not supported",
                          value->field->name);
   int64_t *items = ARENA_ARRAY(in->source->arena, int64_t, count + 1);
+  double *reals = ARENA_ARRAY(in->source->arena, double, count + 1);
   situ_shape *shapes = ARENA_ARRAY(in->source->arena, situ_shape, count + 1);
-  if (!items || !shapes) return NO_MEMORY();
+  if (!items || !reals || !shapes) return NO_MEMORY();
   count = 0;
   for (const struct proto_value *value = first; value; value = value->next, count++) {
     if (out->kind == SITU_ATTR_SHAPES)
       TRY(graphdef_read_shape(in->source, value, &shapes[count]));
+    else if (out->kind == SITU_ATTR_FLOATS)
+      reals[count] = value->real;
     else
       items[count] = value->integer;
   }
   out->integers = items;
+  out->reals = reals;
   out->shapes = shapes;
   out->integer = count;
   return NULL;
@@ -97,6 +102,7 @@ situ_status graphdef_read_attr(const struct proto_source *source, const char *na
   const int index = schema_attr(schema, name);
   struct reading in = {source, budget, NULL, SITU_ATTR_INTS};
   if (index >= 0 && (schema->attrs[index].kind == SITU_ATTR_TYPES ||
+                     schema->attrs[index].kind == SITU_ATTR_FLOATS ||
                      schema->attrs[index].kind == SITU_ATTR_SHAPES))
     in.empty = schema->attrs[index].kind;
   situ_attr attr = {.name = name};

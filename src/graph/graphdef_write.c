@@ -59,6 +59,15 @@ static bool add_ints(struct arena *arena, const struct attr_value *value,
   return done;
 }
 
+static bool add_reals(struct arena *arena, const struct attr_value *value,
+                      struct proto_message *out) {
+  struct proto_message *list = graphdef_add_message(arena, out, "list");
+  bool done = list;
+  for (int64_t i = 0; done && i < value->reals.count; i++)
+    done = graphdef_add_real(arena, list, "f", value->reals.items[i]);
+  return done;
+}
+
 static bool add_types(struct arena *arena, const struct attr_value *value,
                       struct proto_message *out) {
   struct proto_message *list = graphdef_add_message(arena, out, "list");
@@ -101,6 +110,8 @@ static bool add_value(struct arena *arena, const struct attr_value *value,
       return part && graphdef_write_tensor(arena, value->tensor, part);
     case SITU_ATTR_INTS:
       return add_ints(arena, value, out);
+    case SITU_ATTR_FLOATS:
+      return add_reals(arena, value, out);
     case SITU_ATTR_TYPES:
       return add_types(arena, value, out);
     case SITU_ATTR_SHAPES:

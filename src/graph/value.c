@@ -46,6 +46,10 @@ situ_attr situ_attr_ints(const char *name, const int64_t *values, int count) {
   return (situ_attr){.name = name, .kind = SITU_ATTR_INTS, .integer = count, .integers = values};
 }
 
+situ_attr situ_attr_floats(const char *name, const double *values, int count) {
+  return (situ_attr){.name = name, .kind = SITU_ATTR_FLOATS, .integer = count, .reals = values};
+}
+
 situ_value situ_constant_tensor(situ_graph *graph, const char *name, situ_tensor *tensor) {
   if (!graph || graph->error) return graph_no_value(graph);
   if (!tensor) {

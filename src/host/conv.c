@@ -39,10 +39,16 @@ bool conv_can(const struct conv *c, enum conv_want want) {
   return want != CONV_IMAGES || (c->dh == 1 && c->dw == 1) || (c->sh == 1 && c->sw == 1);
 }
 
+/* Whether images, results or filter have no elements: sums of nothing need no space. */
+static bool is_empty(const struct conv *c) {
+  return c->n * c->h * c->w * c->c == 0 || c->n * c->oh * c->ow * c->o == 0 ||
+         c->kh * c->kw * c->c * c->o == 0;
+}
+
 size_t conv_space(const struct conv *c, enum conv_want want) {
   const struct conv_kernels *kernels = conv_kernels(c->type);
   const size_t size = situ_type_size(c->type);
-  if (!kernels) return 0;
+  if (!kernels || is_empty(c)) return 0;
   if (c->planes) {
     struct conv inner = *c;
     inner.planes = false;
@@ -69,7 +75,7 @@ situ_status conv_run_with(const struct conv_kernels *kernels, const struct conv 
   const int64_t wanted = want == CONV_RESULT ? y : want == CONV_IMAGES ? x : filter;
   void *to = want == CONV_RESULT ? c->y : want == CONV_IMAGES ? c->x : c->filter;
   if (!wanted) return NULL;
-  if (!x || !y || !filter) return clear(to, wanted, c->type), NULL;
+  if (is_empty(c)) return clear(to, wanted, c->type), NULL;
   if (want == CONV_RESULT) return conv_result(kernels, c);
   return want == CONV_IMAGES ? conv_images(kernels, c) : conv_filter(kernels, c);
 }
@@ -78,6 +84,7 @@ situ_status conv_run(const struct conv *c, enum conv_want want) {
   const struct conv_kernels *kernels = conv_kernels(c->type);
   if (!kernels || !conv_can(c, want))
     return INTERNAL("No convolution of %s.", situ_type_name(c->type));
+  if (is_empty(c)) return conv_run_with(kernels, c, want);
   if (c->planes) return conv_planes_run(c, want);
   if (is_product(c)) {
     const struct gemm g = product_of(c, want);

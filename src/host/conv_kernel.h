@@ -3,7 +3,8 @@
  * include guard: conv_kernels.c includes it once for each, with
  *   T            the element type
  *   WIDTH        bytes of a vector
- *   ROWS         of the largest tile; two vectors wide it fits into the registers
+ *   ROWS         of the largest tile; two vectors wide it fits into the registers, with
+ *                12 rows also four vectors wide and half as high
  *   ISA          the attribute that allows the instructions
  *   FMA(x, y, z) x * y + z of vectors
  *   KIND         their name as text
@@ -22,11 +23,13 @@ FLAT void NAMED(micro)(const int rows, const int vectors, const bool turned,
                        const struct conv_tile *t) {
   const int64_t a_row = turned ? 1 : t->a_row, a_col = turned ? t->a_col : 1;
   const int64_t b_row = t->b_row, k = t->k;
-  VECTOR sum[ROWS][2];
+  VECTOR sum[2 * ROWS]; /* row by row */
 #pragma GCC unroll 12
   for (int i = 0; i < rows; i++) {
-    __builtin_prefetch((T *)t->c + i * t->c_row + vectors * LANES - 1, 1);
-    sum[i][0] = sum[i][1] = (VECTOR){0};
+    for (int v = 0; v < vectors; v++) {
+      __builtin_prefetch((T *)t->c + i * t->c_row + v * LANES, 1);
+      sum[i * vectors + v] = (VECTOR){0};
+    }
   }
   for (int64_t s = 0; s < t->segments; s++) {
     const T *b = (const T *)t->b + s * t->b_segment;
@@ -35,12 +38,15 @@ FLAT void NAMED(micro)(const int rows, const int vectors, const bool turned,
     a[1] = a[0] + 4 * a_row;
     a[2] = a[1] + 4 * a_row;
     for (int64_t p = 0; p < k; p++) {
-      VECTOR x[2];
+      VECTOR x[4];
       for (int v = 0; v < vectors; v++) x[v] = *(const VECTOR *)(b + v * LANES);
 #pragma GCC unroll 12
       for (int i = 0; i < rows; i++) {
         const VECTOR y = a[i / 4][i % 4 * a_row] - (VECTOR){0};
-        for (int v = 0; v < vectors; v++) sum[i][v] = FMA(x[v], y, sum[i][v]);
+        for (int v = 0; v < vectors; v++) {
+          VECTOR *to = &sum[i * vectors + v];
+          *to = FMA(x[v], y, *to);
+        }
       }
       for (int g = 0; g < (rows + 3) / 4; g++) a[g] += a_col;
       b += b_row;
@@ -50,19 +56,16 @@ FLAT void NAMED(micro)(const int rows, const int vectors, const bool turned,
 #pragma GCC unroll 12
   for (int i = 0; i < rows; i++, c += t->c_row)
     for (int v = 0; v < vectors; v++) {
-      if (t->add) sum[i][v] += *(const VECTOR *)(c + v * LANES);
-      *(VECTOR *)(c + v * LANES) = sum[i][v];
+      VECTOR *to = (VECTOR *)(c + v * LANES);
+      if (t->add) sum[i * vectors + v] += *to;
+      *to = sum[i * vectors + v];
     }
 }
 
-#define MICRO(rows, vectors)                                                    \
-  ISA static __attribute__((noinline)) void NAMED(straight_##rows##_##vectors)( \
-      const struct conv_tile *t) {                                              \
-    NAMED(micro)(rows, vectors, false, t);                                      \
-  }                                                                             \
-  ISA static __attribute__((noinline)) void NAMED(turned_##rows##_##vectors)(   \
-      const struct conv_tile *t) {                                              \
-    NAMED(micro)(rows, vectors, true, t);                                       \
+#define MICRO(rows, kind, turned, vectors)                                    \
+  ISA static __attribute__((noinline)) void NAMED(kind##_##rows##_##vectors)( \
+      const struct conv_tile *t) {                                            \
+    NAMED(micro)(rows, vectors, turned, t);                                   \
   }
 #define NAME(rows, kind, vectors) NAMED(kind##_##rows##_##vectors),
 
@@ -75,18 +78,37 @@ FLAT void NAMED(micro)(const int rows, const int vectors, const bool turned,
   X(7, __VA_ARGS__)        \
   X(8, __VA_ARGS__) X(9, __VA_ARGS__) X(10, __VA_ARGS__) X(11, __VA_ARGS__) X(12, __VA_ARGS__)
 #else
-#define EACH_ROW(X, ...) EACH_SIX(X, __VA_ARGS__)
+#define EACH_ROW EACH_SIX
 #endif
-EACH_ROW(MICRO, 1)
-EACH_ROW(MICRO, 2)
+EACH_ROW(MICRO, straight, false, 1)
+EACH_ROW(MICRO, straight, false, 2)
+EACH_ROW(MICRO, turned, true, 1)
+EACH_ROW(MICRO, turned, true, 2)
 
 /* By [turned][two vectors][rows - 1]. */
 static void (*const NAMED(micros)[2][2][ROWS])(const struct conv_tile *) = {
     {{EACH_ROW(NAME, straight, 1)}, {EACH_ROW(NAME, straight, 2)}},
     {{EACH_ROW(NAME, turned, 1)}, {EACH_ROW(NAME, turned, 2)}}};
 
+/* Tiles of four vectors need the registers of AVX-512. By [turned][rows - 1]. */
+#if ROWS == 12
+#define WIDE_ROWS 6
+EACH_SIX(MICRO, straight, false, 4)
+EACH_SIX(MICRO, turned, true, 4)
+static void (*const NAMED(wides)[2][WIDE_ROWS])(const struct conv_tile *) = {
+    {EACH_SIX(NAME, straight, 4)}, {EACH_SIX(NAME, turned, 4)}};
+#else
+#define WIDE_ROWS 0
+#endif
+
 /* A tile at the right border is made aside. */
 ISA static void NAMED(tile)(const struct conv_tile *t, bool turned, int64_t rows, int64_t cols) {
+#if WIDE_ROWS
+  if (cols > COLS) {
+    NAMED(wides)[turned][rows - 1](t);
+    return;
+  }
+#endif
   if (cols % LANES == 0) {
     NAMED(micros)[turned][cols > LANES][rows - 1](t);
     return;
@@ -104,9 +126,15 @@ ISA static void NAMED(tile)(const struct conv_tile *t, bool turned, int64_t rows
   }
 }
 
-static const struct conv_kernels NAMED(kernels) = {
-    .kind = KIND, .rows = ROWS, .cols = COLS, .lanes = LANES, .tile = NAMED(tile)};
+static const struct conv_kernels NAMED(kernels) = {.kind = KIND,
+                                                   .rows = ROWS,
+                                                   .cols = COLS,
+                                                   .wide_rows = WIDE_ROWS,
+                                                   .wide_cols = 4 * LANES,
+                                                   .lanes = LANES,
+                                                   .tile = NAMED(tile)};
 
+#undef WIDE_ROWS
 #undef LANES
 #undef COLS
 #undef FLAT

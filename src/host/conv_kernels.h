@@ -18,10 +18,11 @@ struct conv_tile {
 
 struct conv_kernels {
   const char *kind;
-  int rows, cols; /* the largest tile */
-  int lanes;      /* columns of a tile of one vector */
-  /* A tile of 1 to `rows` rows and 1 to `cols` columns; up to `lanes` or `cols` columns of b are
-   * read. `turned`: a_row is 1, else a_col is. */
+  int rows, cols;           /* the largest tile, */
+  int wide_rows, wide_cols; /* and one half as high and twice as wide; 0 rows: there is none */
+  int lanes;                /* columns of a tile of one vector */
+  /* A tile of 1 to `rows` rows and 1 to `cols` columns, or of 1 to `wide_rows` rows and `wide_cols`
+   * columns; up to `lanes` or `cols` columns of b are read. `turned`: a_row is 1, else a_col is. */
   void (*tile)(const struct conv_tile *tile, bool turned, int64_t rows, int64_t cols);
 };
 

@@ -23,8 +23,9 @@ static inline size_t conv_aligned(int64_t elements, size_t size) {
 /* The places from <= i < to, among 0 <= i < count, for which 0 <= i * stride + at < size. */
 static inline void conv_valid(int64_t at, int64_t stride, int64_t size, int64_t count,
                               int64_t *from, int64_t *to) {
-  *from = conv_clip(conv_ceil(-at, stride), 0, count);
-  *to = conv_clip(conv_ceil(size - at, stride), *from, count);
+  const bool each = stride == 1; /* divisions take long */
+  *from = conv_clip(each ? -at : conv_ceil(-at, stride), 0, count);
+  *to = conv_clip(each ? size - at : conv_ceil(size - at, stride), *from, count);
 }
 
 /* Clears a tile that nothing is added to. */
@@ -36,6 +37,11 @@ bool conv_few_channels(const struct conv *conv);
 int64_t conv_padded_width(const struct conv *conv);
 size_t conv_padded_bytes(const struct conv *conv);
 situ_status conv_pad_images(const struct conv *conv, char *to) SITU_MUST_USE;
+
+/* Whether wide tiles fit so many columns: for images with few channels they are the better ones. */
+static inline bool conv_is_wide(const struct conv_kernels *kernels, int64_t columns) {
+  return kernels->wide_rows && columns % kernels->wide_cols == 0;
+}
 
 /* The elements of a packed filter. */
 int64_t conv_packed(const struct conv_kernels *kernels, int64_t taps, int64_t depth,

@@ -15,7 +15,8 @@ enum {
 /* One walk over images: every result is a sum over the taps of a packed filter. */
 struct sweep {
   const struct conv_kernels *kernels;
-  size_t size; /* of an element */
+  size_t size;        /* of an element */
+  int64_t rows, cols; /* of the largest tile */
   const char *x;
   int64_t n, h, w, c, kh, kw, sh, sw, dh, dw, top, left;
   int64_t oh, ow, o;
@@ -54,7 +55,7 @@ static void sweep_taps(const struct sweep *s, const struct spot *spot, struct co
       }
       if (from == to || (to - from == count) != (pass == 0)) continue;
       t->a = a + (from * s->sw + k * s->dw) * s->c * (int64_t)s->size;
-      t->b = b + k * s->c * s->kernels->cols * (int64_t)s->size;
+      t->b = b + k * s->c * s->cols * (int64_t)s->size;
       t->c = c + (size_t)(from * s->y_col) * s->size;
       t->k = (next - k) * s->c;
       t->add = started;
@@ -65,7 +66,7 @@ static void sweep_taps(const struct sweep *s, const struct spot *spot, struct co
 }
 
 static void sweep_tile(const struct sweep *s, int64_t image, int64_t row, const struct spot *spot) {
-  const int64_t size = (int64_t)s->size, wide = s->kernels->cols, j = spot->panel * wide;
+  const int64_t size = (int64_t)s->size, wide = s->cols, j = spot->panel * wide;
   const int64_t cols = min_i64(wide, s->o - j), first = row * s->sh - s->top;
   struct conv_tile t = {
       .c = s->y + (image * s->y_image + row * s->y_row + spot->col * s->y_col + j) * size,
@@ -92,7 +93,7 @@ static void sweep_tile(const struct sweep *s, int64_t image, int64_t row, const 
  * for all panels first <= p < last. */
 static void sweep_whole_row(const struct sweep *s, int64_t image, int64_t row, int64_t first,
                             int64_t last, int64_t wide) {
-  const int64_t size = (int64_t)s->size, cols = s->kernels->cols, at = row * s->sh - s->top;
+  const int64_t size = (int64_t)s->size, cols = s->cols, at = row * s->sh - s->top;
   const int64_t r0 = conv_clip(conv_ceil(-at, s->dh), 0, s->kh);
   const int64_t r1 = conv_clip(conv_ceil(s->h - at, s->dh), r0, s->kh);
   struct conv_tile t = {.c_row = s->y_col,
@@ -118,10 +119,10 @@ static void sweep_whole_row(const struct sweep *s, int64_t image, int64_t row, i
 /* One block of rows of an image. A part of the filter that stays in a cache is used for all of them
  * before the next one is. */
 static void sweep_block(const struct sweep *s, int64_t image, int64_t top, int64_t bottom) {
-  const int64_t tiles = conv_ceil(s->ow, s->kernels->rows), wide = conv_ceil(s->ow, tiles);
-  const int64_t row_bytes = s->kw * s->c * s->kernels->cols * (int64_t)s->size;
+  const int64_t tiles = conv_ceil(s->ow, s->rows), wide = conv_ceil(s->ow, tiles);
+  const int64_t row_bytes = s->kw * s->c * s->cols * (int64_t)s->size;
   const int64_t group = max_i64(1, PANEL_BYTES / row_bytes);
-  const int64_t panels = conv_ceil(s->o, s->kernels->cols);
+  const int64_t panels = conv_ceil(s->o, s->cols);
   const int64_t near = max_i64(1, NEAR_BYTES / (row_bytes * s->kh)); /* panels at a time */
   struct spot spot;
   for (int64_t first = 0; first < panels && s->whole && group >= s->kh; first += near)
@@ -166,7 +167,7 @@ static situ_status run_sweep(struct sweep *s) {
 /* Which taps of a filter go into panels, and how. */
 struct packing {
   const struct conv *conv;
-  const struct conv_kernels *kernels;
+  int64_t wide;                                     /* columns of a panel */
   bool turned;                                      /* columns are the channels of the images */
   int64_t kh, kw, r_first, r_step, k_first, k_step; /* the taps */
   char *to;
@@ -174,8 +175,7 @@ struct packing {
 
 #define PACK(word, type_)                                                                          \
   static void pack_##word(const struct packing *p, int64_t line, int64_t columns, int64_t depth) { \
-    const int64_t wide = p->kernels->cols, panel = line / (p->kh * p->kw),                         \
-                  tap = line % (p->kh * p->kw);                                                    \
+    const int64_t wide = p->wide, panel = line / (p->kh * p->kw), tap = line % (p->kh * p->kw);    \
     const int64_t r = p->r_first + tap / p->kw * p->r_step,                                        \
                   k = p->k_first + tap % p->kw * p->k_step;                                        \
     const type_ *from =                                                                            \
@@ -207,15 +207,16 @@ static situ_status pack_kernel(const union arg *args, int64_t begin, int64_t end
 static situ_status run_packing(const struct packing *p) {
   const union arg args[] = {{.pointer = (void *)(uintptr_t)p}};
   const int64_t columns = p->turned ? p->conv->c : p->conv->o;
-  return pool_run(pack_kernel, args, conv_ceil(columns, p->kernels->cols) * p->kh * p->kw, 8);
+  return pool_run(pack_kernel, args, conv_ceil(columns, p->wide) * p->kh * p->kw, 8);
 }
 
 /* Results */
 
 situ_status conv_result(const struct conv_kernels *kernels, const struct conv *c) {
   const size_t size = situ_type_size(c->type);
+  const bool wide = conv_few_channels(c) && conv_is_wide(kernels, c->o);
   struct packing packing = {.conv = c,
-                            .kernels = kernels,
+                            .wide = wide ? kernels->wide_cols : kernels->cols,
                             .kh = c->kh,
                             .kw = c->kw,
                             .r_step = 1,
@@ -223,6 +224,8 @@ situ_status conv_result(const struct conv_kernels *kernels, const struct conv *c
                             .to = c->space};
   struct sweep s = {.kernels = kernels,
                     .size = size,
+                    .rows = wide ? kernels->wide_rows : kernels->rows,
+                    .cols = packing.wide,
                     .x = c->x,
                     .n = c->n,
                     .h = c->h,
@@ -289,7 +292,7 @@ static situ_status run_phase(const struct conv_kernels *kernels, const struct co
   const struct phase v = find_phase(row, c->h, c->kh, c->sh, c->top, c->dh);
   const struct phase u = find_phase(col, c->w, c->kw, c->sw, c->left, c->dw);
   struct packing packing = {.conv = c,
-                            .kernels = kernels,
+                            .wide = kernels->cols,
                             .turned = true,
                             .kh = v.taps,
                             .kw = u.taps,
@@ -300,6 +303,8 @@ static situ_status run_phase(const struct conv_kernels *kernels, const struct co
                             .to = *space};
   struct sweep s = {.kernels = kernels,
                     .size = size,
+                    .rows = kernels->rows,
+                    .cols = kernels->cols,
                     .x = c->y,
                     .n = c->n,
                     .h = c->oh,

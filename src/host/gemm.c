@@ -21,7 +21,7 @@ enum {
   ENOUGH_BLOCKS = 32,
   HALF_INLINE = 1536, /* elements of half precision that are converted on the stack */
   CONVERT_GRAIN = 1 << 14,
-  LOW_BYTES = 3 << 19, /* of A: while a panel of B is used, it comes from the caches in time */
+  LOW_BYTES = 5 << 19, /* of A: while a panel of B is used, it comes from the caches in time */
 };
 
 static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -149,8 +149,8 @@ static void choose_blocks(struct job *job) {
 static bool is_low(const struct job *job) {
   const struct gemm *g = job->g;
   const int64_t bytes = (g->m + ROWS) * g->k * (int64_t)situ_type_size(g->type);
-  return bytes <= LOW_BYTES && (size_t)bytes <= packed_bytes(g->type, g->m, g->n, g->k) &&
-         ceil_div(g->n, job->kernels->cols) >= 4 * pool_threads();
+  const bool fits = g->a_col == 1 || (size_t)bytes <= packed_bytes(g->type, g->m, g->n, g->k);
+  return fits && bytes <= LOW_BYTES && ceil_div(g->n, job->kernels->cols) >= 4 * pool_threads();
 }
 
 /* Columns of B are packed by who needs them, at once: less traffic than in run_blocks, where other

@@ -14,6 +14,7 @@
   X(SINGULAR, INVALID_ARGUMENT, "Input is not invertible.")                                     \
   X(NOT_POSITIVE, INVALID_ARGUMENT,                                                             \
     "Cholesky decomposition was not successful. The input might not be valid.")                 \
+  X(TWICE, INVALID_ARGUMENT, "%lld is duplicated in the input.")                                \
   X(NEGATIVE_POWER, INVALID_ARGUMENT, "Integers to negative integer powers are not allowed")
 
 enum fault_kind {

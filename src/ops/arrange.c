@@ -20,6 +20,7 @@ KERNEL_TABLE(one_hot_i32, BITS);
 KERNEL_TABLE(one_hot_i64, BITS);
 KERNEL_TABLE(range, NUMBER);
 KERNEL_TABLE(invert, INTEGER);
+KERNEL_TABLE(invert_check, INTEGER);
 KERNEL_TABLE(tile_sum, NUMBER);
 
 /* The dimensions at the end of SITU_MAX_RANK words, `filler` in front. */
@@ -44,9 +45,14 @@ static situ_status tile_shape(struct call *call) {
   if (out->rank != in->rank)
     return INVALID("Expected multiples argument to be a vector of length %d but got length %d",
                    in->rank, out->rank);
-  for (int d = 0; d < out->rank; d++)
-    out->dim[d] =
-        out->dim[d] == SITU_ANY || in->dim[d] == SITU_ANY ? SITU_ANY : out->dim[d] * in->dim[d];
+  for (int d = 0; d < out->rank; d++) {
+    const int64_t times = out->dim[d];
+    if (times == SITU_ANY || in->dim[d] == SITU_ANY)
+      out->dim[d] = SITU_ANY;
+    else if (__builtin_mul_overflow(times, in->dim[d], &out->dim[d]))
+      return INVALID("Dimension %d has %lld elements, too many to repeat %lld times", d,
+                     (long long)in->dim[d], (long long)times);
+  }
   return shape_check(out);
 }
 
@@ -109,7 +115,11 @@ static situ_status pad_shape(struct call *call) {
       return INVALID("Paddings must be non-negative: %lld %lld", (long long)before,
                      (long long)behind);
     const bool known = call->in[1].value && out->dim[d] != SITU_ANY;
-    out->dim[d] = known ? out->dim[d] + before + behind : SITU_ANY;
+    int64_t all = SITU_ANY;
+    if (known && (__builtin_add_overflow(before, behind, &all) ||
+                  __builtin_add_overflow(all, out->dim[d], &all)))
+      return INVALID("Paddings are too large: %lld %lld", (long long)before, (long long)behind);
+    out->dim[d] = all;
   }
   return shape_check(out);
 }
@@ -293,7 +303,9 @@ static situ_status invert_shape(struct call *call) {
 
 static situ_status record_invert(struct call *call) {
   const int64_t n = situ_shape_count(call->in[0].shape);
-  return LAUNCH(call, &invert_kernel, call->in[0].type, n, GRAIN, (double)n, ARG_IN(call, 0),
+  TRY(LAUNCH(call, &invert_kernel, call->in[0].type, n, GRAIN, (double)n, ARG_IN(call, 0),
+             ARG_OUT(call, 0), ARG_INT(n)));
+  return LAUNCH(call, &invert_check_kernel, call->in[0].type, n, GRAIN, (double)n, ARG_IN(call, 0),
                 ARG_OUT(call, 0), ARG_INT(n));
 }
 
@@ -360,36 +372,41 @@ static void gather_grad(struct gradient *g) {
       gradient_slices(g, values, flat ? g->in[1] : OP(g, "Reshape", g->in[1], all), g->in[0]);
 }
 
-/* Other axes go to the front first, as one dimension of all in front of them and the axis. */
+/* The product of numbers of a shape, as a vector of one. */
+static struct term count_of(struct gradient *g, struct term sizes) {
+  const struct term one = gradient_ints(g, (const int64_t[]){1}, 1);
+  return OP(g, "Reshape", OP(g, "Prod", sizes, gradient_int(g, 0)), one);
+}
+
+/* Any axis: what is in front of it, it, and what is behind are three dimensions, and the picks one,
+ * which goes to the front for the sums of equal picks. */
 static void gather_axis_grad(struct gradient *g) {
   int64_t axis[SITU_MAX_RANK];
   int count;
-  situ_shape in, ids;
-  const bool constant = gradient_integers(g, g->in[2], axis, &count);
-  if (constant && axis[0] == 0) {
+  if (gradient_integers(g, g->in[2], axis, &count) && axis[0] == 0) {
     gather_grad(g);
     return;
   }
-  in = gradient_shape(g, g->in[0]), ids = gradient_shape(g, g->in[1]);
-  if (!constant || in.rank < 0 || ids.rank < 0) {
-    gradient_fail(g, situ_status_create(SITU_UNIMPLEMENTED,
-                                        "The gradient of GatherV2 needs a constant axis and known "
-                                        "ranks, unless the axis is 0"));
-    return;
-  }
-  const int at = (int)(axis[0] < 0 ? axis[0] + in.rank : axis[0]);
-  int64_t forth[SITU_MAX_RANK], back[SITU_MAX_RANK];
-  int n = 0;
-  for (int d = 0; d < ids.rank; d++) forth[n++] = at + d; /* the picks first */
-  for (int d = 0; d < at; d++) forth[n++] = d;
-  for (int d = at + ids.rank; d < in.rank - 1 + ids.rank; d++) forth[n++] = d;
-  const struct term turned = OP(g, "Transpose", g->dy[0], gradient_ints(g, forth, n));
+  const struct term one = gradient_ints(g, (const int64_t[]){1}, 1), zero = gradient_int(g, 0);
+  const struct term none = gradient_ints(g, (const int64_t[]){0}, 1);
+  const struct term flat = gradient_ints(g, (const int64_t[]){-1}, 1);
+  const struct term swap = gradient_ints(g, (const int64_t[]){1, 0, 2}, 3);
+  const struct term given = gradient_emit(g, "Cast", TERMS(OP(g, "Reshape", g->in[2], one)),
+                                          ATTRS(situ_attr_type("DstT", SITU_INT32)));
+  const struct term at = OP(g, "FloorMod", given, OP(g, "Rank", g->in[0]));
   const struct term shape = gradient_shape_of(g, g->in[0]);
-  const struct term rows = OP(g, "Reshape", part_of_shape(g, shape, gradient_int(g, at), false),
-                              gradient_ints(g, NULL, 0));
-  const struct term sums = OP(g, "UnsortedSegmentSum", turned, g->in[1], rows);
-  for (int d = 0; d < in.rank; d++) back[d] = d < at ? d + 1 : d == at ? 0 : d;
-  g->dx[0] = OP(g, "Transpose", sums, gradient_ints(g, back, in.rank));
+  const struct term front = count_of(g, OP(g, "Slice", shape, none, at));
+  const struct term behind =
+      count_of(g, part_of_shape(g, shape, OP(g, "Add", at, gradient_int(g, 1)), true));
+  const struct term picks = OP(g, "Reshape", g->in[1], flat);
+  const struct term size = OP(g, "Reshape", OP(g, "Size", g->in[1]), one);
+  const struct term three =
+      OP(g, "Reshape", g->dy[0], OP(g, "ConcatV2", front, size, behind, zero));
+  const struct term rows =
+      OP(g, "Reshape", part_of_shape(g, shape, at, false), gradient_ints(g, NULL, 0));
+  const struct term sums =
+      OP(g, "UnsortedSegmentSum", OP(g, "Transpose", three, swap), picks, rows);
+  g->dx[0] = OP(g, "Reshape", OP(g, "Transpose", sums, swap), shape);
 }
 
 static const struct op rows[] = {

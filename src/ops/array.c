@@ -30,6 +30,30 @@ static situ_status placeholder_shape(struct call *call) {
   return shape_check(&call->out[0].shape);
 }
 
+/* What may be fed has the shape that the attribute tells; what is not, the shape that it has. */
+static situ_status default_shape(struct call *call) {
+  const situ_shape *told = call_attr(call, "shape")->shape, *have = &call->in[0].shape;
+  char a[SHAPE_TEXT], b[SHAPE_TEXT];
+  TRY(shape_check(told));
+  if (!shape_compatible(told, have))
+    return INVALID("The default has the shape %s, but %s was asked for", shape_print(have, a),
+                   shape_print(told, b));
+  call->out[0].shape = call->building ? *told : *have;
+  return NULL;
+}
+
+/* The input must have the shape that the attribute tells. */
+static situ_status ensure_shape(struct call *call) {
+  const situ_shape *told = call_attr(call, "shape")->shape, *have = &call->in[0].shape;
+  char a[SHAPE_TEXT], b[SHAPE_TEXT];
+  TRY(shape_check(told));
+  if (!shape_compatible(told, have))
+    return INVALID("Shape of tensor %s is not compatible with expected shape %s.",
+                   shape_print(have, a), shape_print(told, b));
+  call->out[0].shape = shape_merge(told, have);
+  return NULL;
+}
+
 /* Shapes as values */
 
 struct axes {
@@ -222,6 +246,23 @@ static situ_status record_broadcast_to(struct call *call) {
 
 static void identity_grad(struct gradient *g) { g->dx[0] = g->dy[0]; }
 
+static situ_status each_shape(struct call *call) {
+  for (int i = 0; i < call->n_in; i++) call->out[i].shape = call->in[i].shape;
+  return NULL;
+}
+
+static situ_status record_each(struct call *call) {
+  for (int i = 0; i < call->n_in; i++) {
+    const struct view all = strided_view(&call->in[i].shape);
+    TRY(strided_copy(call, call->in[i].type, call->in[i].slot, &all, call->out[i].slot));
+  }
+  return NULL;
+}
+
+static void each_grad(struct gradient *g) {
+  for (int i = 0; i < g->n_in; i++) g->dx[i] = g->dy[i];
+}
+
 static void reshape_grad(struct gradient *g) {
   g->dx[0] = gradient_reshape_as(g, g->dy[0], g->in[0]);
 }
@@ -251,6 +292,16 @@ static const struct op rows[] = {
      .devices = "CPU GPU(" NUMERIC " variant)", /* a list is in the host, its elements are not */
      .flags = OP_FED,
      .shape = placeholder_shape},
+    {.name = "PlaceholderWithDefault",
+     .inputs = "input:dtype",
+     .outputs = "output:dtype",
+     .attrs = "dtype:type shape:shape",
+     .doc = "A value that a run may be given, else the input.",
+     .samples = "shape=[3,4] [3,4]; shape=[] []",
+     .devices = ALL_DEVICES,
+     .flags = OP_ALIAS | OP_OPTIONAL,
+     .shape = default_shape,
+     .grad = identity_grad},
     {.name = "Identity",
      .inputs = "input:T",
      .outputs = "output:T",
@@ -261,6 +312,25 @@ static const struct op rows[] = {
      .devices = ALL_DEVICES,
      .flags = OP_ALIAS,
      .shape = op_same_shape,
+     .grad = identity_grad},
+    {.name = "IdentityN",
+     .inputs = "input:T",
+     .outputs = "output:T",
+     .attrs = "T:list(type)",
+     .doc = "The inputs themselves, none before all of them are there.",
+     .devices = EVERYWHERE,
+     .shape = each_shape,
+     .record = record_each,
+     .grad = each_grad},
+    {.name = "EnsureShape",
+     .inputs = "input:T",
+     .outputs = "output:T",
+     .attrs = "T:type shape:shape",
+     .doc = "The input, which must have this shape as far as the shape is known.",
+     .samples = "shape=[3,4] [3,4]; shape=[?,4] [3,4]; shape=<unknown> [3]",
+     .devices = ALL_DEVICES,
+     .flags = OP_ALIAS,
+     .shape = ensure_shape,
      .grad = identity_grad},
     {.name = "StopGradient",
      .inputs = "input:T",

@@ -126,7 +126,8 @@ static struct term read_sum(struct reader *r) {
 
 struct term derivative_eval(struct gradient *g, const char *text) {
   struct reader reader = {g, text, text};
-  if (!strcmp(text, "0")) return NO_TERM;
+  if (!strcmp(text, "none")) return NO_TERM;
+  if (!strcmp(text, "0")) return ZERO_TERM;
   const struct term term = read_sum(&reader);
   skip(&reader);
   return *reader.at && !g->error ? wrong(&reader, "no end") : term;

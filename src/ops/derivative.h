@@ -6,8 +6,8 @@
  * Of a call with one input, x is the input, y the output, dy what arrives at it. Of a call with
  * more, x, y, w are the inputs, z the output, dz what arrives. Operators are + - * / and
  * comparisons < <= > >= ==, with C's precedence; a number is of the type of x. A function is the op
- * of that name, where an op's name may begin with a small letter (cos: Cos). "0" alone: no
- * gradient. */
+ * of that name, where an op's name may begin with a small letter (cos: Cos). "0" alone: the
+ * gradient is 0; "none" alone: there is none. */
 #ifndef SITU_OPS_DERIVATIVE_H
 #define SITU_OPS_DERIVATIVE_H
 

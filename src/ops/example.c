@@ -342,7 +342,12 @@ static situ_status parse_shape(struct call *call) {
   const situ_shape *in = &call->in[0].shape;
   for (int i = 0; i < call->n_out; i++) {
     situ_shape shape = SITU_SHAPE(SITU_ANY);
-    if (i < n_sparse || in->rank < 0) shape = SITU_ANY_SHAPE;
+    if (in->rank < 0)
+      shape = SITU_ANY_SHAPE;
+    else if (i < n_sparse)
+      shape = SITU_SHAPE(SITU_ANY, in->rank + 1);
+    else if (i >= 2 * n_sparse)
+      shape = SITU_SHAPE(in->rank + 1);
     const int dense = i - 3 * n_sparse;
     if (dense >= 0 && dense < shapes->shapes.count && in->rank >= 0) {
       shape = shapes->shapes.items[dense];

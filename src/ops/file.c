@@ -15,6 +15,7 @@ situ_status file_failure(const char *path, int error) {
   const situ_code code = error == ENOENT                     ? SITU_NOT_FOUND
                          : error == EACCES || error == EPERM ? SITU_PERMISSION_DENIED
                          : error == EISDIR                   ? SITU_FAILED_PRECONDITION
+                         : error == ENOSPC || error == EFBIG ? SITU_RESOURCE_EXHAUSTED
                                                              : SITU_UNKNOWN;
   return situ_status_create(code, "%s; %s", path, strerror(error));
 }

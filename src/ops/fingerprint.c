@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * fingerprint.c: FarmHash's Fingerprint64: one way for each of four ranges of lengths. */
+ * fingerprint.c: FarmHash's Fingerprint64: one way for each of four ranges of lengths; Hash64. */
 #include "ops/fingerprint.h"
 
 static const uint64_t k0 = 0xc3a5c85c97cb3127, k1 = 0xb492b66fbe98f273, k2 = 0x9ae16a3b2f90404f;
@@ -104,4 +104,22 @@ uint64_t fingerprint_make(const char *data, size_t length) {
   if (length <= 32) return up_to_32(data, length);
   if (length <= 64) return up_to_64(data, length);
   return longer(data, length);
+}
+
+uint64_t fingerprint_make_old(const char *data, size_t length) {
+  const uint64_t factor = 0xc6a4a7935bd1e995u;
+  const int shift = 47;
+  uint64_t hash = 0xdecafcaffeu ^ (length * factor);
+  for (; length >= 8; data += 8, length -= 8) {
+    uint64_t word = 0;
+    for (int i = 7; i >= 0; i--) word = word << 8 | (uint8_t)data[i];
+    word *= factor;
+    word ^= word >> shift;
+    hash = (hash ^ (word * factor)) * factor;
+  }
+  uint64_t rest = 0;
+  for (size_t i = length; i > 0; i--) rest = rest << 8 | (uint8_t)data[i - 1];
+  if (length) hash = (hash ^ rest) * factor;
+  hash = (hash ^ (hash >> shift)) * factor;
+  return hash ^ (hash >> shift);
 }

@@ -9,4 +9,7 @@
 /* FarmHash's Fingerprint64, by which TensorFlow puts texts into buckets. */
 uint64_t fingerprint_make(const char *data, size_t length);
 
+/* TensorFlow's Hash64 (MurmurHash64A), by which it did so before. */
+uint64_t fingerprint_make_old(const char *data, size_t length);
+
 #endif

@@ -246,7 +246,7 @@ static struct term sum_known(struct gradient *g, struct term term, const situ_sh
 struct term gradient_sum_to(struct gradient *g, struct term term, struct term x, struct term y) {
   const situ_shape a = gradient_shape(g, x), b = gradient_shape(g, y);
   situ_shape sum;
-  if (!term_exists(term) || g->error) return NO_TERM;
+  if (!term_exists(term) || g->error) return g->error ? NO_TERM : term;
   if (shape_is_known(&a) && shape_is_known(&b) && shape_broadcast(&a, &b, &sum))
     return sum_known(g, term, &sum, x);
   const struct term shape = gradient_shape_of(g, x);

@@ -26,6 +26,12 @@ struct term {
 
 static inline bool term_exists(struct term term) { return term.node >= 0; }
 
+/* A gradient that is 0 everywhere, without a node: nothing flows on, but it is said to be 0 where
+ * it was asked for. */
+#define ZERO_TERM ((struct term){-1, -3})
+
+static inline bool term_is_zero(struct term term) { return term.node < 0 && term.output == -3; }
+
 /* Where emitted ops go. */
 struct function;
 struct function_wish;

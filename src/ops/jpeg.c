@@ -35,7 +35,7 @@ struct jpeg {
   const uint8_t *at, *end;
   uint32_t bits;
   int n_bits;
-  bool damaged, progressive, adobe_rgb;
+  bool damaged, is_cut, progressive, adobe_rgb;
   int width, height, n_components, h_most, v_most, restart;
   int eob_run;
   uint16_t quantisation[4][BLOCK];
@@ -405,7 +405,10 @@ static void put_pixel(const struct jpeg *in, int x, int y, int64_t channels, uin
 static bool read_segment(struct jpeg *in, bool *done) {
   while (in->at < in->end && *in->at != 0xff) in->at++;
   while (in->at < in->end && *in->at == 0xff) in->at++;
-  if (in->at >= in->end) return *done = true;
+  if (in->at >= in->end) { /* cut off, also where what is there makes a picture */
+    in->is_cut = *done = true;
+    return true;
+  }
   const int mark = *in->at++;
   if (mark == 0xd9) return *done = true;
   if (mark == 0 || mark == 1 || (mark >= 0xd0 && mark <= 0xd8)) return true;
@@ -441,6 +444,10 @@ static situ_status give_pixels(const struct compute *compute, const struct jpeg 
 situ_status picture_decode_jpeg(const struct compute *compute, situ_text data, int64_t channels) {
   if (channels != 0 && channels != 1 && channels != 3)
     return INVALID("channels must be 0, 1 or 3 for JPEG, got %lld", (long long)channels);
+  if (call_integer(compute->call, "ratio") > 1)
+    return situ_status_create(SITU_UNIMPLEMENTED,
+                              "JPEG files are decoded in full size: make the picture smaller with "
+                              "tf.image.resize instead of `ratio`.");
   struct jpeg *in = calloc(1, sizeof *in);
   if (!in) return NO_MEMORY();
   in->at = (const uint8_t *)data.data;
@@ -448,7 +455,8 @@ situ_status picture_decode_jpeg(const struct compute *compute, situ_text data, i
   bool good = true, done = false;
   while (good && !done) good = read_segment(in, &done);
   situ_status status = NULL;
-  if (!good || !in->width)
+  const bool recover = call_bool(compute->call, "try_recover_truncated");
+  if (!good || !in->width || !in->n_scan || (in->is_cut && !recover))
     status = INVALID("Invalid JPEG data or crop window, data size %zu", data.length);
   if (!status) {
     make_samples(in);

@@ -15,8 +15,10 @@
   X(slice) \
   X(join) \
   X(arrange) \
+  X(mirror) \
   X(random) \
   X(sampling) \
+  X(candidate) \
   X(scatter) \
   X(segment) \
   X(image) \
@@ -50,7 +52,11 @@
   X(tape) \
   X(collective) \
   X(example) \
-  X(picture)
+  X(picture) \
+  X(ctc) \
+  X(ctc_beam) \
+  X(boxes) \
+  X(decompose)
 /* clang-format on */
 
 #define OP_FAMILY_EXTERN(name) extern const struct op_family name##_family;

@@ -43,12 +43,25 @@ static situ_status check_channels(int64_t channels) {
   return INVALID("channels must be 0, 1, 3, or 4, got %lld", (long long)channels);
 }
 
+/* Whether the chunks of a file go on to the last one. */
+static bool ends_well(situ_text data) {
+  static const unsigned char last[] = {0, 0, 0, 0, 'I', 'E', 'N', 'D', 0xae, 0x42, 0x60, 0x82};
+  for (size_t at = 8; at + sizeof last <= data.length;) {
+    const unsigned char *chunk = (const unsigned char *)data.data + at;
+    if (!memcmp(chunk, last, sizeof last)) return true;
+    at += 12 + ((size_t)chunk[0] << 24 | (size_t)chunk[1] << 16 | (size_t)chunk[2] << 8 | chunk[3]);
+  }
+  return false;
+}
+
 static situ_status decode_png(const struct compute *compute, situ_text data, int64_t channels) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, load_png);
   if (!has_png)
     return situ_status_create(SITU_UNIMPLEMENTED, "PNG needs libpng (Debian: libpng16-16): %s",
                               png_why);
+  if (!ends_well(data))
+    return INVALID("Invalid PNG data, size %zu: the file ends too early", data.length);
   struct png_image image = {.version = PNG_VERSION};
   if (!png.png_image_begin_read_from_memory(&image, data.data, data.length))
     return INVALID("Invalid PNG data, size %zu: %s", data.length, image.message);
@@ -82,8 +95,10 @@ static situ_status decode_bmp(const struct compute *compute, situ_text data, int
     return INVALID("channels attribute %lld does not match bits per pixel from file %lld",
                    (long long)channels, (long long)count);
   const int64_t line = (width * count + 3) / 4 * 4;
+  int64_t bytes = 0;
   if (width <= 0 || (count != 1 && count != 3 && count != 4) ||
-      (uint64_t)begin + (uint64_t)(line * height) > data.length)
+      __builtin_mul_overflow(line, height, &bytes) ||
+      __builtin_add_overflow(bytes, (int64_t)begin, &bytes) || (uint64_t)bytes > data.length)
     return INVALID("Invalid bmp data, size %zu", data.length);
   void *pixels = NULL;
   TRY(compute_output(compute, 0, SITU_SHAPE(height, width, count), &pixels));

@@ -251,6 +251,7 @@ static void leaky_relu_gradient(struct gradient *g) {
 static void leaky_relu_grad_grad(struct gradient *g) {
   g->dx[0] = gradient_emit(g, "LeakyReluGrad", TERMS(g->dy[0], g->in[1]),
                            ATTRS(gradient_keep(g, "alpha")));
+  g->dx[1] = ZERO_TERM;
 }
 
 static const struct op rows[] = {

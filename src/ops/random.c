@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * random.c: random numbers. A node has a generator of its own, whose state lives in the session and
  * goes on with every run. */
-#include <sys/random.h>
-
+#include "base/chance.h"
 #include "ops/ops.h"
 #include "ops/random.h"
 #include "schema/schema.h"
@@ -36,8 +35,7 @@ static situ_status random_shape(struct call *call) {
 /* Two seeds of 0 mean: different in every session. */
 situ_status random_state(struct call *call, int32_t *slot) {
   uint64_t seeds[2] = {(uint64_t)call_integer(call, "seed"), (uint64_t)call_integer(call, "seed2")};
-  if (!seeds[0] && !seeds[1] && getrandom(seeds, sizeof seeds, 0) != sizeof seeds)
-    return INTERNAL("The system gives no random numbers");
+  if (!seeds[0] && !seeds[1]) TRY(chance_seeds(seeds));
   const uint32_t state[6] = {0,
                              0,
                              (uint32_t)seeds[1],

@@ -20,6 +20,13 @@ KERNEL(invert, IN(T, x), OUT(T, y), SIZE(n)) {
   if (at < 0 || at >= n) FAIL(INDEX, i, at, n);
   y[at] = (T)i;
 }
+
+/* Whether each number came back: of two that are equal, one did not. */
+KERNEL(invert_check, IN(T, x), IN(T, y), SIZE(n)) {
+  EACH(i, n);
+  const i64 at = (i64)x[i];
+  if (at >= 0 && at < n && (i64)y[at] != i) FAIL(TWICE, at, 0, 0);
+}
 #endif
 
 #if T_IS_REAL || T_IS_INTEGER

@@ -250,10 +250,17 @@ static situ_status place_axis(const struct call *call, int *axis) {
   return known && in->rank != SITU_ANY ? op_wrap_axis(given, in->rank, axis) : NULL;
 }
 
+/* Nothing is the greatest of none. The axis may be known only when kernels are recorded. */
+static situ_status place_check(const situ_shape *in, int axis) {
+  char text[256];
+  return in->dim[axis]
+             ? NULL
+             : INVALID("Reduction axis %d is empty in shape %s", axis, shape_print(in, text));
+}
+
 static situ_status place_shape(struct call *call) {
   const situ_shape *in = &call->in[0].shape;
   situ_shape *out = &call->out[0].shape;
-  char text[256];
   int axis;
   *out = SITU_ANY_SHAPE;
   TRY(place_axis(call, &axis));
@@ -262,9 +269,7 @@ static situ_status place_shape(struct call *call) {
   out->rank = in->rank - 1;
   for (int d = 0; d < out->rank; d++)
     out->dim[d] = axis < 0 ? SITU_ANY : in->dim[d < axis ? d : d + 1];
-  if (axis >= 0 && in->dim[axis] == 0)
-    return INVALID("Reduction axis %d is empty in shape %s", axis, shape_print(in, text));
-  return NULL;
+  return axis >= 0 ? place_check(in, axis) : NULL;
 }
 
 static situ_status record_place(struct call *call, const struct kernel *narrow,
@@ -275,6 +280,7 @@ static situ_status record_place(struct call *call, const struct kernel *narrow,
   int64_t inner = 1;
   int axis;
   TRY(place_axis(call, &axis));
+  TRY(place_check(in, axis));
   for (int d = axis + 1; d < in->rank; d++) inner *= in->dim[d];
   const int64_t length = in->dim[axis], lanes = op_lanes_across(length, inner);
   return LAUNCH_LANES(call, kernel, call->in[0].type, n, lanes, max_i64(1, UNIT / length),

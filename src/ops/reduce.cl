@@ -98,10 +98,10 @@ KERNEL(narrow, IN(C, x), OUT(T, y), SIZE(n)) {
 }
 
 /* Where the first of the elements that are before all others lies along a dimension; x has
- * [outer][length][inner] elements. NaN is before everything. */
+ * [outer][length][inner] elements. NaN is behind everything, as in TensorFlow. */
 #define PLACE_ARGS(INDEX) \
   IN(T, x), OUT(INDEX, y), SIZE(length), SIZE(inner), SIZE(n), SIZE(lanes)
-#define PLACE_BEFORE(a, BEFORE, b) ((a)BEFORE(b) || ((a) != (a) && (b) == (b)))
+#define PLACE_BEFORE(a, BEFORE, b) ((a)BEFORE(b) || ((b) != (b) && (a) == (a)))
 
 #ifdef SITU_HOST
 #define PLACE(name, INDEX, BEFORE)                                \

@@ -25,13 +25,26 @@ static void add_real(struct text *out, situ_type type, double value) {
   text_add(out, words);
 }
 
+/* A text in quotes: what would end it or break the line is written as C writes it. */
+static void add_quoted(struct text *out, situ_text text) {
+  static const char plain[] = "\"\\'\n\t\r", written[] = "\"\\'ntr";
+  text_add(out, "\"");
+  for (size_t i = 0; i < text.length; i++) {
+    const char *found = text.data[i] ? strchr(plain, text.data[i]) : NULL;
+    if (found) text_add(out, "\\");
+    text_add_n(out, found ? &written[found - plain] : &text.data[i], 1);
+  }
+  text_add(out, "\"");
+}
+
 static void add_element(struct text *out, const situ_tensor *tensor, int64_t i, bool quoted) {
   const void *data = situ_tensor_data(tensor);
   if (tensor->type == SITU_STRING) {
     const situ_text text = situ_tensor_text(tensor, i);
-    if (quoted) text_add(out, "\"");
-    text_add_n(out, text.data, text.length);
-    if (quoted) text_add(out, "\"");
+    if (quoted)
+      add_quoted(out, text);
+    else
+      text_add_n(out, text.data, text.length);
   } else if (is_real(tensor->type)) {
     add_real(out, tensor->type, number_at(tensor->type, data, i));
   } else {

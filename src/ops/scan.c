@@ -62,7 +62,7 @@ static void cumsum_grad(struct gradient *g) {
 /* As TensorFlow: wrong where an element is 0. */
 static void cumprod_grad(struct gradient *g) {
   const struct term weighted = OP(g, "Mul", g->out[0], g->dy[0]);
-  g->dx[0] = OP(g, "RealDiv", sums(g, weighted, !gradient_bool(g, "reverse")), g->in[0]);
+  g->dx[0] = OP(g, "DivNoNan", sums(g, weighted, !gradient_bool(g, "reverse")), g->in[0]);
 }
 
 #define SCAN_ROW(NAME, word, text)                                                               \

@@ -270,6 +270,23 @@ static void tensor_scatter_sub_grad(struct gradient *g) {
   g->dx[2] = OP(g, "Neg", OP(g, "GatherNd", g->dy[0], g->in[1]));
 }
 
+static struct term as_number(struct gradient *g, struct term truth) {
+  return gradient_emit(g, "Cast", TERMS(truth),
+                       ATTRS(situ_attr_type("DstT", gradient_type(g, g->in[0]))));
+}
+
+/* All that are the extreme share: the tensor's own, and those of the updates. */
+static void tensor_scatter_extreme_grad(struct gradient *g) {
+  const struct term there = OP(g, "GatherNd", g->out[0], g->in[1]);
+  const struct term own = as_number(g, OP(g, "Equal", g->in[0], g->out[0]));
+  const struct term given = as_number(g, OP(g, "Equal", g->in[2], there));
+  const struct term zeros = gradient_zeros(g, g->in[0]);
+  const struct term count = OP(g, "Add", own, OP(g, "TensorScatterAdd", zeros, g->in[1], given));
+  const struct term share = OP(g, "RealDiv", g->dy[0], count);
+  g->dx[0] = OP(g, "Mul", share, own);
+  g->dx[2] = OP(g, "Mul", OP(g, "GatherNd", share, g->in[1]), given);
+}
+
 #define TENSOR_SCATTER(NAME, word, types, python_, text, ...)                                     \
   {                                                                                               \
     .name = "TensorScatter" #NAME, .inputs = "tensor:T indices:Tindices updates:T",               \
@@ -350,9 +367,9 @@ static const struct op rows[] = {
     TENSOR_SCATTER(Sub, sub, WORDS_NUMBER, "tensor_scatter_nd_sub", "decreased by updates.",
                    .grad = tensor_scatter_sub_grad),
     TENSOR_SCATTER(Max, max, WORDS_NUMBER, "tensor_scatter_nd_max",
-                   "made the greater of itself and updates.", .flags = OP_NO_GRADIENT),
+                   "made the greater of itself and updates.", .grad = tensor_scatter_extreme_grad),
     TENSOR_SCATTER(Min, min, WORDS_NUMBER, "tensor_scatter_nd_min",
-                   "made the smaller of itself and updates.", .flags = OP_NO_GRADIENT),
+                   "made the smaller of itself and updates.", .grad = tensor_scatter_extreme_grad),
     SCATTER(Update, update, NUMERIC, "Replaces"),
     SCATTER(Add, add, WORDS_NUMBER, "Adds to"),
     SCATTER(Sub, sub, WORDS_NUMBER, "Subtracts from"),

@@ -79,27 +79,56 @@ static struct term with_rank_of(struct gradient *g, struct term term, struct ter
   return OP(g, "Reshape", term, shape);
 }
 
-/* Rows of dy; those of negative ids are 0. */
-static void unsorted_sum_grad(struct gradient *g) {
+static struct term zero_id(struct gradient *g) {
+  return gradient_number(g, gradient_type(g, g->in[1]), 0);
+}
+
+/* Which rows of data count, with the rank of data: not those of negative ids. */
+static struct term counting(struct gradient *g) {
   const situ_shape data = gradient_shape(g, g->in[0]), ids = gradient_shape(g, g->in[1]);
-  const struct term zero = gradient_number(g, gradient_type(g, g->in[1]), 0);
-  struct term counts = OP(g, "GreaterEqual", g->in[1], zero);
-  struct term rows = gather(g, g->dy[0], OP(g, "Maximum", g->in[1], zero));
+  struct term counts = OP(g, "GreaterEqual", g->in[1], zero_id(g));
   for (int d = ids.rank; d < data.rank && ids.rank >= 0; d++)
     counts = OP(g, "ExpandDims", counts, gradient_int(g, -1));
-  if (data.rank < 0 || ids.rank < 0) counts = with_rank_of(g, counts, rows);
-  g->dx[0] = OP(g, "SelectV2", counts, rows, gradient_zeros(g, rows));
+  if (data.rank < 0 || ids.rank < 0) counts = with_rank_of(g, counts, g->in[0]);
+  return counts;
+}
+
+/* For each row of data the one of its segment; of those of negative ids the first. */
+static struct term own_rows(struct gradient *g, struct term segments) {
+  return gather(g, segments, OP(g, "Maximum", g->in[1], zero_id(g)));
+}
+
+static void unsorted_sum_grad(struct gradient *g) {
+  const struct term rows = own_rows(g, g->dy[0]);
+  g->dx[0] = OP(g, "SelectV2", counting(g), rows, gradient_zeros(g, rows));
+}
+
+/* The product of the others: by division, or, of a zero, the product of what is none; a second zero
+ * makes it 0. */
+static void unsorted_prod_grad(struct gradient *g) {
+  const struct term data = g->in[0], ids = g->in[1], none = gradient_zeros(g, data);
+  const struct term is_zero = OP(g, "Equal", data, none);
+  const struct term one = OP(g, "OnesLike", data);
+  const struct term count =
+      OP(g, "UnsortedSegmentSum", OP(g, "SelectV2", is_zero, one, none), ids, g->in[2]);
+  const struct term rest = OP(g, "SelectV2", is_zero, one, data);
+  const struct term product = OP(g, "UnsortedSegmentProd", rest, ids, g->in[2]);
+  const struct term single = OP(g, "LessEqual", count, OP(g, "OnesLike", count));
+  const struct term dy = OP(g, "SelectV2", single, g->dy[0], gradient_zeros(g, g->dy[0]));
+  const struct term others = OP(g, "SelectV2", is_zero, own_rows(g, product),
+                                OP(g, "RealDiv", own_rows(g, g->out[0]), rest));
+  const struct term rows = OP(g, "Mul", own_rows(g, dy), others);
+  g->dx[0] = OP(g, "SelectV2", counting(g), rows, none);
 }
 
 /* Where data is the chosen extreme; equal ones share. */
 static void extreme_grad(struct gradient *g) {
-  const struct term zero = gradient_number(g, gradient_type(g, g->in[1]), 0);
-  const struct term ids = OP(g, "Maximum", g->in[1], zero);
-  const struct term hit = OP(g, "Equal", g->in[0], gather(g, g->out[0], ids));
+  const struct term equal = OP(g, "Equal", g->in[0], own_rows(g, g->out[0]));
+  const struct term hit = OP(g, "LogicalAnd", equal, counting(g));
   const struct term ones = gradient_emit(g, "Cast", TERMS(hit),
                                          ATTRS(situ_attr_type("DstT", gradient_type(g, g->in[0]))));
   const struct term counts = OP(g, "UnsortedSegmentSum", ones, g->in[1], g->in[2]);
-  const struct term share = gather(g, OP(g, "RealDiv", g->dy[0], counts), ids);
+  const struct term share = own_rows(g, OP(g, "RealDiv", g->dy[0], counts));
   g->dx[0] = OP(g, "SelectV2", hit, share, gradient_zeros(g, share));
 }
 
@@ -122,7 +151,7 @@ static void extreme_grad(struct gradient *g) {
 
 static const struct op rows[] = {
     UNSORTED(Sum, sum, .grad = unsorted_sum_grad, "The sum"),
-    UNSORTED(Prod, prod, .flags = OP_NO_GRADIENT, "The product"),
+    UNSORTED(Prod, prod, .grad = unsorted_prod_grad, "The product"),
     UNSORTED(Max, max, .grad = extreme_grad, "The greatest"),
     UNSORTED(Min, min, .grad = extreme_grad, "The smallest"),
 };

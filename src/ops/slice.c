@@ -33,23 +33,39 @@ static situ_status slice_dim(int d, int64_t dim, int64_t begin, int64_t size, in
   return NULL;
 }
 
+/* The same where the place is not known yet, only how much is taken. */
+static situ_status size_dim(int d, int64_t dim, int64_t size, int64_t *out) {
+  *out = size == -1 ? SITU_ANY : size;
+  if (size < -1 || (dim != SITU_ANY && size > dim))
+    return INVALID("Expected size[%d] in [0, %lld], but got %lld", d, (long long)dim,
+                   (long long)size);
+  return NULL;
+}
+
 static situ_status slice_shape(struct call *call) {
   const situ_shape *in = &call->in[0].shape;
   situ_shape *out = &call->out[0].shape;
   int64_t begin[SITU_MAX_RANK], size[SITU_MAX_RANK];
   int n_begin, n_size;
-  TRY(call_integers(call, 1, begin, &n_begin));
-  TRY(call_integers(call, 2, size, &n_size));
+  unsigned no_begin, no_size;
+  TRY(call_sizes(call, 1, begin, &n_begin, &no_begin));
+  TRY(call_sizes(call, 2, size, &n_size, &no_size));
   *out = *in;
-  if (n_begin == SITU_ANY || n_size == SITU_ANY) {
+  if (n_size == SITU_ANY) {
     for (int d = 0; d < out->rank; d++) out->dim[d] = SITU_ANY;
     return NULL;
   }
-  TRY(check_lengths(call, n_begin, n_size));
-  out->rank = n_begin;
-  for (int d = 0; d < n_begin; d++) {
+  if (n_begin == SITU_ANY) no_begin = ~0U;
+  TRY(check_lengths(call, n_begin == SITU_ANY ? n_size : n_begin, n_size));
+  out->rank = n_size;
+  for (int d = 0; d < n_size; d++) {
     const int64_t dim = in->rank == SITU_ANY ? SITU_ANY : in->dim[d];
-    TRY(slice_dim(d, dim, begin[d], size[d], &out->dim[d]));
+    out->dim[d] = SITU_ANY;
+    if (no_size & 1U << d) continue;
+    if (no_begin & 1U << d)
+      TRY(size_dim(d, dim, size[d], &out->dim[d]));
+    else
+      TRY(slice_dim(d, dim, begin[d], size[d], &out->dim[d]));
   }
   return NULL;
 }
@@ -233,6 +249,57 @@ static situ_status record_slice_grad(struct call *call) {
                        situ_shape_count(call->out[0].shape));
 }
 
+/* StridedSliceAssign and its like: a part of input 0 becomes input 4, which is broadcast to it */
+
+/* The strides of input 4 in the part's dimensions: 0 where it is repeated. */
+static situ_status spread(const struct call *call, const struct view *part, struct view *from) {
+  const situ_shape *given = &call->in[4].shape;
+  const struct view dense = strided_view(given);
+  situ_shape want = {.rank = part->rank};
+  bool fits = given->rank <= part->rank;
+  *from = (struct view){.rank = part->rank};
+  for (int d = 0; d < part->rank; d++) want.dim[d] = from->dim[d] = part->dim[d];
+  for (int d = 0; fits && d < given->rank; d++) {
+    const int at = part->rank - given->rank + d;
+    if (given->dim[d] == SITU_ANY) continue;
+    fits = given->dim[d] == 1 || given->dim[d] == part->dim[at];
+    from->stride[at] = given->dim[d] == 1 ? 0 : dense.stride[d];
+  }
+  char a[SHAPE_TEXT], b[SHAPE_TEXT];
+  if (fits) return NULL;
+  return INVALID("Cannot broadcast input shape %s into final shape %s", shape_print(given, a),
+                 shape_print(&want, b));
+}
+
+static situ_status slice_assign_shape(struct call *call) {
+  struct sliced s = {0};
+  struct view from;
+  TRY(strided_slice(call, &s));
+  if (call->n_out) call->out[0].shape = call->in[0].shape;
+  if (s.view.rank == SITU_ANY || call->in[4].shape.rank == SITU_ANY) return NULL;
+  for (int d = 0; d < s.view.rank; d++)
+    if (s.view.dim[d] == SITU_ANY) return NULL;
+  return spread(call, &s.view, &from);
+}
+
+static situ_status record_part(struct call *call, int32_t to) {
+  struct sliced s = {0};
+  struct view from;
+  TRY(strided_slice(call, &s));
+  TRY(spread(call, &s.view, &from));
+  return strided_move(call, call->in[4].type, call->in[4].slot, &from, to, &s.view);
+}
+
+static situ_status record_slice_assign(struct call *call) {
+  return record_part(call, call->in[0].slot);
+}
+
+static situ_status record_slice_update(struct call *call) {
+  const struct view all = strided_view(&call->in[0].shape);
+  TRY(copy_to_output(call, &all));
+  return record_part(call, call->out[0].slot);
+}
+
 /* Reverse */
 
 static situ_status reversed(const struct call *call, struct view *view) {
@@ -312,7 +379,33 @@ static void slice_grad_grad(struct gradient *g) {
                            ATTRS(SLICE_MASKS(gradient_keep)));
 }
 
+/* What lies outside of the part goes on as it was, the part is where the value went. */
+static void slice_update_grad(struct gradient *g) {
+  const struct term part =
+      gradient_emit(g, "StridedSlice", TERMS(g->dy[0], g->in[1], g->in[2], g->in[3]),
+                    ATTRS(SLICE_MASKS(gradient_keep)));
+  g->dx[0] = gradient_emit(g, "TensorStridedSliceUpdate",
+                           TERMS(g->dy[0], g->in[1], g->in[2], g->in[3], OP(g, "ZerosLike", part)),
+                           ATTRS(SLICE_MASKS(gradient_keep)));
+  g->dx[4] = gradient_sum_to(g, part, g->in[4], part);
+}
+
 static void reverse_grad(struct gradient *g) { g->dx[0] = OP(g, "ReverseV2", g->dy[0], g->in[1]); }
+
+#define SLICE_ATTRS                                                                              \
+  "Index:{int32 int64}=int32 begin_mask:int=0 end_mask:int=0 ellipsis_mask:int=0 new_axis_mask:" \
+  "int=0 shrink_axis_mask:int=0"
+
+/* A change of a part of a variable, by reference or by handle. */
+#define SLICE_ASSIGN(NAME, ref_, outputs_, text)                                               \
+  {                                                                                            \
+    .name = NAME, .inputs = ref_ " begin:Index end:Index strides:Index value:T",               \
+    .outputs = outputs_, .attrs = "T:{" NUMERIC "} " SLICE_ATTRS, .host = "begin end strides", \
+    .doc = "Gives a value to the part ref[begin:end:strides, ...] of a variable" text          \
+           "; the masks are those of StridedSlice.",                                           \
+    .devices = EVERYWHERE, .flags = OP_NO_GRADIENT | OP_STATEFUL | OP_UPDATES,                 \
+    .shape = slice_assign_shape, .record = record_slice_assign                                 \
+  }
 
 static const struct op rows[] = {
     {.name = "Slice",
@@ -332,8 +425,7 @@ static const struct op rows[] = {
     {.name = "StridedSlice",
      .inputs = "input:T begin:Index end:Index strides:Index",
      .outputs = "output:T",
-     .attrs = "T:{" ALL_TYPES "} Index:{int32 int64}=int32 begin_mask:int=0 end_mask:int=0 "
-              "ellipsis_mask:int=0 new_axis_mask:int=0 shrink_axis_mask:int=0",
+     .attrs = "T:{" ALL_TYPES "} " SLICE_ATTRS,
      .python = "strided_slice",
      .doc =
          "What input[begin:end:strides, ...] is in NumPy. Bit i of a mask: begin_mask, end_mask: "
@@ -353,8 +445,7 @@ static const struct op rows[] = {
     {.name = "StridedSliceGrad",
      .inputs = "shape:Index begin:Index end:Index strides:Index dy:T",
      .outputs = "output:T",
-     .attrs = "T:{" NUMERIC "} Index:{int32 int64}=int32 begin_mask:int=0 end_mask:int=0 "
-              "ellipsis_mask:int=0 new_axis_mask:int=0 shrink_axis_mask:int=0",
+     .attrs = "T:{" NUMERIC "} " SLICE_ATTRS,
      .doc = "The gradient of StridedSlice: zeros of that shape, with dy where the slice was.",
      .samples = "[2]=4,5 [2]=1,0 [2]=4,5 [2]=2,3 [2,2]; "
                 "begin_mask=1 end_mask=1 [1]=5 [1]=0 [1]=0 [1]=-1 [5]; "
@@ -366,6 +457,26 @@ static const struct op rows[] = {
      .shape = slice_grad_shape,
      .record = record_slice_grad,
      .grad = slice_grad_grad},
+    SLICE_ASSIGN("StridedSliceAssign", "ref:&T", "output_ref:&T", ", and is it"),
+    SLICE_ASSIGN("ResourceStridedSliceAssign", "ref:@T", "", ""),
+    {.name = "TensorStridedSliceUpdate",
+     .inputs = "input:T begin:Index end:Index strides:Index value:T",
+     .outputs = "output:T",
+     .attrs = "T:{" NUMERIC "} " SLICE_ATTRS,
+     .doc =
+         "The input, but its part input[begin:end:strides, ...] is the value, which is broadcast "
+         "to it; the masks are those of StridedSlice.",
+     .samples = "[4,5] [2]=1,0 [2]=4,5 [2]=2,3 [2,2]; [4,5] [2]=1,0 [2]=4,5 [2]=2,3 [2,1]; "
+                "[4,5] [2]=-1,4 [2]=0,0 [2]=-1,-2 []; "
+                "shrink_axis_mask=1 [4,5] [1]=-2 [1]=-1 [1]=1 [5]; "
+                "new_axis_mask=1 Index=int64 [3] [2]=0,1 [2]=0,3 [2]=1,1 [2]; "
+                "ellipsis_mask=1 shrink_axis_mask=2 [2,3,4] [2]=0,1 [2]=0,2 [2]=1,1 [2,3]; "
+                "[5] [1]=3 [1]=3 [1]=1 [1]",
+     .host = "begin end strides",
+     .devices = EVERYWHERE,
+     .shape = slice_assign_shape,
+     .record = record_slice_update,
+     .grad = slice_update_grad},
     {.name = "ReverseV2",
      .inputs = "tensor:T axis:Tidx",
      .outputs = "output:T",

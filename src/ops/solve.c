@@ -155,6 +155,21 @@ static void triangular_grad(struct gradient *g) {
   g->dx[1] = db;
 }
 
+/* L^-T P L^-1, made symmetric, where P is the lower triangle of L^T dL with half its diagonal. */
+static void cholesky_grad(struct gradient *g) {
+  const struct term none = gradient_int(g, 0), all = gradient_int(g, -1);
+  const struct term inverse = OP(g, "MatrixInverse", g->out[0]);
+  const struct term whole = product(g, g->out[0], g->dy[0], true, false);
+  const struct term a_half = gradient_number(g, gradient_type(g, g->dy[0]), 0.5);
+  const struct term diagonal = OP(g, "MatrixBandPart", whole, none, none);
+  const struct term lower =
+      OP(g, "Sub", OP(g, "MatrixBandPart", whole, all, none), OP(g, "Mul", diagonal, a_half));
+  const struct term left = product(g, inverse, lower, true, false);
+  const struct term sum =
+      OP(g, "Add", product(g, left, inverse, false, false), product(g, inverse, left, true, true));
+  g->dx[0] = OP(g, "Mul", sum, a_half);
+}
+
 #define GOOD "[2,2]=4,1,2,3; [3,3]=2,-1,0,-1,2,-1,0,-1,2; [2,2,2]=0,1,2,3,4,1,1,4"
 
 static const struct op rows[] = {
@@ -212,9 +227,9 @@ static const struct op rows[] = {
      .doc = "The lower triangles whose products with their transposes are the symmetric inputs.",
      .samples = "[2,2]=4,2,2,3; [3,3]=2,-1,0,-1,2,-1,0,-1,2; [2,1,1]=4,9",
      .devices = EVERYWHERE,
-     .flags = OP_NO_GRADIENT,
      .shape = square_shape,
-     .record = record_cholesky},
+     .record = record_cholesky,
+     .grad = cholesky_grad},
 };
 
 OP_FAMILY(solve, rows);

@@ -32,7 +32,22 @@ static situ_status update_shape(struct call *call) {
   return NULL;
 }
 
+/* Where nobody asks for the same shape, a step that would change it is the error: see below. */
+static situ_status assign_shape(struct call *call) {
+  if (call_bool(call, "validate_shape")) return update_shape(call);
+  if (call->n_out) call->out[0].shape = call->in[1].shape;
+  return NULL;
+}
+
 static situ_status record_assign(struct call *call) {
+  char a[256], b[256];
+  if (!shape_equal(&call->in[0].shape, &call->in[1].shape))
+    return situ_status_create(SITU_UNIMPLEMENTED,
+                              "%s would change the shape of a variable from %s to %s: a variable "
+                              "of situ keeps its shape. "
+                              "Make another variable of the new shape.",
+                              call->node, shape_print(&call->in[0].shape, a),
+                              shape_print(&call->in[1].shape, b));
   const struct view all = strided_view(&call->in[1].shape);
   return strided_copy(call, call->in[1].type, call->in[1].slot, &all, call->in[0].slot);
 }
@@ -106,7 +121,7 @@ static void read_grad(struct gradient *g) { g->dx[0] = g->dy[0]; }
   }
 
 /* Two rows of a change: of a reference, which the op then is, and of a handle. */
-#define UPDATE(NAME, record_, flags_, attrs_, text)                                       \
+#define UPDATE(NAME, record_, flags_, shape_, attrs_, text)                               \
   {.name = #NAME,                                                                         \
    .inputs = "ref:&T value:T",                                                            \
    .outputs = "output_ref:&T",                                                            \
@@ -115,7 +130,7 @@ static void read_grad(struct gradient *g) { g->dx[0] = g->dy[0]; }
    .doc = text " a variable, and is the variable.",                                       \
    .devices = EVERYWHERE,                                                                 \
    .flags = OP_NO_GRADIENT | OP_STATEFUL | OP_UPDATES | (flags_),                         \
-   .shape = update_shape,                                                                 \
+   .shape = shape_,                                                                       \
    .record = record_},                                                                    \
   {                                                                                       \
     .name = #NAME "VariableOp", .inputs = "resource:@dtype value:dtype",                  \
@@ -177,10 +192,11 @@ static const struct op rows[] = {
      .devices = EVERYWHERE,
      .flags = OP_STATEFUL | OP_VARIABLE,
      .shape = variable_shape},
-    UPDATE(Assign, record_assign, OP_SETS, "validate_shape:bool=true use_locking:bool=true",
-           "Gives a value to"),
-    UPDATE(AssignAdd, record_assign_add, 0, "use_locking:bool=false", "Adds to"),
-    UPDATE(AssignSub, record_assign_sub, 0, "use_locking:bool=false", "Subtracts from"),
+    UPDATE(Assign, record_assign, OP_SETS, assign_shape,
+           "validate_shape:bool=true use_locking:bool=true", "Gives a value to"),
+    UPDATE(AssignAdd, record_assign_add, 0, update_shape, "use_locking:bool=false", "Adds to"),
+    UPDATE(AssignSub, record_assign_sub, 0, update_shape, "use_locking:bool=false",
+           "Subtracts from"),
 };
 
 OP_FAMILY(state, rows);

@@ -13,6 +13,7 @@ KERNEL_TABLE(put_value, BITS);
 KERNEL_TABLE(copy_view, BITS);
 KERNEL_TABLE(put_zeros, BITS);
 KERNEL_TABLE(paste_view, BITS);
+KERNEL_TABLE(move_view, BITS);
 KERNEL_TABLE(copy_block, BITS);
 
 struct view strided_view(const situ_shape *shape) {
@@ -73,6 +74,27 @@ situ_status strided_paste(struct call *call, situ_type type, int32_t from, const
   if (as_rows(&v, &rows)) return strided_rows(call, type, from, to, &rows);
   return LAUNCH(call, &paste_view_kernel, type, n, GRAIN, 0, ARG_AT(from), ARG_AT(to),
                 ARG_INTS(v.dim), ARG_INTS(v.stride), ARG_INT(v.start), ARG_INT(n));
+}
+
+/* The same view in all dimensions that there are: those in front are of size 1. */
+static struct view widen(const struct view *view) {
+  const int extra = SITU_MAX_RANK - view->rank;
+  struct view out = {.rank = SITU_MAX_RANK, .start = view->start};
+  for (int d = 0; d < SITU_MAX_RANK; d++) {
+    out.dim[d] = d < extra ? 1 : view->dim[d - extra];
+    out.stride[d] = d < extra ? 0 : view->stride[d - extra];
+  }
+  return out;
+}
+
+situ_status strided_move(struct call *call, situ_type type, int32_t from, const struct view *source,
+                         int32_t to, const struct view *view) {
+  const struct view a = widen(source), b = widen(view);
+  int64_t n = 1;
+  for (int d = 0; d < SITU_MAX_RANK; d++) n *= b.dim[d];
+  return LAUNCH(call, &move_view_kernel, type, n, GRAIN, 0, ARG_AT(from), ARG_AT(to),
+                ARG_INTS(b.dim), ARG_INTS(a.stride), ARG_INTS(b.stride), ARG_INT(a.start),
+                ARG_INT(b.start), ARG_INT(n));
 }
 
 situ_status strided_rows(struct call *call, situ_type type, int32_t from, int32_t to,

@@ -21,6 +21,16 @@ KERNEL(paste_view, IN(T, x), OUT(T, y), SIZES(dim), SIZES(stride), SIZE(start), 
   y[start + walk_offset(i, dim, stride)] = x[i];
 }
 
+/* Each element goes from one place to another: both lie at a start plus an index times strides. */
+KERNEL(move_view, IN(T, x), OUT(T, y), SIZES(dim), SIZES(from), SIZES(to), SIZE(x_start),
+       SIZE(y_start), SIZE(n)) {
+  EACH(i, n);
+  UNPACK(dim);
+  UNPACK(from);
+  UNPACK(to);
+  y[y_start + walk_offset(i, dim, to)] = x[x_start + walk_offset(i, dim, from)];
+}
+
 #ifdef SITU_HOST
 /* A row of elements that lie `step` apart. */
 RANGE(copy_row, IN(T, x), OUT(T, y), SIZE(step)) {

@@ -25,6 +25,11 @@ situ_status strided_copy(struct call *call, situ_type type, int32_t from, const 
 situ_status strided_paste(struct call *call, situ_type type, int32_t from, const struct view *view,
                           int32_t to, int64_t count) SITU_MUST_USE;
 
+/* Records a copy of the elements of one slot's view to those of another's, which has the same
+ * sizes. Strides of `from` may be 0. */
+situ_status strided_move(struct call *call, situ_type type, int32_t from, const struct view *source,
+                         int32_t to, const struct view *view) SITU_MUST_USE;
+
 /* Rows of elements: in each memory they begin at `start`, and `pitch` apart. */
 struct rows {
   int64_t count, length;

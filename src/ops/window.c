@@ -29,6 +29,11 @@ static situ_status only_inside(const struct window *w, const char *what, const i
       "Current implementation does not yet support %s in the batch and depth dimensions.", what);
 }
 
+/* Whether the channels are planes; an op without the attribute has them last. */
+static bool is_planes(const struct call *call) {
+  return strcmp(call_text(call, "data_format"), "NCHW") == 0;
+}
+
 /* Padding of one dimension: in front, and the number of results. */
 static situ_status pad(const char *padding, int64_t size, int64_t k, int64_t stride, int64_t apart,
                        const int64_t given[2], int64_t *before, int64_t *count) {
@@ -78,7 +83,7 @@ static situ_status read_paddings(const struct call *call, const struct window *w
 
 situ_status window_plan(const struct call *call, const situ_shape *x, int64_t kh, int64_t kw,
                         struct window *out) {
-  const bool first = call_text(call, "data_format")[1] == 'C';
+  const bool first = is_planes(call);
   const char *padding = call_text(call, "padding");
   int64_t strides[4], dilations[4], rows[2], cols[2];
   *out = (struct window){.channel = first ? 1 : 3, .row = first ? 2 : 1, .col = first ? 3 : 2};
@@ -101,11 +106,23 @@ situ_status window_plan(const struct call *call, const situ_shape *x, int64_t kh
   return pad(padding, out->w, kw, out->sw, out->dw, cols, &out->left, &out->ow);
 }
 
+/* No window lies in padding alone. */
+static situ_status pad_less(const char *side, int64_t padding, int64_t window) {
+  if (padding < window) return NULL;
+  return INVALID("%s padding %lld needs to be smaller than the window size %lld", side,
+                 (long long)padding, (long long)window);
+}
+
 situ_status window_pool(const struct call *call, const situ_shape *x, struct window *out) {
-  const bool first = call_text(call, "data_format")[1] == 'C';
-  int64_t size[4];
+  const bool first = is_planes(call);
+  int64_t size[4], rows[2], cols[2];
   TRY(read_four(call, "ksize", 1, size));
   TRY(window_plan(call, x, size[first ? 2 : 1], size[first ? 3 : 2], out));
+  TRY(read_paddings(call, out, rows, cols));
+  TRY(pad_less("Top", rows[0], out->kh));
+  TRY(pad_less("Bottom", rows[1], out->kh));
+  TRY(pad_less("Left", cols[0], out->kw));
+  TRY(pad_less("Right", cols[1], out->kw));
   return only_inside(out, "windows", size);
 }
 

@@ -341,16 +341,25 @@ static situ_status compute_csv(struct compute *compute) {
   return status;
 }
 
-static situ_status compute_bucket(struct compute *compute) {
+static situ_status put_into_buckets(struct compute *compute,
+                                    uint64_t (*number)(const char *data, size_t length)) {
   const situ_tensor *in = compute->in[0];
   const uint64_t buckets = (uint64_t)call_integer(compute->call, "num_buckets");
   void *data = NULL;
   TRY(compute_output(compute, 0, in->shape, &data));
   for (int64_t i = 0; i < situ_shape_count(in->shape); i++) {
     const situ_text text = situ_tensor_text(in, i);
-    ((int64_t *)data)[i] = (int64_t)(fingerprint_make(text.data, text.length) % buckets);
+    ((int64_t *)data)[i] = (int64_t)(number(text.data, text.length) % buckets);
   }
   return NULL;
+}
+
+static situ_status compute_bucket(struct compute *compute) {
+  return put_into_buckets(compute, fingerprint_make);
+}
+
+static situ_status compute_old_bucket(struct compute *compute) {
+  return put_into_buckets(compute, fingerprint_make_old);
 }
 
 #define TEXT_ROW(NAME, word, python_, attrs_, text)                                       \
@@ -382,12 +391,21 @@ static const struct op rows[] = {
      .inputs = "input:string",
      .outputs = "output:int64",
      .attrs = "num_buckets:int>=1",
-     .python = "strings.to_hash_bucket_fast string_to_hash_bucket_fast strings.to_hash_bucket",
+     .python = "strings.to_hash_bucket_fast string_to_hash_bucket_fast",
      .doc = "A number below num_buckets for each text, the same for the same text everywhere.",
      .devices = "CPU",
      .flags = OP_NO_GRADIENT,
      .shape = op_same_shape,
      .compute = compute_bucket},
+    {.name = "StringToHashBucket",
+     .inputs = "string_tensor:string",
+     .outputs = "output:int64",
+     .attrs = "num_buckets:int>=1",
+     .doc = "A number below num_buckets for each text, by a hash that TensorFlow had first.",
+     .devices = "CPU",
+     .flags = OP_NO_GRADIENT,
+     .shape = op_same_shape,
+     .compute = compute_old_bucket},
     {.name = "StringToNumber",
      .inputs = "string_tensor:string",
      .outputs = "output:out_type",

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * builder.h: what the passes of the planner share. In order: live.c (prune), values.c (shapes and
- * known values), record.c and commands.c (calls and copies), sweep.c (joins some of them), donors.c
- * (results in the memory of feeds), order.c, offsets.c (memory). */
+ * known values), record.c and commands.c (calls and copies), memos.c (what calls keep for each
+ * other), sweep.c (joins some of them), donors.c (results in the memory of feeds), order.c,
+ * offsets.c (memory). */
 #ifndef SITU_PLAN_BUILDER_H
 #define SITU_PLAN_BUILDER_H
 
@@ -52,6 +53,13 @@ struct numerics {
   int32_t look;    /* the last such command + 1; 0: none yet */
 };
 
+/* Per node: what it keeps for a later one, and whose it reads. */
+struct memo_state {
+  bool awaited;
+  int32_t maker;    /* the node + 1 that may keep something for this one; 0: none */
+  struct memo memo; /* what it keeps; the slot is the program's; without bytes: nothing */
+};
+
 struct builder {
   const struct plan_request *request;
   struct program *program;
@@ -71,8 +79,9 @@ struct builder {
   bool lacks;       /* the node at hand lacks it */
   int32_t host_op_capacity, check_capacity, joint_capacity;
   struct numerics numerics;
-  int32_t *last_use; /* per value: the last node that uses it; NULL: not asked yet */
-  bool one_queue;    /* all is done in the caller's thread, in order: nobody waits for anybody */
+  int32_t *last_use;        /* per value: the last node that uses it; NULL: not asked yet */
+  struct memo_state *memos; /* per node; NULL: nobody asks for anything */
+  bool one_queue; /* all is done in the caller's thread, in order: nobody waits for anybody */
 };
 
 /* What a run does with a node: nothing; runs it; only knows that it is fed; takes it as the
@@ -128,6 +137,16 @@ situ_status record_launch(struct builder *builder, const struct launch *from,
                           const struct node *node, const int32_t *slots,
                           int32_t *number) SITU_MUST_USE;
 
+/* Finds out whether another node may keep something for this one, which is live. */
+situ_status memos_ask(struct builder *builder, const struct node *node) SITU_MUST_USE;
+
+/* What was kept for a node; NULL: nothing. */
+const struct memo *memos_find(const struct builder *builder, const struct node *node);
+
+/* Remembers what a node keeps, of all that it recorded; `slots` as in record_launch. */
+void memos_set(struct builder *builder, const struct node *node, const struct recording *recording,
+               const int32_t *slots);
+
 /* Adds a joint sum, or -1 without memory. */
 int32_t builder_joint(struct builder *builder, const struct joint *joint);
 
@@ -163,6 +182,15 @@ static inline bool builder_is_hosted(const struct node *node) {
 /* Whether a node runs nothing: it stands for memory that is there anyway. */
 static inline bool builder_is_source(const struct node *node) {
   return node->schema->op->flags & (OP_CONSTANT | OP_VARIABLE);
+}
+
+/* Whether a node shows a variable's memory, whatever it holds when somebody looks: it was read by
+ * reference. */
+static inline bool builder_is_window(const struct builder *builder, const struct node *node) {
+  if (!(node->schema->op->flags & OP_ALIAS)) return false;
+  const struct value *value = builder_value(builder, (struct edge){node->id, 0});
+  return value->slot >= 0 && !value->snapshot &&
+         builder->program->slots[value->slot].kind == SLOT_STATE;
 }
 
 /* Marks what waits for the next part and collects the values that it needs. */
@@ -203,6 +231,11 @@ situ_status meet_keep_needs(struct builder *builder, const int32_t *place) SITU_
 /* Before a node changes the variable in a slot: copies what was read of it and is used later. */
 situ_status snapshots_keep(struct builder *builder, const struct node *update,
                            int32_t slot) SITU_MUST_USE;
+
+/* Before a node changes the variable in a slot, which others see by reference: copies what only
+ * nodes in front of it see, in the next part. */
+situ_status snapshots_keep_windows(struct builder *builder, const struct node *update,
+                                   int32_t slot) SITU_MUST_USE;
 
 /* Lets the commands that touch a variable's memory wait for each other, as they stand. */
 situ_status snapshots_order(struct builder *builder) SITU_MUST_USE;

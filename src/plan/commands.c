@@ -249,7 +249,11 @@ situ_status commands_duplicate(struct builder *builder, const struct value *valu
 
 /* What was read of the variables that a node changes stays as it was. */
 static situ_status keep_snapshots(struct builder *builder, const struct node *node) {
-  if (!node->schema->has_handles || !(node->schema->op->flags & OP_UPDATES)) return NULL;
+  if (!(node->schema->op->flags & OP_UPDATES)) return NULL;
+  if (!node->schema->has_handles) {
+    TRY(commands_settle(builder, node->inputs[0]));
+    return snapshots_keep_windows(builder, node, builder_value(builder, node->inputs[0])->slot);
+  }
   for (int32_t i = 0; i < node->n_inputs; i++) {
     if (!schema_input_port(node->schema, node->attrs, i)->is_handle) continue;
     TRY(commands_settle(builder, node->inputs[i]));
@@ -280,7 +284,10 @@ static situ_status add_calls(struct builder *builder, const struct node *node, i
   TRY(keep_snapshots(builder, node));
   TRY(bring_inputs(builder, node, device, slots));
   TRY(make_output_slots(builder, node, device, recording, slots));
+  const struct memo *memo = memos_find(builder, node);
+  if (memo) slots[node->n_inputs + node->n_outputs] = memo->slot;
   TRY(add_scratch(builder, node, device, recording, slots));
+  memos_set(builder, node, recording, slots);
   int32_t last = -1;
   TRY(recording->recorder.n_launches ? add_launches(builder, node, device, recording, slots, &last)
                                      : add_point(builder, node, &last));
@@ -312,7 +319,7 @@ situ_status commands_add(struct builder *builder, const struct node *node) {
   }
   const struct recording *recording = NULL;
   TRY(status_at_node(record_node(builder, node, device, &recording), node->name));
-  const int32_t n = node->n_inputs + node->n_outputs + recording->recorder.n_scratch;
+  const int32_t n = node->n_inputs + node->n_outputs + 1 + recording->recorder.n_scratch;
   int32_t few[16] = {0}, *slots = few;
   if (n > 16) slots = arena_alloc(&builder->scratch, sizeof *slots * (size_t)n);
   if (!slots) return NO_MEMORY();

@@ -22,6 +22,7 @@ static int32_t mark_inputs(struct builder *builder, const struct node *node) {
     const struct node *from = nodes[edge.node];
     if (builder->later[edge.node] || builder_is_source(from)) continue;
     if (from->schema->op->flags & OP_UPDATES && !edge.output) continue; /* a reference */
+    if (builder_is_window(builder, from)) continue; /* the next part opens it again */
     struct value *value = builder_value(builder, edge);
     if (value->feed >= 0) continue;
     count += !value->crosses;
@@ -29,6 +30,11 @@ static int32_t mark_inputs(struct builder *builder, const struct node *node) {
     value->to_host |= schema_input_port(node->schema, node->attrs, i)->is_host;
   }
   return count;
+}
+
+/* Whether every part has the node that needs it: nothing runs. */
+static bool repeats(const struct builder *builder, const struct node *node) {
+  return builder_is_source(node) || builder_is_window(builder, node);
 }
 
 /* Which nodes have run when this part has: what is live and does not wait. */
@@ -41,7 +47,7 @@ static situ_status note_done(struct builder *builder) {
   for (int32_t i = 0; i < graph->n_nodes; i++)
     program->done[i] =
         (before && before->done[i]) ||
-        (builder->live[i] == LIVE_RUN && !builder->later[i] && !builder_is_source(graph->nodes[i]));
+        (builder->live[i] == LIVE_RUN && !builder->later[i] && !repeats(builder, graph->nodes[i]));
   return NULL;
 }
 

@@ -123,7 +123,9 @@ static situ_status reserve(struct builder *builder) {
     if (!builder->live[i]) continue;
     n_live++;
     if (builder_home(builder, request->placement[i])) builder->one_queue = false;
-    if (request->graph->nodes[i]->schema->op->flags & OP_BLOCKS) builder->one_queue = false;
+    const struct op *op = request->graph->nodes[i]->schema->op;
+    if (op->flags & OP_BLOCKS) builder->one_queue = false;
+    if (op->asks) TRY(memos_ask(builder, request->graph->nodes[i]));
   }
   for (int32_t i = 0; i < request->n_feeds; i++)
     if (builder_home(builder, request->feeds[i].device)) builder->one_queue = false;

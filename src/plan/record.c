@@ -41,6 +41,11 @@ static bool may_repeat(const struct recording *recording, const struct op *op) {
   return !(op->flags & OP_STATEFUL) && !(op->host && *op->host) && !recording->recorder.n_scratch;
 }
 
+/* Whether the node keeps something for another one, or another one did for it. */
+static bool is_special(const struct builder *builder, const struct node *node) {
+  return builder->memos && (builder->memos[node->id].awaited || builder->memos[node->id].maker);
+}
+
 static situ_status ask(struct builder *builder, const struct node *node, int32_t device,
                        struct recording *recording) {
   const struct op *op = node->schema->op;
@@ -51,13 +56,21 @@ static situ_status ask(struct builder *builder, const struct node *node, int32_t
   if (builder->scratch.failed) return NO_MEMORY();
   struct call call = values_call(builder, node, operands, operands + node->n_inputs);
   for (int32_t i = 0; i < n; i++) operands[i].slot = i;
+  struct memo memo;
+  const struct memo *kept = memos_find(builder, node);
+  call.awaited = builder->memos && builder->memos[node->id].awaited;
+  if (kept) { /* its slot here is behind inputs and outputs */
+    memo = *kept;
+    memo.slot = n;
+    call.memo = &memo;
+  }
   for (int32_t i = 0; i < node->n_outputs; i++)
     TRY(count_bytes(&operands[node->n_inputs + i], &recording->output_bytes[i]));
   struct recorder *recorder = &recording->recorder;
   recorder->arena = &builder->scratch;
   recorder->device = &builder->request->devices->devices[device]->info;
   recorder->n_launches = recorder->n_scratch = 0;
-  recorder->next_slot = n;
+  recorder->next_slot = n + (call.memo != NULL);
   call.to = recorder;
   return op->record ? call_blame(&call, op->record(&call)) : NULL;
 }
@@ -66,11 +79,12 @@ situ_status record_node(struct builder *builder, const struct node *node, int32_
                         const struct recording **out) {
   struct recording *recording = &builder->recordings[node->schema->id];
   *out = recording;
-  if (is_alike(builder, recording, node, device)) return NULL;
+  const bool special = is_special(builder, node);
+  if (!special && is_alike(builder, recording, node, device)) return NULL;
   recording->node = NULL;
   TRY(ask(builder, node, device, recording));
   recording->device = device;
-  if (may_repeat(recording, node->schema->op)) recording->node = node;
+  if (!special && may_repeat(recording, node->schema->op)) recording->node = node;
   return NULL;
 }
 

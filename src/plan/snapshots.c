@@ -3,7 +3,10 @@
  *
  * A read of a variable by its handle (OP_READS) shares the variable's memory. Commands stand in the
  * order of the graph; when one is about to change a variable, what was read of it and is still to
- * be used is copied first. In a training step nothing is: the updates come last. */
+ * be used is copied first. In a training step nothing is: the updates come last.
+ *
+ * A read by reference sees what the variable holds at any time, as in TensorFlow; only what the
+ * next part of a step would see too late is copied. */
 #include <string.h>
 
 #include "plan/builder.h"
@@ -55,6 +58,40 @@ situ_status snapshots_keep(struct builder *builder, const struct node *update, i
     value->slot = copy;
     value->command = command;
     value->snapshot = false;
+  }
+  builder->waits = pending;
+  return status;
+}
+
+/* Whether nodes of the next part that stand before the update see the output, and none behind it.
+ */
+static bool is_left_behind(const struct builder *builder, int32_t seen, int32_t update) {
+  const struct situ_graph *graph = builder->request->graph;
+  bool left = false;
+  for (int32_t i = seen + 1; i < graph->n_nodes; i++)
+    for (int32_t k = 0; builder->live[i] && k < graph->nodes[i]->n_inputs; k++) {
+      if (graph->nodes[i]->inputs[k].node != seen) continue;
+      if (i > update) return false;
+      left |= builder->later[i];
+    }
+  return left;
+}
+
+situ_status snapshots_keep_windows(struct builder *builder, const struct node *update,
+                                   int32_t slot) {
+  const struct numbers pending = builder->waits;
+  situ_status status = NULL;
+  if (builder->need.node < 0) return NULL; /* no next part so far */
+  builder->waits = (struct numbers){0};
+  for (int32_t i = 0; i < update->id && !status; i++) {
+    const struct node *node = builder->request->graph->nodes[i];
+    if (builder->live[i] != LIVE_RUN || builder->later[i]) continue;
+    if (!builder_is_window(builder, node)) continue;
+    struct value *value = builder_value(builder, (struct edge){i, 0});
+    if (value->slot != slot || !is_left_behind(builder, i, update->id)) continue;
+    struct value copy = *value;
+    status = commands_duplicate(builder, value, update->id, &copy.slot, &copy.command);
+    *value = copy;
   }
   builder->waits = pending;
   return status;

@@ -142,7 +142,16 @@ static situ_status know_host_inputs(struct builder *builder, const struct node *
   return NULL;
 }
 
-/* Whether the shapes that the graph inferred while it was built hold for this run. */
+/* Whether the value of an output was known when the graph was built, and is the same now. */
+static bool was_known(const struct builder *builder, struct edge edge) {
+  const struct node *node = builder->request->graph->nodes[edge.node];
+  const struct known *known = node->outputs[edge.output].known;
+  if (builder_value(builder, edge)->feed >= 0) return false;
+  return node->schema->op->flags & OP_CONSTANT || (known && !known->open);
+}
+
+/* Whether the shapes that the graph inferred while it was built hold for this run, and its row has
+ * seen all values that it checks. */
 static bool shapes_hold(const struct builder *builder, const struct node *node) {
   if (node->told && node->schema->op->shape && !builder_is_hosted(node)) return false;
   for (int32_t i = 0; i < node->n_outputs; i++)
@@ -153,6 +162,9 @@ static bool shapes_hold(const struct builder *builder, const struct node *node) 
     const situ_shape *built = &nodes[from.node]->outputs[from.output].shape;
     const situ_shape *shape = builder_value(builder, from)->shape;
     if (shape != built && !shape_equal(shape, built)) return false;
+    if (schema_input_port(node->schema, node->attrs, i)->is_host && !was_known(builder, from) &&
+        !builder_is_hosted(node))
+      return false;
   }
   return true;
 }

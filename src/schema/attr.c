@@ -56,6 +56,22 @@ static bool parse_list(const char *text, struct arena *arena, struct attr_value 
   return out->list.count >= 0;
 }
 
+static bool parse_reals(const char *text, struct arena *arena, struct attr_value *out) {
+  double *items = ARENA_ARRAY(arena, double, strlen(text) / 2 + 1);
+  if (!items || *text++ != '[') return false;
+  out->reals.items = items;
+  out->reals.count = 0;
+  if (*text == ']') return !text[1];
+  for (;;) {
+    char *end = NULL;
+    items[out->reals.count++] = strtod(text, &end);
+    if (end == text) return false;
+    if (*end == ']') return !end[1];
+    if (*end != ',') return false;
+    text = end + 1;
+  }
+}
+
 static bool parse_text(const char *text, struct arena *arena, struct attr_value *out) {
   const size_t length = strlen(text);
   if (length < 2 || text[0] != '\'' || text[length - 1] != '\'') return false;
@@ -85,6 +101,8 @@ static bool parse(situ_attr_kind kind, const char *text, struct arena *arena,
       return parse_text(text, arena, out);
     case SITU_ATTR_INTS:
       return parse_list(text, arena, out);
+    case SITU_ATTR_FLOATS:
+      return parse_reals(text, arena, out);
     case SITU_ATTR_TYPES:
     case SITU_ATTR_SHAPES: /* empty ones only: what a default is */
       out->list.items = NULL;
@@ -116,6 +134,10 @@ situ_attr attr_public(const char *name, const struct attr_value *value) {
   if (value->kind == SITU_ATTR_INTS) {
     attr.integer = value->list.count;
     attr.integers = value->list.items;
+  }
+  if (value->kind == SITU_ATTR_FLOATS) {
+    attr.integer = value->reals.count;
+    attr.reals = value->reals.items;
   }
   return attr;
 }

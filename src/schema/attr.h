@@ -26,6 +26,10 @@ struct attr_value {
       int64_t count;
     } list; /* also of types */
     struct {
+      const double *items;
+      int64_t count;
+    } reals;
+    struct {
       const situ_shape *items;
       int64_t count;
     } shapes;

@@ -74,12 +74,15 @@ situ_status call_integers(const struct call *call, int input, int64_t items[SITU
 
 situ_status call_blame(const struct call *call, situ_status status) {
   if (!status || situ_status_code(status) != SITU_INVALID_ARGUMENT || !call->n_in) return status;
+  const char *op = call->schema->op->name;
   struct text text = {0};
   char shape[SHAPE_TEXT];
+  if (call->node && strcmp(call->node, op)) text_addf(&text, "%s = ", call->node);
+  text_addf(&text, "%s: ", op);
   for (int i = 0; i < call->n_in; i++)
     text_addf(&text, "%s%s%s", i ? ", " : "", situ_type_name(call->in[i].type),
               shape_print(&call->in[i].shape, shape));
-  status = status_note(status, "Inputs of %s: %s", call->schema->op->name, text_get(&text));
+  status = status_note(status, "Inputs of %s", text_get(&text));
   text_free(&text);
   return status;
 }
@@ -109,7 +112,7 @@ static size_t slot_bytes(const struct call *call, int32_t slot) {
     if (call->in[i].slot == slot) return operand_bytes(&call->in[i]);
   for (int32_t i = call->to->n_scratch; i-- > 0;)
     if (call->to->scratch[i].slot == slot) return call->to->scratch[i].bytes;
-  return 0;
+  return call->memo && call->memo->slot == slot ? call->memo->bytes : 0;
 }
 
 situ_status call_launch(struct call *call, const struct launch *launch) {
@@ -155,4 +158,24 @@ situ_status call_state(struct call *call, const void *initial, size_t bytes, int
   if (!copy) return NO_MEMORY();
   memcpy(copy, initial, bytes);
   return add_scratch(call, copy, bytes, slot);
+}
+
+situ_status call_keep(struct call *call, const void *key, size_t key_bytes, size_t bytes,
+                      int32_t *slot) {
+  struct arena *arena = call->to->arena;
+  struct memo *memo = arena_alloc(arena, sizeof *memo);
+  void *copy = arena_alloc(arena, key_bytes);
+  if (!memo || !copy) return NO_MEMORY();
+  memcpy(copy, key, key_bytes);
+  TRY(add_scratch(call, NULL, bytes, slot));
+  *memo = (struct memo){.slot = *slot, .bytes = bytes, .key = copy, .key_bytes = key_bytes};
+  call->to->scratch[call->to->n_scratch - 1].memo = memo;
+  return NULL;
+}
+
+bool call_kept(const struct call *call, const void *key, size_t key_bytes, int32_t *slot) {
+  const struct memo *memo = call->memo;
+  if (!memo || memo->key_bytes != key_bytes || memcmp(memo->key, key, key_bytes) != 0) return false;
+  *slot = memo->slot;
+  return true;
 }

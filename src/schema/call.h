@@ -30,6 +30,15 @@ struct scratch {
   size_t bytes;
   const void *initial; /* NULL: free again after the call. Else state of the session that begins as
                           these bytes and lives on from run to run */
+  const struct memo *memo; /* of what a later call reads: as that one finds it; else NULL */
+};
+
+/* What a call keeps for a later one of the same program, besides its outputs. */
+struct memo {
+  int32_t slot;
+  size_t bytes;
+  const void *key; /* what it depends on besides the inputs: the reader compares it */
+  size_t key_bytes;
 };
 
 /* Where recorded kernels go. Slots are numbered by whoever records; scratch gets new numbers. */
@@ -53,6 +62,8 @@ struct call {
   struct operand *in, *out;
   struct recorder *to; /* NULL while shapes are inferred */
   bool building;       /* shapes are inferred while the user adds a node: errors say it that way */
+  bool awaited;        /* a later call would read what this one keeps: call_keep */
+  const struct memo *memo; /* of a row with `asks`: what that op kept; NULL: nothing */
 };
 
 /* Attributes by name; a wrong name is a bug of the row and gives 0, "" or NULL. */
@@ -88,6 +99,13 @@ situ_status call_scratch(struct call *call, size_t bytes, int32_t *slot) SITU_MU
 /* A new slot of state that begins as a copy of `initial` and lives as long as the session. */
 situ_status call_state(struct call *call, const void *initial, size_t bytes,
                        int32_t *slot) SITU_MUST_USE;
+
+/* A new slot of memory that lasts until the last call has read it that found this one `awaited`. */
+situ_status call_keep(struct call *call, const void *key, size_t key_bytes, size_t bytes,
+                      int32_t *slot) SITU_MUST_USE;
+
+/* Whether there is something that was kept under this key; then its slot. */
+bool call_kept(const struct call *call, const void *key, size_t key_bytes, int32_t *slot);
 
 /* Arguments for LAUNCH. */
 #define ARG_IN(call, i) ((struct launch_arg){.kind = ARG_SLOT, .slot = (call)->in[i].slot})

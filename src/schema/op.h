@@ -35,6 +35,8 @@ enum op_flags {
                             memory (with OP_ALIAS) until somebody changes the variable */
   OP_PROBES = 262144,     /* of a row with `compute`: asks about the variable of handle 0, which
                             need not have a value: compute->ready */
+  OP_OPTIONAL = 524288,   /* is often fed (PlaceholderWithDefault): what it is else tells nothing
+                            of it while a graph is built */
 };
 
 struct op {
@@ -47,6 +49,8 @@ struct op {
   const char *doc;     /* first sentence: what it gives; then what a user should know */
   const char *samples; /* inputs to test it with: "[4,3] [3,5]; transpose_a=true [3,4] [3,5]" */
   const char *host;    /* inputs whose values are needed to plan the call (shapes, axes): "shape" */
+  const char *asks;    /* an op that may keep something for this one (call_keep); its inputs and
+                         outputs are the first inputs here */
   const char
       *devices; /* where it has kernels, by type: "CPU GPU", "CPU GPU(float double)", "CPU" */
   unsigned flags;

@@ -5,8 +5,8 @@
  *   inputs, outputs:  name:T | name:float (a fixed type) | name:N*T (a list) | name:&T (a
  * reference) | name:@T (the handle of a variable of that type; @resource: of any); to the row of an
  * op, such an input is the variable itself attrs:            NAME:KIND[=DEFAULT], KIND one of int
- * float bool type shape string tensor list(int) list(type) list(shape) func, or a set of types
- * {float double} (the kind is then type), or a set of words
+ * float bool type shape string tensor list(int) list(float) list(type) list(shape) func, or a set
+ * of types {float double} (the kind is then type), or a set of words
  * {'SAME','VALID'} (then string). A type attribute that an input mentions, and the N of a list, are
  * inferred from the inputs. int>=1 sets a least value. A default: 3, 0.5, true, float, 'SAME',
  * [1,2], <unknown> devices:          KIND | KIND(type type ...): the types of the first type

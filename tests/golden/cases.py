@@ -6,6 +6,7 @@ from cases_gradient import GRADIENT_GRAPH
 from cases_image import IMAGE_EAGER, IMAGE_GRAPH
 from cases_math import MATH_EAGER, MATH_GRAPH
 from cases_random import RANDOM_EAGER, RANDOM_GRAPH
+from cases_sequence import SEQUENCE
 
 
 def named(style, **families):
@@ -14,6 +15,6 @@ def named(style, **families):
 
 
 GRAPH = named("graph", random=RANDOM_GRAPH, array=ARRAY_GRAPH, image=IMAGE_GRAPH,
-              math=MATH_GRAPH, gradient=GRADIENT_GRAPH)
+              math=MATH_GRAPH, gradient=GRADIENT_GRAPH, sequence=SEQUENCE)
 EAGER = named("eager", random=RANDOM_EAGER, array=ARRAY_EAGER, image=IMAGE_EAGER,
-              math=MATH_EAGER)
+              math=MATH_EAGER, sequence=SEQUENCE)

@@ -79,6 +79,7 @@ UNARY = {
     "Softplus": lambda x: np.logaddexp(x, 0), "Softsign": lambda x: x / (1 + np.abs(x)),
     "IsNan": np.isnan, "IsInf": np.isinf, "IsFinite": np.isfinite, "LogicalNot": np.logical_not,
     "Identity": lambda x: x, "StopGradient": lambda x: x, "ZerosLike": np.zeros_like,
+    "EnsureShape": lambda x: x, "PlaceholderWithDefault": lambda x: x,
     "OnesLike": np.ones_like,
 }
 
@@ -140,6 +141,28 @@ def strided_slice(attrs, x, begin, end, strides):
             index.append(slice(None if bit("begin") else int(first),
                                None if bit("end") else int(last), int(step)))
     return x[tuple(index)]
+
+
+def strided_update(attrs, x, begin, end, strides, value):
+    """x, but what strided_slice gives of it is the value."""
+    places = strided_slice(attrs, np.arange(x.size).reshape(x.shape), begin, end, strides)
+    made = x.copy()
+    made.ravel()[places.ravel()] = np.broadcast_to(value, places.shape).ravel()
+    return made
+
+
+def mirror_sum(attrs, dy, paddings):
+    """What np.pad would have made of each element, added up."""
+    shape = [size - int(before) - int(behind) for size, (before, behind) in zip(dy.shape, paddings)]
+    places = mirror(attrs, np.arange(int(np.prod(shape))).reshape(shape), paddings)
+    made = np.zeros(int(np.prod(shape)))
+    np.add.at(made, places.ravel(), dy.ravel())
+    return made.reshape(shape)
+
+
+def mirror(attrs, x, paddings):
+    return np.pad(x, paddings.tolist(), mode=attrs["mode"].lower()) if x.size else \
+        np.zeros([n + int(sum(pair)) for n, pair in zip(x.shape, paddings)], x.dtype)
 
 
 def slice_box(_, x, begin, size):
@@ -205,6 +228,7 @@ OTHERS = {
     "ExpandDims": lambda a, x, d: np.expand_dims(x, int(d)), "Squeeze": squeeze,
     "Fill": lambda a, s, v: np.full(vector(s), v), "Slice": slice_box,
     "BroadcastTo": lambda a, x, s: np.broadcast_to(x, vector(s)), "StridedSlice": strided_slice,
+    "TensorStridedSliceUpdate": strided_update, "MirrorPad": mirror, "MirrorPadGrad": mirror_sum,
     "ReverseV2": lambda a, x, axes: np.flip(x, vector(axes)),
     "Concat": lambda a, axis, *x: np.concatenate(x, int(axis)),
     "ConcatV2": lambda a, *x: np.concatenate(x[:-1], int(x[-1])),

@@ -87,14 +87,37 @@ def pool(function):
     return run
 
 
-def max_pool_grad(attrs, x, y, dy):
-    x, y, dy = (last(attrs, a) for a in (x, y, dy))
-    dx = np.zeros_like(x)
+def winners(attrs, x):
+    """(result, the first largest element of its window), both as places in images."""
     for result, inside in pool_window(attrs, x.shape).pixels():
         for n, c in np.ndindex(x.shape[0], x.shape[3]):
             best = max(inside, key=lambda entry: x[(n, *entry[1], c)])[1]
-            dx[(n, *best, c)] += dy[(n, *result, c)]
+            yield (n, *result, c), (n, *best, c)
+
+
+def max_pool_grad(attrs, x, y, dy):
+    x, dy = last(attrs, x), last(attrs, dy)
+    dx = np.zeros_like(x)
+    for result, best in winners(attrs, x):
+        dx[best] += dy[result]
     return back(attrs, dx)
+
+
+def max_pool_argmax(attrs, x):
+    attrs = {**attrs, "data_format": "NHWC", "explicit_paddings": []}
+    y = pool(np.max)(attrs, x)
+    places = np.zeros(y.shape, np.int64)
+    shape = x.shape if attrs["include_batch_in_index"] else (1, *x.shape[1:])
+    for result, best in winners(attrs, x):
+        places[result] = np.ravel_multi_index((best[0] if shape[0] > 1 else 0, *best[1:]), shape)
+    return [y, places]
+
+
+def max_pool_grad_grad(attrs, x, y, dx):
+    x, dx, dy = last(attrs, x), last(attrs, dx), np.zeros_like(last(attrs, y))
+    for result, best in winners(attrs, x):
+        dy[result] = dx[best]
+    return back(attrs, dy)
 
 
 def avg_pool_grad(attrs, shape, dy):
@@ -199,5 +222,6 @@ NN = {
     "SoftmaxCrossEntropyWithLogits": cross_entropy,
     "SparseSoftmaxCrossEntropyWithLogits": sparse_cross_entropy, "BiasAddGrad": bias_add_grad,
     "MaxPool": pool(np.max), "AvgPool": pool(np.mean), "MaxPoolGrad": max_pool_grad,
+    "MaxPoolGradGrad": max_pool_grad_grad, "MaxPoolWithArgmax": max_pool_argmax,
     "AvgPoolGrad": avg_pool_grad, "LRN": lrn, "LRNGrad": lrn_grad,
 }

@@ -191,7 +191,74 @@ def all_integers(attrs, shape):
     return collect(shape, (numbers(block(attrs, n)) for n in forever()))
 
 
-RANDOM = {"RandomUniform": uniform, "RandomStandardNormal": normal, "TruncatedNormal": truncated,
+def by_logarithm(attrs, words):
+    """How a class is drawn that is the rarer the larger it is, and how likely each is."""
+    last = int(attrs["range_max"])
+
+    def draw():
+        first, second = next(words), next(words)
+        unit = ((first & 0xFFFFF) << 32 | second) / 2.0 ** 52
+        return (int(math.exp(unit * math.log1p(last))) - 1) % last
+    return draw, lambda value: math.log((value + 2) / (value + 1)) / math.log1p(last)
+
+
+def evenly(attrs, words):
+    last = int(attrs["range_max"])
+
+    def draw():
+        first, second = next(words), next(words)
+        word = second << 32 | first
+        if not last & (last - 1):
+            return word & (last - 1)
+        return word % last if word >= (2 ** 64 - 1) % last + 1 else draw()
+    return draw, lambda value: 1 / last
+
+
+def by_weight(attrs, words):
+    """Entries that are drawn evenly and give what they lack to others, the last ones first."""
+    given = [w ** attrs["distortion"] for w in attrs["unigrams"]]
+    weights = [0.0] * int(attrs["num_reserved_ids"]) + given
+    n, other = len(weights), list(range(len(weights)))
+    odds = [w * n / sum(weights) for w in weights]
+    low = [i for i in range(n) if odds[i] < 1]
+    high = [i for i in range(n) if odds[i] >= 1]
+    while low and high:
+        rare, rich = low.pop(), high.pop()
+        other[rare] = rich
+        odds[rich] -= 1 - odds[rare]
+        (low if odds[rich] < 1 else high).append(rich)
+    for i in low + high:
+        odds[i] = 1.0
+
+    def draw():
+        unit, entry = (next(words) & 0x7FFFFF) / 2.0 ** 23, next(words) % n
+        return entry if unit < odds[entry] else other[entry]
+    return draw, lambda value: weights[value] / sum(weights)
+
+
+def candidates(kind):
+    """Classes that are drawn until enough differ, and how often each is to be expected."""
+    def call(attrs, true):
+        n = int(attrs["num_sampled"])
+        draw, chance = kind(attrs, (w for number in forever() for w in block(attrs, number)))
+        made, tries = [], 0
+        while len(made) < n:
+            value, tries = draw(), tries + 1
+            if not attrs["unique"] or value not in made:
+                made.append(value)
+
+        def expected(value):
+            p = chance(value)
+            return p * n if tries == n else -math.expm1(tries * math.log1p(-p))
+        expect = np.vectorize(expected, otypes=[float])
+        return [np.array(made), expect(true), expect(made)]
+    return call
+
+
+RANDOM = {"LogUniformCandidateSampler": candidates(by_logarithm),
+          "UniformCandidateSampler": candidates(evenly),
+          "FixedUnigramCandidateSampler": candidates(by_weight),
+          "RandomUniform": uniform, "RandomStandardNormal": normal, "TruncatedNormal": truncated,
           "RandomUniformInt": integers, "StatelessRandomUniform": stateless(uniform),
           "StatelessRandomNormal": stateless(normal),
           "StatelessTruncatedNormal": stateless(truncated),

@@ -210,6 +210,8 @@ static void wrong_attributes(void **state) {
   s = begin();
   end(s, with_attr(s, situ_attr_ints("T", NULL, 3)), SITU_INVALID_ARGUMENT, "list");
   s = begin();
+  end(s, with_attr(s, situ_attr_floats("T", NULL, 3)), SITU_INVALID_ARGUMENT, "list");
+  s = begin();
   end(s, with_attr(s, situ_attr_shape("T", SITU_SHAPE(-5))), SITU_INVALID_ARGUMENT, "[-5]");
   s = begin();
   end(s, with_attr(s, (situ_attr){.name = "T", .kind = (situ_attr_kind)77}), SITU_INVALID_ARGUMENT,

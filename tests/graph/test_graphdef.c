@@ -169,7 +169,8 @@ static void wrong_attributes(void **state) {
                "must have one value");
   expect_wrong(NODE("a", "Placeholder", "attr { key: 'dtype' value { s: 'DT\\000' } }"),
                "byte of 0");
-  expect_wrong(NODE("a", "NoOp", "attr { key: 'x' value { list { f: 1 } } }"), "lists of 'f'");
+  expect_wrong(NODE("a", "NoOp", "attr { key: 'x' value { list { b: true } } }"), "lists of 'b'");
+  expect_wrong(NODE("a", "NoOp", "attr { key: 'x' value { list { f: 1 i: 2 } } }"), "lists of 'i'");
   expect_wrong(NODE("a", "NoOp", "attr { key: '_class' value { i: 1 } }"), "'_class'");
   expect_wrong(NODE("a", "NoOp", "attr { key: 'f' value { func { name: 'g' } } }"),
                "not in Op 'NoOp'");

@@ -72,17 +72,32 @@ static double *element(const struct made *made, int input, int64_t k) {
   return (double *)(uintptr_t)situ_tensor_data(made->fed[input]) + k;
 }
 
+/* The place of an element of a transposed matrix, of rows that read one half of a symmetric input
+ * and have a symmetric gradient; else the element's own. */
+static int64_t twin(const struct made *made, int input, int64_t k) {
+  const situ_shape shape = situ_tensor_shape(made->fed[input]);
+  if (strcmp(made->sample->schema->op->name, "Cholesky") != 0 || shape.rank < 2) return k;
+  const int64_t n = shape.dim[shape.rank - 1], at = k % (n * n);
+  return k - at + at % n * n + at / n;
+}
+
+/* Moves an element, and its twin: each by half. */
+static void move(const struct made *made, int input, int64_t k, double by) {
+  *element(made, input, k) += by / 2;
+  *element(made, input, twin(made, input, k)) += by / 2;
+}
+
 /* Compares one element of a gradient with the differences on both sides, which differ at a kink:
  * then anything between them will do. */
 static void check_element(const struct made *made, const situ_value *values,
                           const situ_value *weights, int n, int input, int64_t k, double have) {
   const double old = *element(made, input, k), step = 1e-5 * fmax(1, fabs(old));
   const double here = weigh(made, values, weights, n);
-  *element(made, input, k) = old + step;
+  move(made, input, k, step);
   const double above = (weigh(made, values, weights, n) - here) / step;
-  *element(made, input, k) = old - step;
+  move(made, input, k, -2 * step);
   const double below = (here - weigh(made, values, weights, n)) / step;
-  *element(made, input, k) = old;
+  move(made, input, k, step);
   const double want = (above + below) / 2, room = fabs(above - below) / 2 + 1e-6 * fabs(here);
   if (isnan(want) || isinf(want) || room > 1e3) return;
   if (fabs(have - want) <= 1e-4 * fmax(1, fabs(want)) + room) return;

@@ -192,11 +192,11 @@ static void visit_all(visit *then) {
 
 /* Samples */
 
-/* Values, variables and host ops have tests of their own. */
+/* Values, variables, host ops and ops of inputs of any types have tests of their own. */
 static bool is_plain(const struct schema *schema) {
   const unsigned special = OP_CONSTANT | OP_FED | OP_VARIABLE;
   return schema->n_inputs && !schema->op->compute && !schema->inputs[0].is_ref &&
-         !(schema->op->flags & special);
+         !schema->inputs[0].is_types && !(schema->op->flags & special);
 }
 
 static void every_row_has_samples(void **state) {
@@ -363,6 +363,12 @@ static void print_attr(const char *name, const struct attr_value *value) {
       printf("%s%lld", i ? ", " : "", (long long)value->list.items[i]);
     printf("]");
   }
+  if (value->kind == SITU_ATTR_FLOATS) {
+    printf("[");
+    for (int64_t i = 0; i < value->reals.count; i++)
+      printf("%s%.17g", i ? ", " : "", value->reals.items[i]);
+    printf("]");
+  }
   if (value->kind == SITU_ATTR_SHAPE || value->kind == SITU_ATTR_TENSOR) printf("null");
 }
 
@@ -383,6 +389,8 @@ static void print_case(const struct sample *sample, int number, situ_type type) 
     if (attr->kind == SITU_ATTR_STRING) value->text = attr->text;
     if (attr->kind == SITU_ATTR_INTS)
       value->list.items = attr->integers, value->list.count = attr->integer;
+    if (attr->kind == SITU_ATTR_FLOATS)
+      value->reals.items = attr->reals, value->reals.count = attr->integer;
   }
   int n_out = 0;
   OK(schema_resolve(schema, "sample", types, sample->n_inputs, values, &n_out));

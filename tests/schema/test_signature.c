@@ -16,7 +16,7 @@ static const struct op good = {
     .attrs =
         "T:{half float double}=float N:int>=2 way:{'SAME','VALID'}='SAME' rate:float=0.5 "
         "deep:bool=true size:shape=[2,?] any:shape=<unknown> axes:list(int)=[1,-2] "
-        "out:type value:tensor name:string=''",
+        "out:type value:tensor name:string='' odds:list(float)=[0.5,-2]",
     .doc = "Something.",
     .host = "index",
     .devices = "CPU GPU(float half)",
@@ -29,7 +29,9 @@ static void a_row_is_read(void **state) {
   OK(signature_parse(&good, &arena, &s));
   assert_int_equal(s.n_inputs, 4);
   assert_int_equal(s.n_outputs, 1);
-  assert_int_equal(s.n_attrs, 11);
+  assert_int_equal(s.n_attrs, 12);
+  assert_int_equal(s.attrs[11].preset.reals.count, 2);
+  assert_true(s.attrs[11].preset.reals.items[0] == 0.5);
   assert_string_equal(s.inputs[1].name, "index");
   assert_int_equal(s.inputs[1].type, SITU_INT32);
   assert_true(s.inputs[1].is_host && !s.inputs[0].is_host);
@@ -114,10 +116,13 @@ static void bad_rows_are_named(void **state) {
 
 static void wrong_defaults_are_refused(void **state) {
   (void)state;
-  static const char *const wrong[] = {
-      "n:int=x",         "n:int=",       "r:float=1.5.2",  "b:bool=yes",
-      "t:type=quick",    "s:shape=[1",   "s:shape=[1,,2]", "s:string=a",
-      "l:list(int)=[a]", "v:tensor=[1]", "s:shape=1",      "s:shape=[1,2,3,4,5,6,7,8,9]"};
+  static const char *const wrong[] = {"n:int=x",          "n:int=",
+                                      "r:float=1.5.2",    "b:bool=yes",
+                                      "t:type=quick",     "s:shape=[1",
+                                      "s:shape=[1,,2]",   "s:string=a",
+                                      "l:list(int)=[a]",  "l:list(float)=[1,]",
+                                      "l:list(float)=[1", "v:tensor=[1]",
+                                      "s:shape=1",        "s:shape=[1,2,3,4,5,6,7,8,9]"};
   for (size_t i = 0; i < COUNT_OF(wrong); i++) {
     struct arena arena = {0};
     struct schema s;

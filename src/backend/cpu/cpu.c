@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/pages.h"
 #include "device/backend.h"
 #include "host/call.h"
 
@@ -53,8 +54,7 @@ static void cpu_close(void *device) { (void)device; }
 
 static situ_status cpu_alloc(void *device, size_t bytes, void **region) {
   (void)device;
-  *region =
-      bytes <= PTRDIFF_MAX - 256 ? aligned_alloc(256, round_up(bytes ? bytes : 1, 256)) : NULL;
+  *region = pages_alloc(bytes, 256);
   return *region ? NULL : NO_MEMORY();
 }
 

@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 
 #include "backend/sim/spec.h"
+#include "base/pages.h"
 #include "host/call.h"
 #include "host/worker.h"
 
@@ -165,7 +166,9 @@ static situ_status map(struct sim_region *region, size_t bytes) {
   const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
   region->base = mmap(NULL, bytes ? bytes : 1, PROT_READ | PROT_WRITE, flags, -1, 0);
   region->bytes = bytes;
-  return region->base == MAP_FAILED ? NO_MEMORY() : NULL;
+  if (region->base == MAP_FAILED) return NO_MEMORY();
+  pages_advise(region->base, bytes);
+  return NULL;
 }
 
 static situ_status sim_alloc(void *device, size_t bytes, void **out) {

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * pages.h: memory for much data, in huge pages where the system has them: a processor keeps few
+ * addresses of pages at hand, drops prefetches for others, and a fault for each 4 KiB takes longer
+ * than filling them. What is freed is kept for the next one that asks for as much, up to a limit:
+ * the system would clear it first, which takes longer than most kernels. */
+#ifndef SITU_BASE_PAGES_H
+#define SITU_BASE_PAGES_H
+
+#include "base/base.h"
+
+/* Memory that begins at a multiple of `alignment`, a power of two; not cleared. pages_free or
+ * free() frees it. NULL without memory. */
+void *pages_alloc(size_t bytes, size_t alignment);
+
+/* Frees memory of pages_alloc, as many bytes as were asked for, or keeps it. */
+void pages_free(void *memory, size_t bytes);
+
+/* Frees all that is kept. */
+void pages_trim(void);
+
+/* Asks for huge pages in memory that was mapped; only whole ones, so that nothing is wasted. */
+void pages_advise(void *memory, size_t bytes);
+
+#endif

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * test_pages.c: large pieces of memory, and which of them are kept. */
+#include "base/pages.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/expect.h"
+
+static const size_t mib = 1 << 20;
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+enum { KEEPS = 0 };
+#else
+enum { KEEPS = 1 };
+#endif
+
+static void memory_is_aligned(void **state) {
+  (void)state;
+  const size_t sizes[] = {0, 1, 100, 4096, mib, 2 * mib, 3 * mib + 5};
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    char *memory = pages_alloc(sizes[i], 256);
+    assert_non_null(memory);
+    assert_int_equal((uintptr_t)memory % 256, 0);
+    memset(memory, 1, sizes[i]);
+    free(memory);
+  }
+  assert_null(pages_alloc(SIZE_MAX, 64));
+  assert_null(pages_alloc(SIZE_MAX / 2 + 2, 64));
+}
+
+static void what_was_freed_is_taken_again(void **state) {
+  (void)state;
+  if (!KEEPS) skip();
+  pages_trim();
+  char *a = pages_alloc(5 * mib, 64), *b = pages_alloc(5 * mib, 64), *c = pages_alloc(9 * mib, 64);
+  memset(a, 7, 5 * mib);
+  pages_free(a, 5 * mib);
+  pages_free(c, 9 * mib);
+  pages_free(b, 5 * mib);
+  assert_ptr_equal(pages_alloc(5 * mib, 64), b); /* the last one of that size */
+  assert_ptr_equal(pages_alloc(5 * mib - 3, 64), a);
+  assert_int_equal(a[4 * mib], 7);
+  pages_free(b, 5 * mib);
+  pages_trim();
+  char *d = pages_alloc(9 * mib, 64);
+  memset(d, 1, 9 * mib); /* trimmed memory is not handed out twice */
+  free(d);
+  free(a);
+}
+
+/* Many pieces and large ones push the oldest out: what is kept stays bounded. */
+static void the_oldest_goes_first(void **state) {
+  (void)state;
+  if (!KEEPS) skip();
+  enum { COUNT = 17 };
+  pages_trim();
+  char *all[COUNT];
+  for (int i = 0; i < COUNT; i++) all[i] = pages_alloc((size_t)(2 * i + 2) * mib / 2, 64);
+  for (int i = 1; i < COUNT; i++) assert_non_null(all[i]);
+  for (int i = 0; i < COUNT; i++) pages_free(all[i], (size_t)(2 * i + 2) * mib / 2);
+  assert_ptr_equal(pages_alloc(COUNT * mib, 64), all[COUNT - 1]);
+  free(all[COUNT - 1]);
+  pages_free(NULL, 0);
+  pages_trim();
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(memory_is_aligned),
+                                     cmocka_unit_test(what_was_freed_is_taken_again),
+                                     cmocka_unit_test(the_oldest_goes_first)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
