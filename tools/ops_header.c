@@ -92,8 +92,8 @@ static bool is_parameter(const struct attr_spec *spec) {
 }
 
 static bool is_list(const struct attr_spec *spec) {
-  return spec->kind == SITU_ATTR_INTS || spec->kind == SITU_ATTR_TYPES ||
-         spec->kind == SITU_ATTR_SHAPES;
+  return spec->kind == SITU_ATTR_INTS || spec->kind == SITU_ATTR_FLOATS ||
+         spec->kind == SITU_ATTR_TYPES || spec->kind == SITU_ATTR_SHAPES;
 }
 
 static bool is_many(const struct port *port) { return port->number_attr >= 0 || port->is_types; }
@@ -107,6 +107,7 @@ static void print_attr_parameter(const struct attr_spec *spec) {
                                       [SITU_ATTR_STRING] = "const char *",
                                       [SITU_ATTR_TENSOR] = "situ_tensor *",
                                       [SITU_ATTR_INTS] = "const int64_t *",
+                                      [SITU_ATTR_FLOATS] = "const double *",
                                       [SITU_ATTR_TYPES] = "const int64_t *",
                                       [SITU_ATTR_SHAPES] = "const situ_shape *",
                                       [SITU_ATTR_FUNCTION] = "const char *"};
@@ -130,12 +131,12 @@ static void print_head(const struct schema *schema, const char *name) {
 
 static void print_attrs(const struct schema *schema, int *count) {
   static const char *const words[] = {
-      [SITU_ATTR_INT] = "int",          [SITU_ATTR_FLOAT] = "float",
-      [SITU_ATTR_BOOL] = "bool",        [SITU_ATTR_TYPE] = "type",
-      [SITU_ATTR_SHAPE] = "shape",      [SITU_ATTR_STRING] = "string",
-      [SITU_ATTR_TENSOR] = "tensor",    [SITU_ATTR_INTS] = "ints",
-      [SITU_ATTR_TYPES] = "types",      [SITU_ATTR_SHAPES] = "shapes",
-      [SITU_ATTR_FUNCTION] = "function"};
+      [SITU_ATTR_INT] = "int",           [SITU_ATTR_FLOAT] = "float",
+      [SITU_ATTR_BOOL] = "bool",         [SITU_ATTR_TYPE] = "type",
+      [SITU_ATTR_SHAPE] = "shape",       [SITU_ATTR_STRING] = "string",
+      [SITU_ATTR_TENSOR] = "tensor",     [SITU_ATTR_INTS] = "ints",
+      [SITU_ATTR_TYPES] = "types",       [SITU_ATTR_SHAPES] = "shapes",
+      [SITU_ATTR_FUNCTION] = "function", [SITU_ATTR_FLOATS] = "floats"};
   *count = 0;
   for (int i = 0; i < schema->n_attrs; i++) {
     const struct attr_spec *spec = &schema->attrs[i];

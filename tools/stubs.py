@@ -28,7 +28,8 @@ softmax sqrt square squeeze stack stop_gradient tanh tensordot tile transpose tr
 uniform where zeros zeros_like""".split()
 PLAIN = ("situ.compat", "situ.testing")  # modules with files of their own
 KINDS = {"bool": "bool", "int": "int", "float": "float", "string": "str", "type": "_s.DTypeLike",
-         "shape": "_s.ShapeLike", "list(int)": "_t.Sequence[int]"}
+         "shape": "_s.ShapeLike", "list(int)": "_t.Sequence[int]",
+         "list(float)": "_t.Sequence[float]"}
 NUMBERS = "add sub mul truediv floordiv mod pow matmul and or xor lt le gt ge".split()
 
 

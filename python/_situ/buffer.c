@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * buffer.c: tensors out of objects with the buffer protocol: NumPy arrays and scalars, memory
  * views. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -86,8 +87,8 @@ void buffer_store(char *at, situ_type type, double real, int64_t whole) {
     case SITU_DOUBLE:
       *(double *)at = real;
       break;
-    case SITU_HALF:
-      PyFloat_Pack2(real, at, 1);
+    case SITU_HALF: /* what is too large is an infinity */
+      PyFloat_Pack2(fabs(real) < 65520 ? real : real * INFINITY, at, 1);
       break;
     case SITU_INT32:
       *(int32_t *)at = (int32_t)whole;

@@ -173,6 +173,18 @@ static int read_integers(struct call *call, int slot, PyObject *value, situ_attr
   return PyErr_Occurred() ? -1 : 0;
 }
 
+static int read_reals(struct call *call, int slot, PyObject *value, situ_attr *out) {
+  PyObject *list = PySequence_Fast(value, "a list of numbers is wanted");
+  if (!list) return -1;
+  const Py_ssize_t n = PySequence_Fast_GET_SIZE(list);
+  double *reals = call->lists[slot] = PyMem_Calloc((size_t)n + 1, sizeof *reals);
+  for (Py_ssize_t i = 0; reals && i < n && !PyErr_Occurred(); i++)
+    reals[i] = PyFloat_AsDouble(PySequence_Fast_GET_ITEM(list, i));
+  *out = situ_attr_floats(out->name, reals, (int)n);
+  Py_DECREF(list);
+  return !reals || PyErr_Occurred() ? -1 : 0;
+}
+
 static int read_types(struct call *call, int slot, PyObject *value, situ_attr *out) {
   PyObject *list = PySequence_Fast(value, "a list of types is wanted");
   if (!list) return -1;
@@ -232,6 +244,8 @@ static int read_attr(struct call *call, int slot, const struct row_attr *attr, P
       break;
     case SITU_ATTR_INTS:
       return read_integers(call, slot, value, out);
+    case SITU_ATTR_FLOATS:
+      return read_reals(call, slot, value, out);
     case SITU_ATTR_TYPES:
       return read_types(call, slot, value, out);
     case SITU_ATTR_SHAPES:

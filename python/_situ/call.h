@@ -25,7 +25,7 @@ struct call {
   int n_attrs;
   int64_t integers[MAX_ATTRS][SITU_MAX_RANK * 2];
   situ_tensor *tensors[MAX_ATTRS]; /* of attributes; owned */
-  void *lists[MAX_ATTRS];          /* of types and shapes; owned */
+  void *lists[MAX_ATTRS];          /* of types, shapes, numbers; owned */
 };
 
 /* Binds positional and keyword arguments to the parameters; lays inputs flat and looks behind

@@ -113,11 +113,57 @@ static void fill(PyObject *value, situ_type type, char **at) {
   }
 }
 
-/* What C cannot read goes through NumPy; real numbers become float32, as in TensorFlow's lists. */
-static situ_tensor *through_numpy(PyObject *value, situ_type type) {
-  PyObject *numpy = PyImport_ImportModule("numpy"), *array = NULL;
-  if (numpy) array = PyObject_CallMethod(numpy, "array", "O", value);
+/* A tensor of texts without elements, of the shape of an array that has none; NULL: it has some. */
+static situ_tensor *no_texts(PyObject *array) {
+  PyObject *sizes = PyObject_GetAttrString(array, "shape");
+  situ_shape shape = {.rank = 0};
+  situ_tensor *made = NULL;
+  if (sizes && PyTuple_Check(sizes) && PyTuple_GET_SIZE(sizes) <= SITU_MAX_RANK)
+    for (; shape.rank < (int)PyTuple_GET_SIZE(sizes); shape.rank++)
+      shape.dim[shape.rank] = PyLong_AsLongLong(PyTuple_GET_ITEM(sizes, shape.rank));
+  Py_XDECREF(sizes);
+  if (situ_shape_count(shape) == 0) {
+    const situ_status status = situ_tensor_create_texts(shape, NULL, &made);
+    if (status) errors_raise(status, NULL);
+  }
+  return made;
+}
+
+/* An array of 64-bit integers as one of int32, where that loses nothing; takes the array. */
+static PyObject *narrowed(PyObject *numpy, PyObject *array) {
+  PyObject *small = PyObject_CallMethod(array, "astype", "s", "int32");
+  PyObject *same = small ? PyObject_CallMethod(numpy, "array_equal", "OO", array, small) : NULL;
+  const int is_same = same ? PyObject_IsTrue(same) : -1;
+  if (is_same != 0) Py_SETREF(array, is_same > 0 ? Py_NewRef(small) : NULL);
+  Py_XDECREF(small);
+  Py_XDECREF(same);
+  return array;
+}
+
+/* A value as an array; the integers of a list are int32 where they fit, those of NumPy, too, unless
+ * their type is smaller still. */
+static PyObject *as_array(PyObject *value, situ_type type, PyObject *leaf) {
+  PyObject *numpy = PyImport_ImportModule("numpy");
+  PyObject *array = numpy ? PyObject_CallMethod(numpy, "array", "(O)", value) : NULL;
+  const bool is_list = PyList_Check(value) || PyTuple_Check(value);
+  if (array && is_list && leaf && !type && !strncmp(Py_TYPE(leaf)->tp_name, "numpy.", 6)) {
+    PyObject *word = PyObject_GetAttrString(array, "dtype");
+    PyObject *code = word ? PyObject_GetAttrString(word, "str") : NULL;
+    const char *letters = code ? PyUnicode_AsUTF8(code) : NULL;
+    if (!letters)
+      Py_CLEAR(array);
+    else if (!strcmp(letters, "<i8"))
+      array = narrowed(numpy, array);
+    Py_XDECREF(word);
+    Py_XDECREF(code);
+  }
   Py_XDECREF(numpy);
+  return array;
+}
+
+/* What C cannot read goes through NumPy; real numbers become float32, as in TensorFlow's lists. */
+static situ_tensor *through_numpy(PyObject *value, situ_type type, PyObject *leaf) {
+  PyObject *array = as_array(value, type, leaf);
   if (!array) return NULL;
   situ_tensor *result = NULL;
   bool unfit = false;
@@ -125,7 +171,11 @@ static situ_tensor *through_numpy(PyObject *value, situ_type type) {
   PyObject *kind = word ? PyObject_GetAttrString(word, "kind") : NULL;
   const char *letter = kind ? PyUnicode_AsUTF8(kind) : "";
   const bool is_array = PyObject_CheckBuffer(value);
-  if (letter && (*letter == 'U' || *letter == 'S')) {
+  const bool is_text = letter && (*letter == 'U' || *letter == 'S' || *letter == 'O');
+  if (is_text && is_array && (!type || type == SITU_STRING)) result = no_texts(array);
+  if (result || PyErr_Occurred()) {
+    /* it is made, or cannot be */
+  } else if (letter && (*letter == 'U' || *letter == 'S')) {
     PyObject *list = PyObject_CallMethod(array, "tolist", NULL);
     result = list ? convert_value(list, type) : NULL;
     Py_XDECREF(list);
@@ -195,12 +245,12 @@ situ_tensor *convert_value(PyObject *value, situ_type type) {
   if (is_leaf && PyObject_CheckBuffer(value) && !PyBytes_Check(value)) {
     bool unfit = false;
     situ_tensor *tensor = buffer_value(value, type, false, &unfit);
-    return unfit ? through_numpy(value, type) : tensor;
+    return unfit ? through_numpy(value, type, NULL) : tensor;
   }
   struct found found = {.shape = SITU_ANY_SHAPE};
   for (int i = 0; i < SITU_MAX_RANK; i++) found.shape.dim[i] = SITU_ANY;
   look(value, 0, &found);
-  if (found.kind == KIND_OTHER) return through_numpy(value, type);
+  if (found.kind == KIND_OTHER) return through_numpy(value, type, found.leaf);
   if (found.ragged) {
     PyErr_SetString(PyExc_ValueError, "Can't convert non-rectangular Python sequence to Tensor.");
     return NULL;

@@ -72,13 +72,39 @@ static situ_tensor *axes_of(const situ_tensor *tensor) {
   return TENSOR_OF(axes);
 }
 
-/* A list of a few integers: sizes, dimensions. */
-static bool is_few_integers(PyObject *value) {
-  if (!PyList_CheckExact(value) && !PyTuple_CheckExact(value)) return false;
+/* A list of a few integers: sizes, dimensions. How many; 0: it is something else. */
+static int take_integers(PyObject *value, int32_t numbers[SITU_MAX_RANK]) {
+  if (!PyList_CheckExact(value) && !PyTuple_CheckExact(value)) return 0;
   const Py_ssize_t n = PySequence_Fast_GET_SIZE(value);
-  for (Py_ssize_t i = 0; i < n; i++)
-    if (!PyLong_CheckExact(PySequence_Fast_GET_ITEM(value, i))) return false;
-  return n > 0 && n <= SITU_MAX_RANK;
+  if (n > SITU_MAX_RANK) return 0;
+  for (Py_ssize_t i = 0; i < n; i++) {
+    PyObject *item = PySequence_Fast_GET_ITEM(value, i);
+    int overflow = 0;
+    if (!PyLong_CheckExact(item)) return 0;
+    const long number = PyLong_AsLongAndOverflow(item, &overflow);
+    if (overflow || number != (int32_t)number) return 0;
+    numbers[i] = (int32_t)number;
+  }
+  return (int)n;
+}
+
+/* A vector of integers. Programs say the same sizes again and again: tensors of some of them stay.
+ * NULL, without an error: it is of another type. */
+static situ_tensor *vector_of(const int32_t *numbers, int n, situ_type type) {
+  static situ_tensor *known[64];
+  uint32_t hash = (uint32_t)n;
+  if (type != SITU_NO_TYPE && type != SITU_INT32) return NULL;
+  for (int i = 0; i < n; i++) hash = (hash ^ (uint32_t)numbers[i]) * 0x9E3779B1u;
+  situ_tensor **at = &known[hash >> 26];
+  const size_t bytes = (size_t)n * sizeof *numbers;
+  if (*at && situ_tensor_bytes(*at) == bytes && !memcmp(situ_tensor_data(*at), numbers, bytes))
+    return situ_tensor_retain(*at);
+  situ_tensor *made = NULL;
+  const situ_status status = situ_tensor_create(SITU_INT32, SITU_SHAPE(n), numbers, &made);
+  if (status) return situ_status_release(status), NULL;
+  situ_tensor_release(*at);
+  *at = made;
+  return situ_tensor_retain(made);
 }
 
 /* The inputs of a call that is simple enough. */
@@ -91,8 +117,12 @@ struct quick {
 static situ_tensor *take_argument(const struct row *row, int i, PyObject *value, struct quick *q) {
   if (IS_TENSOR(value)) return TENSOR_OF(value);
   const struct row_input *input = &row->inputs[i];
-  if (input->same_as != i || !is_few_integers(value)) return NULL;
-  situ_tensor *tensor = convert_value(value, input->type_attr < 0 ? input->type : SITU_NO_TYPE);
+  int32_t numbers[SITU_MAX_RANK];
+  const int count = input->same_as == i ? take_integers(value, numbers) : 0;
+  if (!count) return NULL;
+  const situ_type want = input->type_attr < 0 ? input->type : SITU_NO_TYPE;
+  situ_tensor *tensor = vector_of(numbers, count, want);
+  if (!tensor) tensor = convert_value(value, want);
   if (tensor) q->made[q->n_made++] = tensor;
   return tensor;
 }

@@ -332,6 +332,8 @@ static PyMemberDef members[] = {
     {"_functions", T_INT, offsetof(struct graph_object, functions), 0, "Device functions."},
     {"_captures", T_BOOL, offsetof(struct graph_object, captures), 0,
      "Whether it is inside another."},
+    {"_sealed", T_BOOL, offsetof(struct graph_object, sealed), 0,
+     "Whether its tensors cannot be used outside."},
     {"_finalized", T_BOOL, offsetof(struct graph_object, finalized), 0, "Whether it is closed."},
     {NULL, 0, 0, 0, NULL}};
 

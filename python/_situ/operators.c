@@ -69,7 +69,6 @@ static PyObject *binary(int which, PyObject *x, PyObject *y) {
 
 #define BINARY(slot) \
   static PyObject *slot(PyObject *x, PyObject *y) { return binary(OP_##slot, x, y); }
-BINARY(add)
 BINARY(subtract)
 BINARY(multiply)
 BINARY(floor_divide)
@@ -102,6 +101,11 @@ static bool is_matrix(PyObject *value) {
   return IS_VALUE(value) && ((struct value_object *)value)->shape.rank == 2;
 }
 
+/* Texts are joined. */
+static PyObject *add(PyObject *x, PyObject *y) {
+  if (type_of(x) == SITU_STRING || type_of(y) == SITU_STRING) return composite("join", x, y);
+  return binary(OP_add, x, y);
+}
 static PyObject *true_divide(PyObject *x, PyObject *y) {
   if (types_is_real(common_type(x, y))) return binary(OP_true_divide, x, y);
   return decline(x, y, composite("truediv", x, y));

@@ -16,6 +16,54 @@ static struct graph_object *graph_of(const struct call *call) {
   return here;
 }
 
+/* The call in a graph, or at once. Tensors of a function that was traced are known inside alone. */
+static PyObject *emit_or_run(struct call *call) {
+  struct graph_object *graph = graph_of(call);
+  for (int i = 0; i < call->n_flat; i++) {
+    if (!IS_VALUE(call->flat[i])) continue;
+    struct graph_object *own = ((struct value_object *)call->flat[i])->graph;
+    if (own->sealed && own != context_graph())
+      return PyErr_Format(PyExc_TypeError,
+                          "%R is out of scope and cannot be used here. Use return values, explicit "
+                          "Python locals or TensorFlow collections to access it.\nIt is a tensor "
+                          "of a function that was traced, and has no value outside of a call.",
+                          call->flat[i]);
+  }
+  return graph ? call_emit(call, graph) : call_eager(call);
+}
+
+static PyObject *words_of(PyObject *const *args, PyObject *names) {
+  PyObject *words = PyDict_New();
+  for (Py_ssize_t i = 0; words && names && i < PyTuple_GET_SIZE(names); i++)
+    if (PyDict_SetItem(words, PyTuple_GET_ITEM(names, i), args[i])) Py_CLEAR(words);
+  return words;
+}
+
+/* A call that failed: the package may know arguments that are no tensors, such as ragged rows; it
+ * says NotImplemented where it does not. */
+static PyObject *otherwise(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *names) {
+  PyObject *other = hooks.composite ? PyDict_GetItemString(hooks.composite, "otherwise") : NULL;
+  if (!other ||
+      !(PyErr_ExceptionMatches(PyExc_TypeError) || PyErr_ExceptionMatches(PyExc_ValueError)))
+    return NULL;
+  PyObject *type, *value, *trace, *result = NULL;
+  PyErr_Fetch(&type, &value, &trace);
+  PyObject *tuple = PyTuple_New(n), *words = words_of(args + n, names);
+  for (Py_ssize_t i = 0; tuple && i < n; i++) PyTuple_SET_ITEM(tuple, i, Py_NewRef(args[i]));
+  if (tuple && words) result = PyObject_CallFunctionObjArgs(other, self, tuple, words, NULL);
+  Py_XDECREF(tuple);
+  Py_XDECREF(words);
+  if (result == Py_NotImplemented) {
+    Py_CLEAR(result);
+    PyErr_Restore(type, value, trace);
+    return NULL;
+  }
+  Py_XDECREF(type);
+  Py_XDECREF(value);
+  Py_XDECREF(trace);
+  return result;
+}
+
 static PyObject *run(PyObject *self, PyObject *const *args, size_t n, PyObject *names) {
   struct call call;
   PyObject *result = NULL;
@@ -23,11 +71,10 @@ static PyObject *run(PyObject *self, PyObject *const *args, size_t n, PyObject *
       call_quick((struct function_object *)self, NULL, args, PyVectorcall_NARGS(n), &result))
     return result;
   if (!call_bind(&call, (struct function_object *)self, args, PyVectorcall_NARGS(n), names)) {
-    struct graph_object *graph = graph_of(&call);
-    result = graph ? call_emit(&call, graph) : call_eager(&call);
+    result = emit_or_run(&call);
   }
   call_clear(&call);
-  return result;
+  return result ? result : otherwise(self, args, PyVectorcall_NARGS(n), names);
 }
 
 PyObject *ops_function(int number) {
@@ -62,9 +109,8 @@ PyObject *ops_call(PyObject *function, const char *name, PyObject *const *args, 
   PyObject *result = NULL;
   if (call_quick((struct function_object *)function, name, args, n, &result)) return result;
   if (!call_bind(&call, (struct function_object *)function, args, n, NULL)) {
-    struct graph_object *graph = graph_of(&call);
     call.name = name;
-    result = graph ? call_emit(&call, graph) : call_eager(&call);
+    result = emit_or_run(&call);
   }
   call_clear(&call);
   return result;

@@ -33,7 +33,7 @@ static bool parse_attr(char *word, struct row_attr *out) {
   char *kind = strchr(word, ':');
   if (!kind) return false;
   *kind++ = '\0';
-  snprintf(out->name, sizeof out->name, "%.31s", word);
+  snprintf(out->name, sizeof out->name, "%.47s", word);
   out->key = PyUnicode_InternFromString(out->name);
   char *end = *kind == '{' ? strchr(kind, '}') : kind - 1;
   char *preset = end ? strchr(end + 1, '=') : NULL;
@@ -57,7 +57,7 @@ static bool parse_input(struct row *row, char *word, struct row_input *out) {
   char *type = strchr(word, ':');
   if (!type) return false;
   *type++ = '\0';
-  snprintf(out->name, sizeof out->name, "%.31s", word);
+  snprintf(out->name, sizeof out->name, "%.47s", word);
   out->key = PyUnicode_InternFromString(out->name);
   char *star = strchr(type, '*');
   if (star) {

@@ -6,7 +6,7 @@
 #include "situ_python.h"
 
 struct row_input {
-  char name[32];
+  char name[48];
   PyObject *key;  /* interned name */
   situ_type type; /* fixed, or SITU_NO_TYPE */
   int type_attr;  /* -1: none */
@@ -16,7 +16,7 @@ struct row_input {
 };
 
 struct row_attr {
-  char name[32];
+  char name[48];
   PyObject *key, *alias; /* interned; alias may be NULL */
   situ_attr_kind kind;
   bool inferred;

@@ -65,6 +65,7 @@ struct graph_object {
   int functions; /* device functions on the stack */
   bool finalized;
   bool captures; /* values of other graphs become inputs: _capture */
+  bool sealed;   /* of a function that is traced: its values mean nothing outside */
 };
 
 struct operation_object {

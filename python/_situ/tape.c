@@ -130,7 +130,7 @@ static PyObject *watch_tensor(PyObject *self, PyObject *tensor) {
 /* watch(tensor): tensors go straight; the package sees to everything else. */
 static PyObject *watch_any(PyObject *self, PyObject *tensor) {
   if (IS_TENSOR(tensor)) return watch_tensor(self, tensor);
-  return PyObject_CallMethod(self, "_watch_others", "O", tensor);
+  return PyObject_CallMethod(self, "_watch_others", "(O)", tensor);
 }
 
 static int watch_value(struct tape_object *self, PyObject *variable, PyObject *tensor) {

@@ -144,11 +144,11 @@ static PyObject *array(PyObject *self, PyObject *const *args, Py_ssize_t n, PyOb
   PyObject *result = array_of(TENSOR_OF(self));
   if (result && situ_tensor_shape(TENSOR_OF(self)).rank == 0) {
     PyObject *module = PyImport_ImportModule("numpy");
-    Py_SETREF(result, module ? PyObject_CallMethod(module, "asarray", "N", result) : NULL);
+    Py_SETREF(result, module ? PyObject_CallMethod(module, "asarray", "(O)", result) : NULL);
     Py_XDECREF(module);
   }
   if (result && n > 0 && args[0] != Py_None)
-    Py_SETREF(result, PyObject_CallMethod(result, "astype", "O", args[0]));
+    Py_SETREF(result, PyObject_CallMethod(result, "astype", "(O)", args[0]));
   return result;
 }
 

@@ -103,15 +103,16 @@ static PyObject *subscript(PyObject *self, PyObject *key) {
   return PyObject_CallFunctionObjArgs(hooks.index, self, key, NULL);
 }
 
-/* Writes "(2, 3)" or "(?, 3)"; returns the text. */
+/* Writes "(2, 3)" or "(?, 3)", in eager style "(None, 3)"; returns the text. */
 static const char *shape_word(const struct value_object *self, char text[256]) {
   const int rank = self->shape.rank;
+  const char *unknown = context_is_eager() ? "None" : "?";
   size_t at = 1;
   strcpy(text, "(");
   for (int i = 0; i < rank; i++) {
     const long long size = (long long)self->shape.dim[i];
     const char *comma = i + 1 < rank ? ", " : rank == 1 ? "," : "";
-    at += (size_t)(size < 0 ? snprintf(text + at, 256 - at, "?%s", comma)
+    at += (size_t)(size < 0 ? snprintf(text + at, 256 - at, "%s%s", unknown, comma)
                             : snprintf(text + at, 256 - at, "%lld%s", size, comma));
   }
   snprintf(text + at, 256 - at, ")");

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """run.py: `situ run`: a script or module as the main program, with situ for tensorflow.
 
-    python -m situ.run [--api=v1|v2] [--log-placement] [--trace=FILE] [--check]
-                       -- SCRIPT|-m MODULE [WORD]...
+    python -c 'import situ.run; situ.run.main()' [--api=v1|v2] [--log-placement]
+        [--trace=FILE] [--check] -- SCRIPT|-m MODULE [WORD]...
 """
 import os
 import sys
@@ -123,14 +123,13 @@ def main():
     api = options.get("api") or usage.style_of(path, source)
     if "check" in options:
         sys.exit(usage.report(path, source, api))
-    if sys.path and sys.path[0] == "" or os.path.abspath(sys.path[0]) == os.getcwd():
-        if not name:
-            del sys.path[0]  # python -m put it there, a script would not have it
+    if sys.path[:1] in ([""], [os.getcwd()]) and not name:
+        del sys.path[0]  # python -m puts it there, a script would not have it
     sys.argv = [path, *words]
     style.set_root("tensorflow")
     root = importer.install(api)
     companions.install()
-    if api == "v1":
+    if api == "v1" or b"numpy" in source:  # what does not use it shall start without it
         from situ._lib import old_numpy
         old_numpy.install()
     if "log-placement" in options:

@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """conftest.py: programs as a user runs them, for the tests of the Python package."""
 import os
+import random
 import subprocess
 import sys
 import textwrap
 
+import numpy
 import pytest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.environ.get("SITU_BUILD", os.path.join(ROOT, "build"))
+SEED = os.environ.setdefault("SITU_SEED", "1")  # another one: other weights, other orders
 
 
 def environment(**more):
@@ -17,8 +20,16 @@ def environment(**more):
            if not k.startswith("SITU_") and k != "CUDA_VISIBLE_DEVICES"}
     env["SITU_OPENCL_DEVICES"] = "none"  # the same on machines with GPUs
     env["SITU_CUDA"] = "0"
+    env["SITU_SEED"] = SEED
     env.update(more)
     return env
+
+
+@pytest.fixture(autouse=True)
+def seeded():
+    """What NumPy and Python draw is the same in every run, as SITU_SEED does it for situ."""
+    numpy.random.seed(int(SEED))
+    random.seed(int(SEED))
 
 
 class Result:

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_autograph.py: Python's if, while and for over tensors in tf.function."""
+import functools
+
 import numpy as np
 import pytest
 
@@ -161,7 +163,7 @@ def test_what_is_not_set_everywhere():
         if x > 0:
             y = x
         return y + 1
-    with pytest.raises(UnboundLocalError, match="'y' is used undefined"):
+    with pytest.raises(ValueError, match="'y' is used undefined"):
         wrong(tf.constant(1.0))
 
 
@@ -296,3 +298,103 @@ def test_variable_that_starts_from_an_argument():
     add = Sum()
     add(tf.constant([1.0, 2.0]))
     assert add(tf.constant([1.0, 2.0])).numpy().tolist() == [3.0, 5.0]
+
+
+def test_functions_that_wrap_others_are_converted_themselves():
+    def tenfold(function):
+        @functools.wraps(function)
+        def wrapper(x):
+            if x > 0:
+                x = x + 1
+            return function(x) * 10
+        return wrapper
+
+    @tenfold
+    def size(x):
+        if x > 0:
+            return x
+        return -x
+
+    class Choice:
+        def __call__(self, x):
+            return x * 2 if x > 0 else x * 3
+
+    part, choice = functools.partial(size), Choice()
+    for made in (tf.function(lambda x: size(x)), tf.function(size), tf.function(part),
+                 tf.function(lambda x: part(x))):
+        assert [float(made(tf.constant(x))) for x in (2.0, -2.0)] == [30, 20]
+    for made in tf.function(choice), tf.function(lambda x: choice(x)):
+        assert [float(made(tf.constant(x))) for x in (2.0, -2.0)] == [4, -6]
+
+
+def test_chained_comparisons():
+    asked = []
+
+    def middle(x):
+        asked.append(x)
+        return x
+
+    def between(x):
+        return 1 < middle(x) < 5
+    assert of(between, 0, 3, 7) == [False, True, False]
+    assert len(asked) == 3  # once in each trace
+    assert tf.function(lambda: 1 < 2 < 3 and not 3 < 2 < [][0])()
+
+
+def test_functions_of_python():
+    def numbers(x):
+        return len(x), int(x[0]) // 2, float(x[1]) / 2, max(x), min([3, 4])
+    assert [float(v) for v in tf.function(numbers, input_signature=[
+        tf.TensorSpec([None], tf.float64)])(np.array([5.5, 3.0, 9.0]))] == [3, 2, 1.5, 9, 3]
+
+    @tf.function
+    def pairs():
+        total = tf.constant(0, tf.int64)
+        for i, (a, b) in enumerate(zip(tf.data.Dataset.range(3), tf.data.Dataset.range(5, 8))):
+            total += i * (a + b)
+        return total
+    assert int(pairs()) == 25
+
+
+def test_names_of_others_and_parts_of_things():
+    calls = 0
+
+    class Thing:
+        held = None
+
+    def change(x):
+        nonlocal calls
+        calls += 1
+        thing, parts = Thing(), {"a": x}
+        if x > 0:
+            thing.held = x * 2
+        else:
+            thing.held = -x
+        for i in tf.range(3):
+            parts["a"] = parts["a"] + i
+            last = i * 10
+        return thing.held + parts["a"] + last
+    assert of(change, 1, -1) == [26, 23] and calls == 2
+
+
+def test_variables_in_branches_and_loops():
+    v, w = tf.Variable(1.5), tf.Variable(2.5)
+
+    def choose(c):
+        chosen, also = v, None
+        if c:
+            chosen, also = w * 10, c
+        for _ in tf.range(2):
+            chosen = chosen * 2
+        return chosen
+    assert of(choose, True, False) == [100.0, 6.0]
+
+
+def test_shapes_that_a_loop_may_change():
+    def double(x):
+        for _ in tf.range(2):
+            tf.autograph.experimental.set_loop_options(
+                shape_invariants=[(x, tf.TensorShape([None]))])
+            x = tf.concat([x, x], 0)
+        return x
+    assert of(double, [1]) == [[1, 1, 1, 1]]

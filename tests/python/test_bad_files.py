@@ -12,6 +12,12 @@ import situ as tf
 
 DataLoss = tf.errors.DataLossError
 
+JPEG = bytes.fromhex(  # 8 x 8 pixels, grey
+    "ffd8ffe000104a46494600010101012c012c0000ffdb004300100b0c0e0c0a100e0d0e1211101318281a"
+    "181616183123251d283a333d3c3933383740485c4e404457453738506d51575f626768673e4d71797064"
+    "785c656763ffc0000b080008000801011100ffc40014000100000000000000000000000000000004ffc4"
+    "00161000030000000000000000000000000000000643ffda0008010100003f001a6ccfffd9")
+
 
 @pytest.fixture
 def records(tmp_path):
@@ -149,3 +155,49 @@ def test_an_error_of_a_worker_comes_once(parallel):
             failures.append(str(error))
     assert len(failures) == 1 and "RuntimeError: element 21" in failures[0]
     assert got == [i for i in range(40) if i != 21]
+
+
+def test_pictures_that_are_cut_off():
+    image = numpy.arange(5 * 7 * 3, dtype="uint8").reshape(5, 7, 3)
+    for data, decode in ((tf.io.encode_png(image).numpy(), tf.io.decode_png),
+                         (JPEG, tf.io.decode_jpeg)):
+        assert decode(data).shape[2] in (1, 3)
+        for n in range(len(data) - 2):
+            with pytest.raises(tf.errors.InvalidArgumentError):
+                decode(data[:n])
+    assert tf.io.decode_jpeg(JPEG[:-2], try_recover_truncated=True).shape == [8, 8, 1]
+    with pytest.raises(tf.errors.UnimplementedError, match="tf.image.resize"):
+        tf.io.decode_jpeg(JPEG, ratio=2)
+    huge = b"BM" + bytes(8) + struct.pack("<IIiiHHI", 54, 40, 2**31 - 1, -2**31, 1, 32, 0)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="Invalid bmp"):
+        tf.io.decode_bmp(huge + bytes(40))
+
+
+@pytest.mark.parametrize("write", [
+    lambda path: tf.io.TFRecordWriter(path + "/no/r"),
+    lambda path: tf.train.Checkpoint(v=tf.Variable(1.0)).write(path + "/file/c"),
+    lambda path: tf.summary.create_file_writer(path + "/file/e").flush(),
+    lambda path: tf.io.gfile.GFile(path + "/file/g", "w").write("x"),
+])
+def test_places_where_no_file_can_be(write, tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(tf.errors.OpError, match=str(tmp_path)):
+        write(str(tmp_path))
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is full")
+def test_disks_that_are_full():
+    with pytest.raises(tf.errors.ResourceExhaustedError, match="/dev/full; No space left"):
+        with tf.io.TFRecordWriter("/dev/full") as writer:
+            writer.write(b"x" * 100000)
+    with pytest.raises(tf.errors.ResourceExhaustedError, match="/dev/full; No space left"):
+        with tf.io.gfile.GFile("/dev/full", "w") as file:
+            file.write("x")
+    with pytest.raises(tf.errors.ResourceExhaustedError, match="/dev/full; No space left"):
+        tf.io.write_file("/dev/full", "x")
+
+
+def test_a_state_of_checkpoints_that_is_no_text(tmp_path):
+    (tmp_path / "checkpoint").write_bytes(b"model\xff\xfe")
+    with pytest.raises(DataLoss, match="checkpoint: damaged at byte 5"):
+        tf.train.latest_checkpoint(tmp_path)

@@ -112,4 +112,4 @@ def test_shapes_that_a_run_tells(python):
                 print(error.op.name, error)
         """)
     assert done.out.startswith("tower/product Matrix size-incompatible: In[0]: [1,4], In[1]: [3,2]")
-    assert "Inputs of MatMul: float[1,4], float[3,2]" in done.out
+    assert "Inputs of tower/product = MatMul: float[1,4], float[3,2]" in done.out

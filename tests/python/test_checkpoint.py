@@ -88,3 +88,11 @@ def test_damaged(tmp_path):
         file.truncate(os.path.getsize(name) - 1)
     with pytest.raises(tf.errors.DataLossError, match=r"damaged at byte \d+"):
         tf.train.Checkpoint(net=Net()).restore(path)
+
+
+def test_iterators_are_not_saved_and_a_checkpoint_says_so(tmp_path, capsys):
+    iterator = iter(tf.data.Dataset.range(3))
+    checkpoint = tf.train.Checkpoint(v=tf.Variable(1.0), numbers=iterator)
+    checkpoint.restore(checkpoint.save(str(tmp_path / "c"))).assert_consumed()
+    checkpoint.save(str(tmp_path / "c"))
+    assert capsys.readouterr().err.count("does not save the place of an iterator (numbers)") == 1

@@ -104,3 +104,45 @@ def test_monitored_sessions_begin_iterators():
     element = iterator.get_next()
     with tf.train.MonitoredTrainingSession() as sess:
         assert sess.run(element) == 0
+
+
+def test_elements_that_fail_are_left_out():
+    lines = tf.data.Dataset.from_tensor_slices(["1 2", "3 x", "5"])
+    numbers = lines.map(lambda line: tf.string_to_number(tf.string_split([line]).values))
+    one = numbers.apply(tf.contrib.data.ignore_errors()).make_one_shot_iterator().get_next()
+    with tf.Session() as sess:
+        assert [sess.run(one).tolist() for _ in range(2)] == [[1, 2], [5]]
+        with pytest.raises(tf.errors.OutOfRangeError):
+            sess.run(one)
+
+
+def test_elements_of_several_data_sets():
+    parts = [tf.data.Dataset.from_tensors(w).repeat(n) for w, n in (("a", 2), ("b", 1), ("c", 9))]
+    order = tf.data.Dataset.from_tensor_slices(np.array([2, 0, 1, 1, 0, 0, 2], "int64"))
+    made = tf.data.experimental.choose_from_datasets(parts, order)
+    one = made.make_one_shot_iterator().get_next()
+    stops = tf.data.experimental.choose_from_datasets(parts, order, True)
+    other = stops.make_one_shot_iterator().get_next()
+    with tf.Session() as sess:
+        for fetch, want in ((one, b"cabac"), (other, b"cab")):
+            got = []
+            with pytest.raises(tf.errors.OutOfRangeError):
+                while True:
+                    got.append(sess.run(fetch))
+            assert b"".join(got) == want
+
+
+def test_elements_at_random_of_several_data_sets():
+    parts = [tf.data.Dataset.range(10), tf.data.Dataset.range(100, 105), tf.data.Dataset.range(3)]
+    made = tf.data.experimental.sample_from_datasets(parts, [0.5, 0.5, 0.0], seed=1)
+    one = made.batch(99).make_one_shot_iterator().get_next()
+    with tf.Session() as sess:
+        got = sess.run(one).tolist()
+    assert sorted(got) == [*range(10), *range(100, 105)] and got != sorted(got)
+    assert [n for n in got if n < 50] == list(range(10))
+
+
+def test_the_one_element_of_a_data_set():
+    one = tf.data.experimental.get_single_element(tf.data.Dataset.range(3).batch(3))
+    with tf.Session() as sess:
+        assert sess.run(one).tolist() == sess.run(one).tolist() == [0, 1, 2]

@@ -144,7 +144,7 @@ def test_wrong_arguments(tmp_path):
         tf.estimator.Estimator(lambda labels: None)
     with pytest.raises(ValueError, match="shuffle must be provided"):
         tf.estimator.inputs.numpy_input_fn({"x": np.zeros(3)})
-    with pytest.raises(NotImplementedError, match="SavedModel is not there"):
+    with pytest.raises(ValueError, match="serving_input_receiver_fn must be defined"):
         model.export_savedmodel("there", None)
     with pytest.raises(ValueError, match="mismatched"):
         _inputs(np.zeros([3, 4]), np.zeros(2))()

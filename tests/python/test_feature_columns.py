@@ -35,6 +35,15 @@ def test_fingerprints():
         [28, 499, 348, 893, 719, 633]
 
 
+@pytest.mark.parametrize("function", [tf.strings.to_hash_bucket, tf.string_to_hash_bucket])
+def test_the_first_hash_of_texts(function):
+    """TensorFlow's numbers for texts of no byte, of less than a word, of words and a rest."""
+    words = ["a", "", "hello", "hello world!", "12345678", "caf\u00e9 au lait"]
+    assert _run(function(words, 10)).tolist() == [8, 9, 8, 3, 7, 9]
+    assert _run(function(input=words[:2], num_buckets=1 << 40)).tolist() == \
+        [825286642172, 142163811899]
+
+
 def test_words_are_compared():
     x = tf.constant(["a", "b", "c"])
     assert _run(tf.equal(x, "b")).tolist() == [False, True, False]

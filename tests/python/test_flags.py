@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_flags.py: tf.app.flags, tf.app.run, tf.gfile, tf.logging."""
+import re
+
 import pytest
 
 import situ.compat.v1 as tf
@@ -85,3 +87,16 @@ def test_logging(capsys):
     tf.logging.error("bad")
     tf.logging.set_verbosity(tf.logging.WARN)
     assert capsys.readouterr().err == "INFO:tensorflow:step 3\nERROR:tensorflow:bad\n"
+
+
+@pytest.mark.parametrize("lower, upper, text, words", [
+    (1, None, "0", "0 is not a positive integer"),
+    (0, None, "-1", "-1 is not a non-negative integer"),
+    (2, 5, "6", "6 is not an integer in the range [2, 5]"), (None, 5, "9", "9 is not integer <= 5"),
+    (3, None, "2", "2 is not integer >= 3"), (None, 0, "1", "1 is not a non-positive integer")])
+def test_bounds(lower, upper, text, words):
+    values = type(tf.app.flags.FLAGS)()
+    tf.app.flags.DEFINE_integer("n", lower or upper, "", flag_values=values,
+                                lower_bound=lower, upper_bound=upper)
+    with pytest.raises(tf.app.flags.IllegalFlagValueError, match=re.escape(f"--n={text}: {words}")):
+        values(["program", f"--n={text}"])

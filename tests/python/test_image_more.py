@@ -58,6 +58,8 @@ def test_margins_keep_the_ratio():
     made = tf.image.resize_with_pad(IMAGE, 5, 9).numpy()
     assert made.shape == (5, 9, 3) and not made[:, :2].any() and not made[:, 7:].any()
     np.testing.assert_allclose(made[:, 2:7], tf.image.resize(IMAGE, [5, 5]).numpy(), rtol=1e-5)
+    low = tf.image.resize_with_pad(tf.ones([6, 7, 1]), 9, 9).numpy()  # 7.7 rows: 0 above, 2 below
+    assert low[:, 0, 0].tolist() == [1] * 7 + [0, 0]
 
 
 def test_what_seeds_decide_is_tensorflows():

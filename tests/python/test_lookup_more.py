@@ -62,3 +62,14 @@ def test_data_sets_that_are_never_chosen():
     one, other = tf.data.Dataset.range(3), tf.data.Dataset.range(10, 13)
     mixed = tf.data.Dataset.sample_from_datasets([one, other], weights=[1.0, 0.0])
     assert np.array([x.numpy() for x in mixed]).tolist() == [0, 1, 2]
+
+
+def test_numbers_without_a_type_are_what_they_are_as_tensors():
+    def found(values, default, **words):
+        keys = lookup.KeyValueTensorInitializer(["a"], values, **words)
+        return lookup.StaticHashTable(keys, default).lookup(tf.constant(["a", "b"]))
+    assert found([1], -1).dtype == tf.int32 and found([1], -1).numpy().tolist() == [1, -1]
+    assert found([0.5], 0.0).dtype == tf.float32
+    assert found(np.array([1]), -1).dtype == found([1], -1, value_dtype="int64").dtype == tf.int64
+    number = lookup.StaticHashTable(lookup.KeyValueTensorInitializer([3], ["c"]), "?")
+    assert number.key_dtype == tf.int32 and number.lookup([3, 4]).numpy().tolist() == [b"c", b"?"]

@@ -31,6 +31,26 @@ def test_module():
         Dense(1, name="a b")
 
 
+def test_own_variables_come_before_those_of_modules_inside():
+    net = Dense(1)
+    net.inner = Dense(2)
+    assert [v.shape.as_list() for v in net.trainable_variables] == [[1], [2]]
+
+
+def test_names_of_scopes():
+    class Named(tf.Module):
+        @tf.Module.with_name_scope
+        def __call__(self):
+            return tf.Variable(1.0, name="z"), Dense(1)
+    with tf.name_scope("a") as full:
+        v = tf.Variable(1.0, name="v")
+        with tf.name_scope("b"):
+            w = tf.Variable(1.0)
+    assert (full, v.name, w.name) == ("a/", "a/v:0", "a/b/Variable:0")
+    z, dense = Named("outer")()
+    assert (z.name, dense.name, dense.name_scope.name) == ("outer/z:0", "dense", "outer/dense/")
+
+
 def test_module_is_saved(tmp_path):
     net = Net()
     net.layers[0].w.assign([5.0])

@@ -81,6 +81,19 @@ def test_goes_on_from_the_last_checkpoint(tmp_path):
     assert {e.step for e in events for v in e.summary.value if v.tag == "loss_1"} >= {1, 2, 4}
 
 
+@pytest.mark.parametrize("wanted", [True, False])
+def test_writes_its_graph_beside_the_checkpoints(tmp_path, wanted):
+    with tf.Graph().as_default():
+        _, w, _, train = _model()
+        with tf.train.MonitoredTrainingSession(checkpoint_dir=str(tmp_path / "new"),
+                                               save_graph_def=wanted) as sess:
+            sess.run(train)
+    path = tmp_path / "new" / "graph.pbtxt"
+    assert path.exists() == wanted
+    if wanted:
+        assert f'name: "{w.op.name}"' in path.read_text()
+
+
 def test_nan_stops_the_training():
     step, _, _, train = _model()
     bad = tf.log(tf.constant(-1.0))

@@ -130,13 +130,31 @@ def test_gradient_of_max_pooling_of_large_images():
         np.testing.assert_array_equal(got, want.reshape(x.shape))
 
 
-def test_no_element_is_the_largest_where_one_is_not_a_number():
+def test_what_is_not_a_number_wins_where_it_is_first():
+    """As in TensorFlow: nothing is larger than it, and it is not larger than anything."""
     x = np.ones([1, 4, 4, 32], "f")
-    x[0, 0, 0, 5] = np.nan
+    x[0, 0, 0, 5] = x[0, 3, 3, 6] = np.nan
     image = tf.constant(x)
     y = tf.nn.max_pool(image, [1, 2, 2, 1], [1, 2, 2, 1], "VALID")
     largest, got = run(y, tf.gradients(y, image)[0])
-    assert np.isnan(largest[0, 0, 0, 5]) and got[..., 5].sum() == 3 and got[..., 4].sum() == 4
+    assert np.isnan(largest[0, 0, 0, 5]) and largest[0, 1, 1, 6] == 1
+    np.testing.assert_array_equal(got, np.where(np.indices(x.shape)[1:3].sum(0) % 2, 0, 1) *
+                                  np.where(np.indices(x.shape)[1] % 2, 0, 1))
+
+
+@pytest.mark.parametrize("planes", [False, True])
+def test_second_derivative_of_max_pooling(planes):
+    x = RNG.randint(0, 4, [2, 3, 7, 6]).astype("f")
+    image = tf.constant(x)
+    size = [1, 1, 3, 2] if planes else [1, 3, 2, 1]
+    y = tf.nn.max_pool(image, size, size, "VALID", data_format="NCHW" if planes else "NHWC")
+    first = tf.gradients(tf.reduce_sum(y ** 3), image)[0]  # 3 y^2 at the winners
+    second = tf.gradients(first, image)[0]                 # 6 y there
+    made, got = run(y, second)
+    weights = tf.constant(RNG.randn(*made.shape).astype("f"))
+    given = run(tf.gradients(tf.gradients(y * weights, image)[0] * image, weights)[0])
+    assert got.sum() == 6 * made.sum() and (got[got != 0] == 6 * x[got != 0]).all()
+    np.testing.assert_array_equal(given, made)
 
 
 def near(x, radius):

@@ -117,3 +117,43 @@ def test_nadam_and_amsgrad_go_down():
         for _ in range(20):
             kind.apply_gradients([(2.0 * w, w)])
         assert 0 < w.numpy()[0] < 3
+
+
+@pytest.mark.parametrize("traced", [False, True])
+@pytest.mark.parametrize("frequency,want,last", [
+    (None, [0.5, 0.25, 0.125, 0.0625, 0.03125], 0.2216796875),
+    (2, [0.5, 0.4375, 0.21875, 0.314453125, 0.1572265625], 0.275146484375)])
+def test_averages_of_what_is_trained(traced, frequency, want, last):
+    w = tf.Variable([1.0, -2.0])
+    optimizer = tf.keras.optimizers.SGD(0.5, use_ema=True, ema_momentum=0.75,
+                                        ema_overwrite_frequency=frequency)
+
+    def step():
+        optimizer.apply_gradients([(w * 1.0, w)])
+    step = tf.function(step) if traced else step
+    for value in want:
+        step()
+        assert w.numpy().tolist() == [value, -2 * value]
+    optimizer.finalize_variable_values([w])
+    assert w.numpy().tolist() == [last, -2 * last]
+
+
+def test_averages_of_a_model_are_its_weights_after_training():
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1, kernel_initializer="ones")])
+    model.compile(tf.keras.optimizers.SGD(0.1, use_ema=True, ema_momentum=0.5), "mse")
+    model.fit(np.ones((4, 2), "f"), np.zeros((4, 1), "f"), batch_size=2, epochs=2, verbose=0)
+    kernel, bias = model.get_weights()
+    np.testing.assert_allclose(kernel, [[0.3992], [0.3992]], rtol=1e-5)
+    np.testing.assert_allclose(bias, [-0.6008], rtol=1e-5)
+
+
+@pytest.mark.parametrize("words,match", [
+    ({"clipnorm": 1.0, "clipvalue": 1.0}, "Only one of `clipnorm`, `clipvalue`"),
+    ({"clipnorm": 1.0, "global_clipnorm": 1.0}, "Only one of `clipnorm`, `clipvalue`"),
+    ({"use_ema": True, "ema_momentum": 2}, "`ema_momentum` must be in the range"),
+    ({"use_ema": True, "ema_overwrite_frequency": -1}, "must be an integer >= 1 or None")])
+def test_words_that_do_not_fit(words, match):
+    with pytest.raises(ValueError, match=match):
+        tf.keras.optimizers.SGD(**words)
+    config = tf.keras.optimizers.SGD(use_ema=True, ema_momentum=0.5).get_config()
+    assert tf.keras.optimizers.SGD.from_config(config).ema_momentum == 0.5

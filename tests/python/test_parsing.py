@@ -80,6 +80,8 @@ def test_png_and_bmp():
     pixels = np.arange(5 * 3 * 3, dtype=np.uint8).reshape(5, 3, 3)
     assert np.array_equal(tf.image.decode_png(_png(pixels)).numpy(), pixels)
     assert tf.image.decode_image(_png(pixels), channels=4).numpy()[0, 0].tolist() == [0, 1, 2, 255]
+    fractions = tf.io.decode_image(_png(pixels), dtype=tf.float32)
+    np.testing.assert_allclose(fractions.numpy(), pixels / np.float32(255), rtol=1e-6)
     lines = b"".join(row[:, ::-1].tobytes() + b"\0" * 3 for row in pixels[::-1])
     bmp = b"BM" + struct.pack("<IHHIIiiHHI", 54 + len(lines), 0, 0, 54, 40, 3, 5, 1, 24, 0) + \
         b"\0" * 20 + lines
@@ -127,3 +129,37 @@ def test_damaged_jpeg_never_hurts():
 def test_indexed_slices():
     rows = tf.IndexedSlices([[1., 2.], [3., 4.], [5., 6.]], [0, 2, 0], [3, 2])
     assert tf.convert_to_tensor(rows).numpy().tolist() == [[6, 8], [0, 0], [3, 4]]
+
+
+def test_records_of_sequences():
+    import situ.compat.v1 as tf
+
+    def numbers(*values):
+        return tf.train.Feature(int64_list=tf.train.Int64List(value=values))
+    record = tf.train.SequenceExample(
+        context=tf.train.Features(feature={"n": numbers(3)}),
+        feature_lists=tf.train.FeatureLists(feature_list={
+            "t": tf.train.FeatureList(feature=[numbers(1), numbers(2)]),
+            "v": tf.train.FeatureList(feature=[numbers(1, 2), numbers(), numbers(3)])}))
+    text = record.SerializeToString()
+    with tf.Graph().as_default(), tf.Session() as session:
+        context, lists = tf.parse_single_sequence_example(
+            text, {"n": tf.FixedLenFeature([], tf.int64)},
+            {"t": tf.FixedLenSequenceFeature([], tf.int64), "v": tf.VarLenFeature(tf.int64),
+             "m": tf.FixedLenSequenceFeature([2], tf.float32, allow_missing=True)})
+        assert lists["t"].shape.as_list() == [None] and lists["m"].shape.as_list() == [None, 2]
+        context, lists = session.run([context, lists])
+        assert context["n"] == 3 and lists["t"].tolist() == [1, 2] and lists["m"].shape == (0, 2)
+        assert lists["v"].indices.tolist() == [[0, 0], [0, 1], [2, 0]]
+        assert lists["v"].dense_shape.tolist() == [3, 2]
+        with pytest.raises(tf.errors.InvalidArgumentError, match="is required but could not"):
+            session.run(tf.parse_single_sequence_example(
+                text, None, {"q": tf.FixedLenSequenceFeature([], tf.int64)}))
+
+
+def test_pairs_of_words():
+    import situ.compat.v1 as tf
+    sequence = tf.keras.preprocessing.sequence
+    pairs, labels = sequence.skipgrams([1, 2, 3], 10, 1, negative_samples=0.5, seed=1)
+    assert sorted(p for p, y in zip(pairs, labels) if y) == [[1, 2], [2, 1], [2, 3], [3, 2]]
+    assert labels.count(0) == 2 and sequence.make_sampling_table(9).shape == (9,)

@@ -11,7 +11,29 @@ LONG = """
 def test_eager(python):
     done = python(LONG)
     assert done.err == ("x|[0 1 2 ... 7 8 9]|[[1.5 2]\n [0.333333343 4]]|3\n"
-                        "text [1, [\"a\"]]\n")
+                        "\"text\" [1, [\"a\"]]\n")
+
+
+def test_forms(python):
+    done = python("""
+        import numpy as np
+        import situ as tf
+        text = tf.constant('it\\'s "x"')
+        tf.print(text)
+        tf.print("a", text, b"bytes", None, 1e-8, [1, "b"])
+        tf.print(np.array([1.0, 2.0]), [np.array([1]), tf.constant(2)], {"k": tf.constant("v")})
+        tf.print(tf.ragged.constant([["a"], ["b", "c"]]), tf.sparse.from_dense([[0, 1]]))
+
+        @tf.function
+        def say(x):
+            tf.print(tf.RaggedTensor.from_row_lengths(x, [1, 2]), x)
+        say(tf.constant([1, 2, 3]))
+    """)
+    assert done.err.split("\n") == [
+        "it's \"x\"", "a \"it\\'s \\\"x\\\"\" b'bytes' None 1e-08 [1, 'b']",
+        "array([1., 2.]) [array([1]), 2] {'k': \"v\"}",
+        "[['a'], ['b', 'c']] 'SparseTensor(indices=[[0 1]], values=[1], shape=[1 2])'",
+        "[[1], [2, 3]] [1 2 3]", ""]
 
 
 def test_graph(python):

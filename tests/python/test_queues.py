@@ -127,3 +127,31 @@ def test_functions_of_python():
         assert sess.run(after).tolist() == [3., 5.]
         with pytest.raises(tf.errors.UnknownError, match="division by zero"):
             sess.run(wrong)
+
+
+def test_a_list_of_one_tensor_comes_back_as_a_tensor():
+    with tf.Graph().as_default():
+        one = tf.train.shuffle_batch([tf.constant([1., 2.])], 3, 10, 2)
+        assert one.shape.as_list() == [3, 2]
+        assert tf.train.batch([tf.constant(1)], 4).shape.as_list() == [4]
+        assert tf.train.batch_join([[tf.constant(1)], [tf.constant(2)]], 4).shape.as_list() == [4]
+        assert isinstance(tf.train.batch([tf.constant(1), tf.constant(2)], 4), list)
+        assert list(tf.train.batch({"a": tf.constant(1)}, 4)) == ["a"]
+        assert [r.name for r in tf.get_collection(tf.GraphKeys.QUEUE_RUNNERS)][:2] == [
+            "shuffle_batch/random_shuffle_queue", "batch/fifo_queue"]
+        assert tf.get_collection(tf.GraphKeys.SUMMARIES)[0].name == \
+            "shuffle_batch/fraction_over_2_of_8_full:0"
+
+
+def test_no_files_are_an_error_and_not_an_endless_loop(tmp_path):
+    with tf.Graph().as_default(), tf.Session() as sess:
+        queue = tf.train.string_input_producer(
+            tf.train.match_filenames_once(str(tmp_path / "none-*")))
+        sess.run(tf.local_variables_initializer())
+        coordinator = tf.train.Coordinator()
+        threads = tf.train.start_queue_runners(sess, coordinator)
+        with pytest.raises(tf.errors.OutOfRangeError):
+            sess.run(queue.dequeue())
+        with pytest.raises(tf.errors.InvalidArgumentError, match="requires a non-null input"):
+            coordinator.request_stop()
+            coordinator.join(threads)

@@ -62,8 +62,6 @@ def test_split():
 
 
 def test_what_is_not_there():
-    with pytest.raises(ValueError, match="one ragged dimension only"):
-        tf.ragged.constant([[[1], [2, 3]]])
     with pytest.raises(ValueError, match="maxsplit"):
         tf.strings.split("a b", maxsplit=1)
 
@@ -80,3 +78,84 @@ def test_repeat_each_as_often_as_it_says(axis):
     counts = [2, 0] if axis == 0 else [1, 0, 3]
     assert (tf.repeat(x, counts, axis=axis).numpy() == np.repeat(x, counts, axis)).all()
     assert tf.repeat([5, 6], tf.constant([0, 2])).numpy().tolist() == [6, 6]
+
+
+DIGITS = [[3, 1, 4, 1], [], [5, 9, 2], [6], []]
+
+
+def test_several_ragged_dimensions():
+    rt = tf.ragged.constant([[[1, 2], [3]], [[4, 5, 6]]])
+    assert rt.ragged_rank == 2 and rt.shape.as_list() == [2, None, None]
+    assert (rt + 10).to_list() == [[[11, 12], [13]], [[14, 15, 16]]]
+    assert rt[0].to_list() == [[1, 2], [3]] and rt[1, 0].numpy().tolist() == [4, 5, 6]
+    assert rt[:, :1].to_list() == [[[1, 2]], [[4, 5, 6]]]
+    assert rt[:, :, :1].to_list() == [[[1], [3]], [[4]]]
+    assert rt.to_tensor().numpy().tolist() == [[[1, 2, 0], [3, 0, 0]], [[4, 5, 6], [0, 0, 0]]]
+    assert rt.bounding_shape().numpy().tolist() == [2, 2, 3]
+    made = tf.RaggedTensor.from_nested_row_splits([1, 2, 3], [[0, 1, 2], [0, 2, 3]])
+    assert made.to_list() == [[[1, 2]], [[3]]]
+    assert rt.merge_dims(1, 2).to_list() == [[1, 2, 3], [4, 5, 6]]
+
+
+def test_operations_on_ragged_rows():
+    rt = tf.ragged.constant(DIGITS)
+    assert tf.add(rt, 3).to_list() == [[6, 4, 7, 4], [], [8, 12, 5], [9], []]
+    assert tf.cast(rt, tf.float32).dtype == tf.float32
+    assert rt[:, :2].to_list() == [[3, 1], [], [5, 9], [6], []]
+    assert rt[:, -2:].to_list() == [[4, 1], [], [9, 2], [6], []]
+    assert tf.concat([rt, [[5, 3]]], 0).to_list()[-1] == [5, 3]
+    assert tf.concat([rt, rt], 1).to_list()[2] == [5, 9, 2, 5, 9, 2]
+    assert tf.tile(rt, [1, 2]).to_list()[3] == [6, 6]
+    assert tf.reduce_sum(rt, 1).numpy().tolist() == [9, 0, 16, 6, 0]
+    assert tf.reduce_sum(rt, 0).numpy().tolist() == [14, 10, 6, 1]
+    assert tf.reduce_sum(rt).numpy() == 31
+    assert tf.reduce_mean(rt, 1).numpy()[0] == 2.25
+    assert tf.stack([rt, rt]).shape.as_list() == [2, None, None]
+    assert tf.where(rt > 3, rt, 0).to_list() == [[0, 0, 4, 0], [], [5, 9, 0], [6], []]
+    rows = tf.gather(tf.constant([10, 20]), tf.ragged.constant([[0, 1], [1]]))
+    assert rows.to_list() == [[10, 20], [20]]
+    assert tf.map_fn(tf.square, rt).to_list()[0] == [9, 1, 16, 1]
+    assert tf.strings.substr(tf.ragged.constant([["long"], []]), 0, 2).to_list() == [[b"lo"], []]
+
+
+def test_other_ways_to_ragged_rows():
+    sparse = tf.SparseTensor([[0, 0], [2, 0], [2, 1]], ["a", "b", "c"], [3, 3])
+    assert tf.RaggedTensor.from_sparse(sparse).to_list() == [[b"a"], [], [b"b", b"c"]]
+    assert tf.RaggedTensor.from_row_starts([1, 2, 3], [0, 2]).to_list() == [[1, 2], [3]]
+    assert tf.ragged.range([2, 3]).to_list() == [[0, 1], [0, 1, 2]]
+    rows = tf.data.Dataset.from_tensor_slices((tf.ragged.constant([[1, 2], [3]]), [7, 8]))
+    assert [(x.numpy().tolist(), y.numpy()) for x, y in rows] == [([1, 2], 7), ([3], 8)]
+
+
+def test_functions_of_ragged_rows():
+    @tf.function
+    def palindrome(x, axis):
+        return tf.concat([x, tf.reverse(x, [axis])], axis)
+    assert palindrome(tf.ragged.constant([[1, 2], [3]]), 1).to_list() == [[1, 2, 2, 1], [3, 3]]
+
+    @tf.function(input_signature=[tf.RaggedTensorSpec([None, None], tf.int32)])
+    def most(rt):
+        return tf.reduce_max(rt, 1)
+    assert most(tf.ragged.constant([[1, 2, 3], [4]])).numpy().tolist() == [3, 4]
+
+    class Grown(tf.Module):
+        @tf.function
+        def grow(self, x):
+            return x * 2.0
+    concrete = Grown().grow.get_concrete_function(tf.RaggedTensorSpec([None, None], tf.float32))
+    assert concrete(tf.ragged.constant([[1.0], [2.0, 3.0]])).to_list() == [[2], [4, 6]]
+    assert tf.fill([2, 1], "#").numpy().tolist() == [[b"#"], [b"#"]]
+
+    @tf.function
+    def same(sparse):
+        return sparse
+    made = same(tf.sparse.from_dense([[0, 1], [2, 0]]))
+    assert tf.sparse.to_dense(made).numpy().tolist() == [[0, 1], [2, 0]]
+
+
+def test_slices_by_tensors_of_both_types():
+    @tf.function
+    def part(x, first, last):
+        return x[first:last], x[first], x[1:last]
+    found = part(tf.range(6), tf.constant(2, tf.int64), tf.constant(4, tf.int64))
+    assert [f.numpy().tolist() for f in found] == [[2, 3], 2, [1, 2, 3]]

@@ -3,6 +3,7 @@
 import os
 import signal
 import subprocess
+import sys
 import time
 
 import pytest
@@ -32,7 +33,11 @@ def test_style_is_told_from_the_program(situ):
     ("tf.random_normal([2])", "v1"), ("tf.train.AdamOptimizer(0.1)", "v1"),
     ("tf.gfile.Exists('x')", "v1"), ("tf.summary.merge_all()", "v1"),
     ("tf.train.Checkpoint()", "v2"), ("tf.random.normal([2])", "v2"),
-    ("tf.summary.scalar('a', 1, 0)", "v2"), ("tf.math.log(1.)", "v2")])
+    ("tf.summary.scalar('a', 1, 0)", "v2"), ("tf.math.log(1.)", "v2"),
+    ("tf.losses.softmax_cross_entropy(a, b)", "v1"), ("tf.losses.MeanSquaredError()", "v2"),
+    ("tf.compat.v1.Session()", "v1"), ("x = tf.compat.v1.placeholder(tf.float32)", "v1"),
+    ("with tf.Graph().as_default():\n    tf.compat.v1.placeholder(tf.float32)", "v2"),
+    ("tf.compat.v1.train.AdamOptimizer()", "v2")])
 def test_style_of_names_that_only_one_generation_has(use, style):
     from situ._lib import usage
     assert usage.style_of("a.py", f"import tensorflow as tf\n{use}\n") == style
@@ -206,3 +211,18 @@ def test_ctrl_c(tmp_path):
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=30)
     assert "KeyboardInterrupt" in err and process.returncode in (130, -signal.SIGINT)
+
+
+def test_files_named_like_modules_of_python_harm_nobody_who_does_not_import_them(situ):
+    bad = "raise RuntimeError('imported')"
+    files = {"a.py": GRAPH, **{f"{n}.py": bad for n in ("types", "functools", "contextlib")}}
+    assert situ("run", "a.py", files=files).out == "[2. 4.] 1.15.5\n"
+
+
+def test_a_python_without_the_package(situ, tmp_path):
+    other = tmp_path / "python"
+    other.write_text(f'#!/bin/sh\nexec {sys.executable} -S -E "$@"\n')
+    other.chmod(0o755)
+    result = situ("run", "a.py", files={"a.py": GRAPH}, SITU_PYTHON=str(other))
+    assert result.code == 1 and "has no package situ. Install it there: " in result.err
+    assert "Traceback" not in result.err

@@ -126,8 +126,13 @@ def test_what_is_no_checkpoint(tmp_path):
         with pytest.raises(tf.errors.FailedPreconditionError):
             tf.train.Saver().save(sess, str(tmp_path / "m"))
         sess.run(tf.global_variables_initializer())
+        (tmp_path / "file").write_text("")
         with pytest.raises(ValueError, match="doesn't exist, can't save"):
-            tf.train.Saver().save(sess, str(tmp_path / "no" / "m"))
+            tf.train.Saver().save(sess, str(tmp_path / "file" / "m"))
+        with pytest.raises(ValueError, match="doesn't exist, can't save"):
+            tf.train.Saver().save(sess, str(tmp_path / "no" / "no" / "m"))
+        path = tf.train.Saver().save(sess, str(tmp_path / "new" / "m"))  # one folder is made
+        assert tf.train.latest_checkpoint(str(tmp_path / "new")) == path
 
 
 def test_no_variables():
@@ -298,3 +303,27 @@ def test_checkpoints_of_tensorflow_are_read(tmp_path):
     open(prefix + ".index", "r+b").write(b"\xff" * 40)
     with pytest.raises(tf.errors.DataLossError, match="damaged"):
         tf.train.list_variables(prefix)
+
+
+class Training:
+    """A session that trains a step after each run, as another thread might."""
+
+    def __init__(self, session, train):
+        self.session, self.train, self.graph = session, train, session.graph
+
+    def run(self, *args):
+        found = self.session.run(*args)
+        self.session.run(self.train)
+        return found
+
+
+def test_the_step_in_the_name_is_that_of_the_values(tmp_path):
+    step = tf.train.create_global_step()
+    train = tf.assign_add(step, 1)
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        busy, saver = Training(session, train), tf.train.Saver()
+        for _ in range(2):
+            path = saver.save(busy, str(tmp_path / "m"), global_step=step)
+            kept = tf.train.NewCheckpointReader(path).get_tensor("global_step")
+            assert path.endswith(f"m-{kept}")

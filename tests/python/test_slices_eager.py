@@ -101,3 +101,17 @@ def test_keras_embedding_learns():
     model.fit(np.array([[1, 2, 3], [3, 4, 1]]), np.ones((2, 1)), epochs=2, verbose=0)
     changed = np.nonzero(np.any(model.layers[0].get_weights()[0] != table, axis=1))[0]
     assert changed.tolist() == [1, 2, 3, 4]
+
+
+def test_rows_are_differentiated_again():
+    x = tf.Variable([[1.0, 2.0], [3.0, 4.0]])
+    with tf.GradientTape(persistent=True) as outer:
+        with tf.GradientTape() as inner:
+            y = tf.reduce_sum(tf.gather(x, [0, 1, 0]) ** 3)
+        rows = inner.gradient(y, x)
+    assert isinstance(rows, tf.IndexedSlices)
+    np.testing.assert_allclose(tf.convert_to_tensor(outer.gradient(rows, x)), 6 * x.numpy() *
+                               [[2], [1]])
+    weights = tf.constant([[1.0, 0.0], [0.0, 2.0]])
+    found = outer.gradient(rows, x, output_gradients=weights)
+    np.testing.assert_allclose(tf.convert_to_tensor(found), 6 * x.numpy() * [[2, 0], [0, 2]])

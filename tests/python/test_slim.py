@@ -120,15 +120,15 @@ def test_the_loop_trains_saves_and_goes_on(tmp_path):
         loss = slim.losses.mean_squared_error(made, x * 2)
         return slim.learning.create_train_op(loss, tf.train.GradientDescentOptimizer(0.05))
     folder = str(tmp_path)
-    loss = slim.learning.train(build(), folder, number_of_steps=60, log_every_n_steps=30,
+    loss = slim.learning.train(build(), folder, number_of_steps=300, log_every_n_steps=150,
                                save_summaries_secs=1)
-    assert loss < 0.5
-    assert tf.train.latest_checkpoint(folder).endswith("model.ckpt-60")
+    assert loss < 0.05
+    assert tf.train.latest_checkpoint(folder).endswith("model.ckpt-300")
     tf.reset_default_graph()
-    again = slim.learning.train(build(), folder, number_of_steps=120, log_every_n_steps=0)
-    assert again <= loss and os.path.exists(folder + "/model.ckpt-120.index")
+    again = slim.learning.train(build(), folder, number_of_steps=500, log_every_n_steps=0)
+    assert again <= loss and os.path.exists(folder + "/model.ckpt-500.index")
     tf.reset_default_graph()
     build()
     slope = tf.reduce_sum(slim.get_unique_variable("line/weights"))
     value = slim.evaluation.evaluate_once("", tf.train.latest_checkpoint(folder), final_op=slope)
-    assert value == pytest.approx(2, abs=0.7)
+    assert value == pytest.approx(2, abs=0.2)

@@ -151,7 +151,7 @@ def test_a_tape_inside_a_custom_gradient():
         with tf.GradientTape() as inner:
             inner.watch(x)
             y = x * x
-        slope = inner.gradient(y, x)
+        slope = tf.convert_to_tensor(inner.gradient(y, x))
         return y, lambda dy: dy * slope * 100
     x = tf.constant(3.0)
     with tf.GradientTape() as tape:
@@ -191,3 +191,190 @@ def test_gradient_goes_on_through_what_was_assigned():
             y = h * 2.0
         return tape.gradient(y, v)
     assert f().numpy() == 12.0 and state.numpy() == 9.0
+
+
+def test_what_goes_through_stop_gradient_is_another_tensor():
+    x = tf.constant([1.0, 2.0])
+    with tf.GradientTape(persistent=True) as tape:
+        tape.watch(x)
+        stopped = x * tf.stop_gradient(x)
+        square = (x - tf.stop_gradient(x * 2)) ** 2
+        same = tf.identity(x)
+        both = x * same
+        formed = tf.reshape(x, [2])
+        third = x * formed
+    np.testing.assert_allclose(tape.gradient(stopped, x), [1, 2])
+    np.testing.assert_allclose(tape.gradient(square, x), [-2, -4])
+    np.testing.assert_allclose(tape.gradient(both, same), [1, 2])
+    np.testing.assert_allclose(tape.gradient(both, x), [2, 4])
+    np.testing.assert_allclose(tape.gradient(third, formed), [1, 2])
+
+
+def test_equal_constants_are_different_tensors():
+    for make in (lambda: tf.zeros([2]), lambda: tf.ones_like(tf.zeros([2]))):
+        a, b = make(), make()
+        with tf.GradientTape() as tape:
+            tape.watch(a)
+            y = a + b * 3
+        assert tape.gradient(y, b) is None
+
+
+TWICE = [
+    (lambda x: x[1:] * x[1:], [0, 2, 2]),
+    (lambda x: tf.cumsum(x) ** 2, [12, 10, 6]),
+    (lambda x: tf.pad(x, [[1, 1]]) ** 2, [2, 2, 2]),
+    (lambda x: tf.concat([x, x * 2], 0) ** 2, [10, 10, 10]),
+    (lambda x: tf.reduce_max(x * x, 0), [0, 0, 2]),
+    (lambda x: tf.gather(x, [2, 2, 0]) ** 2, [2, 0, 4]),
+    (lambda x: tf.reverse(x, [0]) ** 3, [6, 12, 18]),
+    (lambda x: tf.concat(tf.split(x * x, [1, 2]), 0), [2, 2, 2]),
+    (lambda x: tf.math.squared_difference(x, tf.stop_gradient(tf.reduce_mean(x))), [2, 2, 2]),
+    (lambda x: tf.add_n([x * x * i for i in range(1, 71)]), [4970, 4970, 4970]),
+    (lambda x: tf.stack([x[i % 3] ** 2 for i in range(72)]), [48, 48, 48]),
+    (tf.nn.relu, [0, 0, 0]), (tf.nn.relu6, [0, 0, 0]), (tf.nn.leaky_relu, [0, 0, 0]),
+    (lambda x: tf.nn.max_pool1d(x[None, :, None], 2, 1, "SAME"), [0, 0, 0]),
+]
+
+
+@pytest.mark.parametrize("function, expected", TWICE)
+def test_second_derivatives_of_calls_with_constants_beside_them(function, expected):
+    x = tf.constant([1.0, 2.0, 3.0])
+    with tf.GradientTape() as outer:
+        outer.watch(x)
+        with tf.GradientTape() as inner:
+            inner.watch(x)
+            y = function(x)
+        slope = tf.convert_to_tensor(inner.gradient(y, x))
+    np.testing.assert_allclose(tf.convert_to_tensor(outer.gradient(slope, x)), expected)
+
+
+def test_gradients_for_what_a_function_with_its_own_gradient_gave():
+    x = tf.constant([1.0, 2.0])
+    triple = tf.custom_gradient(lambda z: (z * 2, lambda d: d * 3))
+    with tf.GradientTape(persistent=True) as tape:
+        tape.watch(x)
+        first = triple(x)
+        second = triple(first)
+        y = tf.reduce_sum(first * [5.0, 7.0] + second)
+    found = tape.gradient(y, [first, second, x, first])
+    for have, want in zip(found, ([8, 10], [1, 1], [24, 30], [8, 10])):
+        np.testing.assert_allclose(have, want)
+
+
+@pytest.mark.parametrize("function", [tf.nn.relu, tf.nn.relu6, tf.nn.leaky_relu])
+def test_second_derivatives_of_bent_lines_vanish(function):
+    x = tf.constant([-1.0, 0.5, 7.0])
+    with tf.GradientTape() as outer:
+        outer.watch(x)
+        with tf.GradientTape() as inner:
+            inner.watch(x)
+            y = function(x)
+        first = inner.gradient(y, x)
+    np.testing.assert_array_equal(outer.gradient(first, x), [0, 0, 0])
+
+
+def test_functions_with_their_own_gradients_and_variables():
+    v, x = tf.Variable(3.0), tf.constant(2.0)
+
+    @tf.custom_gradient
+    def scaled(x):
+        def back(dy, variables=None):
+            return dy * 7, [dy * 5 for _ in variables]
+        return x * v * v, back
+
+    def slopes(x):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = scaled(x) + v
+        return tape.gradient(y, [x, v])
+    for function in slopes, tf.function(slopes):
+        assert [float(g) for g in function(x)] == [7, 6]
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = scaled(scaled(x))
+    assert [float(g) for g in tape.gradient(y, [x, v])] == [49, 40]
+    with pytest.raises(TypeError, match="must accept keyword argument 'variables'"):
+        with tf.GradientTape():
+            tf.custom_gradient(lambda x: (x * v, lambda dy: dy))(x)
+
+
+def test_several_results_of_functions_with_their_own_gradients():
+    @tf.custom_gradient
+    def pair(a, b):
+        def back(da, db):
+            return tf.maximum(da + db, 10.0), da * db
+        return (a * 2, b * 3), back
+
+    def slopes(a, b):
+        with tf.GradientTape() as tape:
+            tape.watch([a, b])
+            p, q = pair(a, b)
+            z = p + 4 * q
+        return tape.gradient(z, [a, b])
+    for function in slopes, tf.function(slopes):
+        assert [float(g) for g in function(tf.constant(1.0), tf.constant(2.0))] == [10, 4]
+
+
+def test_target_is_a_variable():
+    v, w = tf.Variable(2.0), tf.Variable(3.0)
+    with tf.GradientTape(persistent=True) as tape:
+        chosen = v
+    assert float(tape.gradient(chosen, v)) == 1 and tape.gradient(chosen, w) is None
+
+
+def test_custom_gradient_with_variables():
+    w = tf.Variable(3.0)
+
+    @tf.custom_gradient
+    def scale(x):
+        def back(dy, variables=None):
+            return dy * w * 10, [dy * x * 100 for _ in variables]
+        return x * w, back
+
+    @tf.custom_gradient
+    def without(x):
+        return x * w, lambda dy: dy
+
+    def gradients():
+        x = tf.constant(2.0)
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = scale(x) * 2
+        return tape.gradient(y, [x, w])
+    assert [float(g) for g in gradients()] == [60, 400]
+    assert [float(g) for g in tf.function(gradients)()] == [60, 400]
+    with tf.GradientTape(), pytest.raises(TypeError, match="must accept keyword argument 'variab"):
+        without(w * 1.0)
+
+
+def test_custom_gradient_in_a_function():
+    @tf.custom_gradient
+    def double(x):
+        y = x
+        if tf.reduce_sum(x) > 0:
+            y = x * 2
+        return y, lambda dy: tf.clip_by_norm(dy, 0.5)
+
+    @tf.function
+    def gradient(v):
+        with tf.GradientTape() as tape:
+            tape.watch(v)
+            y = double(v * v)
+        return y, tape.gradient(y, v)
+    y, g = gradient(tf.constant([2.0, 3.0]))
+    np.testing.assert_allclose(y, [8, 18])
+    np.testing.assert_allclose(g, [1.4142135, 2.1213202])
+
+
+def test_forward_accumulator():
+    x, direction = tf.Variable([1.0, 2.0, 3.0]), tf.constant([1.0, 0.0, -1.0])
+    with tf.autodiff.ForwardAccumulator(x, direction) as along:
+        with tf.GradientTape() as tape:
+            y = tf.reduce_prod(x) + tf.reduce_sum(x ** 3)
+        g = tape.gradient(y, x)
+        other = tf.constant(1.0) * 2
+    assert float(along.jvp(y)) == -20 and along.jvp(other) is None
+    assert float(along.jvp(other, "zero")) == 0
+    np.testing.assert_allclose(along.jvp(g), [4, 2, -16])
+    with pytest.raises(ValueError, match="do not match the shape"):
+        tf.autodiff.ForwardAccumulator(x, tf.constant([1.0]))

@@ -138,3 +138,27 @@ except ValueError as e:
     print(str(e)[:40])
 """)
     assert done.out.strip() == "No gradients provided for any variable,", done.err
+
+
+AVERAGES = """
+import situ.compat.v1 as tf
+x = tf.placeholder(tf.float32, [None, 2])
+w = tf.get_variable("w", initializer=[[1.0], [1.0]])
+h = tf.matmul(x, w)
+MASK
+step = tf.train.get_or_create_global_step()
+train = tf.train.GradientDescentOptimizer(0.1).minimize(tf.reduce_sum(h ** 2), step)
+average = tf.train.ExponentialMovingAverage(0.5)
+with tf.control_dependencies([train]):
+    update = average.apply([w])
+with tf.Session() as session:
+    session.run(tf.global_variables_initializer())
+    for _ in range(2):
+        session.run(update, {x: [[1.0, 0.0], [0.0, 1.0]]})
+    print("%.2f %.2f" % tuple(session.run(average.average(w)).ravel()))
+"""
+
+
+def test_averages_behind_a_step_see_what_it_did(python):
+    for mask in ("", "h = tf.boolean_mask(h, h[:, 0] > -100.0)"):
+        assert python(AVERAGES.replace("MASK", mask)).out.strip() == "0.77 0.77"

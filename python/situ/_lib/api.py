@@ -16,7 +16,8 @@ OPS, _rows = {}, {}        # name of an op, dotted name -> the function of a row
 # Modules that import what exports names, those that are needed most first.
 GROUPS = ["situ._lib.names", "situ._lib.tape", "situ._lib.catalogue", "situ._lib.training",
           "situ._lib.inputs", "situ._lib.pipelines", "situ._lib.keras", "situ._lib.distribute",
-          "situ._lib.estimator", "situ._lib.contrib", "situ._lib.testing"]
+          "situ._lib.estimator", "situ._lib.further", "situ._lib.modern", "situ._lib.contrib",
+          "situ._lib.testing", "situ._lib.rarer"]
 _roots = []   # (module, table of its style, prefix, names that it has)
 _loaded = []  # the groups that were imported
 
@@ -29,6 +30,11 @@ def export(*names, v1=(), v2=()):
                 table[name] = thing
         return thing
     return record
+
+
+def named(name):
+    """What stands under a dotted name of tf, wherever it is defined."""
+    return BOTH.get(name) or V2.get(name) or read_rows().get(name) or V1[name]
 
 
 def front(op, name=None, rank=-1, real=False):

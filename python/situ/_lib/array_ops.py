@@ -80,8 +80,9 @@ def _filled(value):
             zero = builtins.bool(value) if dtype.is_bool else \
                 ("" if dtype.name == "string" else value)
             sizes = _vector(shape)
-            known = not hasattr(sizes, "_as_graph_element") and not _situ.executing_eagerly()
-            if known and _is_small(sizes):
+            fixed = not hasattr(sizes, "_as_graph_element")
+            if fixed and (dtype.name == "string" or
+                          not _situ.executing_eagerly() and _is_small(sizes)):
                 import numpy
                 array = numpy.full([int(s) for s in sizes], zero,
                                    dtype.as_numpy_dtype)
@@ -93,9 +94,12 @@ def _filled(value):
 
 
 def _vector(shape):
-    """A shape of which a single size may stand for [size]."""
+    """A shape of which a single size may stand for [size], and 3.0 for 3."""
     if isinstance(shape, shapes.TensorShape):
         return shape.as_list()
+    if isinstance(shape, (list, tuple)) and any(isinstance(s, float) for s in shape) and \
+            all(isinstance(s, numbers.Real) and s == int(s) for s in shape):
+        return [int(s) for s in shape]
     if isinstance(shape, numbers.Integral):
         return [shape]
     if dtype_of(shape) is not None and getattr(shape.shape, "rank", 1) == 0:
@@ -154,6 +158,8 @@ def shape_of(tensor):
 def cast(x, dtype, name=None):
     """The same elements as another type."""
     dtype = as_dtype(dtype).base_dtype
+    if hasattr(x, "with_flat_values"):  # ragged rows
+        return x.with_flat_values(cast(x.flat_values, dtype))
     x = convert_to_tensor(x, name="x")
     return x if x.dtype == dtype else op("Cast", x, dtype, name=name)
 
@@ -179,9 +185,9 @@ def transpose(a, perm=None, name="transpose", conjugate=False):
     with scope(name, "transpose") as full:
         a = convert_to_tensor(a, name="a")
         if perm is None:
-            if shapes.as_shape(a.shape).rank is None:
-                raise ValueError("situ transposes only tensors of known rank without `perm`.")
-            perm = list(range(shapes.as_shape(a.shape).rank))[::-1]
+            rank = shapes.as_shape(a.shape).rank
+            perm = op("Sub", op("Rank", a), op("Range", 1, op("Add", op("Rank", a), 1), 1)) \
+                if rank is None else list(range(rank))[::-1]
         return op("Transpose", a, perm, name=full)
 
 
@@ -190,12 +196,15 @@ def concat(values, axis, name="concat"):
     if not isinstance(values, (list, tuple)):
         values = [values]
     if len(values) == 1:
+        shapes.as_shape(convert_to_tensor(axis, "int32").shape).assert_has_rank(0)
         return op("Identity", values[0], name=name)
     return op("ConcatV2", list(values), axis, name=name)
 
 
 @export("stack")
 def stack(values, axis=0, name="stack"):
+    if isinstance(values, (list, tuple)) and not values and axis == 0:
+        return convert_to_tensor([], name=name)
     return op("Pack", list(values), axis=axis, name=name)
 
 
@@ -208,9 +217,15 @@ def pack(values, axis=0, name="pack"):
 def unstack(value, num=None, axis=0, name="unstack"):
     value = convert_to_tensor(value)
     if num is None:
-        num = shapes.dimension_value(shapes.as_shape(value.shape)[axis])
+        known = shapes.as_shape(value.shape)
+        if known.rank is not None and not -known.rank <= axis < known.rank:
+            raise ValueError(f"Argument `axis` = {axis} not in range "
+                             f"[{-known.rank}, {known.rank})")
+        num = None if known.rank is None else known.as_list()[axis]
         if num is None:
             raise ValueError(f"Cannot infer num from shape {value.shape}")
+        if num == 0:
+            return []
     return op("Unpack", value, num=num, axis=axis, name=name)
 
 
@@ -220,24 +235,6 @@ def split(value, num_or_size_splits, axis=0, num=None, name="split"):
         return op("Split", axis, value, num_split=num_or_size_splits, name=name)
     return op("SplitV", value, num_or_size_splits, axis,
               num_split=num or len(num_or_size_splits), name=name)
-
-
-@export("pad")
-def pad(tensor, paddings, mode="CONSTANT", constant_values=0, name=None):
-    """The tensor with margins: of a value, or that mirror it (REFLECT, SYMMETRIC)."""
-    if mode.upper() in ("REFLECT", "SYMMETRIC"):
-        from situ._lib.rearranging import mirrored
-        return mirrored(tensor, paddings, mode.upper())
-    if mode.upper() != "CONSTANT":
-        raise ValueError(f"Unknown padding mode: {mode}")
-    if isinstance(constant_values, (int, float)) and constant_values == 0:
-        return op("Pad", tensor, paddings, name=name)
-    return op("PadV2", tensor, paddings, constant_values, name=name)
-
-
-@export(v1="pad")
-def pad_v1(tensor, paddings, mode="CONSTANT", name=None, constant_values=0):
-    return pad(tensor, paddings, mode, constant_values, name)
 
 
 @export(v1=("gather", "manip.gather"))
@@ -258,8 +255,11 @@ def gather_v2(params, indices, validate_indices=None, axis=None, batch_dims=0, n
 
 @export("one_hot")
 def one_hot(indices, depth, on_value=None, off_value=None, axis=None, dtype=None, name=None):
-    kind = as_dtype(dtype) if dtype is not None else dtype_of(on_value) or dtype_of(off_value) or \
-        as_dtype("float32")
+    given = [v for v in (on_value, off_value) if v is not None]
+    kind = as_dtype(dtype if dtype is not None else convert_to_tensor(given[0]).dtype if given else
+                    "float32")
+    if type(indices).__module__ == "numpy" and indices.dtype.kind == "f":
+        indices = indices.astype("int64")  # tensors of real numbers are refused
     with scope(name, "one_hot") as full:
         on_value = convert_to_tensor(1 if on_value is None else on_value, kind, "on_value")
         off_value = convert_to_tensor(0 if off_value is None else off_value, kind, "off_value")
@@ -304,10 +304,7 @@ export("manip.reshape")(read_rows()["reshape"])
 @export(v1=("placeholder_with_default",))
 def placeholder_with_default(input, shape, name=None):
     """A value that may be fed; else the default."""
-    result = op("Identity", input, name=name or "PlaceholderWithDefault")
-    if shape is not None:
-        result._store_shape(shapes.as_shape(shape))
-    return result
+    return op("PlaceholderWithDefault", input, shape=shapes.as_shape(shape), name=name)
 
 
 def _pack_values(values, dtype, name):

@@ -6,6 +6,7 @@ their parts, and those decide when they see the values: tensors of a graph make 
 else is done by Python. What has no source (programs typed in) stays as it is.
 """
 import ast
+import functools
 import inspect
 import linecache
 import sys
@@ -13,27 +14,41 @@ import textwrap
 import types
 import weakref
 
-from situ._lib import autograph_jumps as jumps, autograph_ops
+from situ._lib import autograph_jumps as jumps, autograph_loops, autograph_ops
+from situ._lib.api import export
 from situ._lib.autograph_jumps import PREFIX as _PREFIX, call as _call, load as _load, put as _put
 
 
+# What converted functions call as `ag__`.
+_CALLS = types.SimpleNamespace(**{n: v for m in (autograph_ops, autograph_loops)
+                                  for n, v in vars(m).items() if not n.startswith("__")})
+_INSIDE = (ast.FunctionDef, ast.Lambda, ast.ClassDef, ast.ListComp, ast.SetComp, ast.DictComp,
+           ast.GeneratorExp)
+
+
 def _assigned(nodes):
-    """The names that statements set, but for those of functions inside."""
-    found = {}
+    """The names that statements set, but for those of functions inside; then parts of things that
+    they set, d["a"] and o.a, whose own names stay."""
+    found, parts = {}, {}
 
-    class Finder(ast.NodeVisitor):
-        def visit_Name(self, node):
-            if isinstance(node.ctx, ast.Store):
-                found[node.id] = None
-
-        def visit_FunctionDef(self, node):
+    def visit(node):
+        if isinstance(node, ast.FunctionDef):
             found[node.name] = None
-
-        visit_Lambda = visit_ClassDef = visit_ListComp = visit_SetComp = visit_DictComp = \
-            visit_GeneratorExp = lambda self, node: None
+        if isinstance(node, _INSIDE):
+            return
+        if isinstance(getattr(node, "ctx", None), ast.Store):
+            if isinstance(node, ast.Name):
+                found[node.id] = None
+            elif jumps.is_part(node):
+                parts[ast.unparse(node)] = node
+        for below in ast.iter_child_nodes(node):
+            visit(below)
     for node in nodes:
-        Finder().visit(node)
-    return [n for n in found if not n.startswith(_PREFIX + "f")]
+        visit(node)
+    names = [n for n in found if not n.startswith(_PREFIX + "f")]
+    free = [n for n, node in parts.items() if not {
+        x.id for x in ast.walk(node) if isinstance(x, ast.Name)} & set(names)]
+    return names + free
 
 
 def _lambda(value):
@@ -44,27 +59,45 @@ def _lambda(value):
 class _Rewriter(ast.NodeTransformer):
     """Turns the statements of a function into calls."""
 
-    def __init__(self):
-        self._count, self.names = 0, {}
+    def __init__(self, shared=()):
+        self._count, self.names, self.loads = 0, {}, {}
+        self._shared = set(shared)  # names that a global statement names
 
     def _function(self, body, names, argument=None):
         """A function of statements that sets names of the function around it."""
         self._count += 1
         name = f"{_PREFIX}f{self._count}"
         args = ast.arguments([], [ast.arg(argument)] if argument else [], None, [], [], None, [])
-        head = [ast.Nonlocal(list(names))] if names else []
+        names = [n for n in names if n.isidentifier()]
+        own, shared = [[n for n in names if (n in self._shared) is there]
+                       for there in (False, True)]
+        head = ([ast.Nonlocal(own)] if own else []) + ([ast.Global(shared)] if shared else [])
         return name, ast.FunctionDef(name, args, head + (body or [ast.Pass()]), [], None)
 
     def _state(self, names):
         """Functions that read and set the names."""
-        self.names.update(dict.fromkeys(names))
-        values = ast.Tuple([_load(n) for n in names], ast.Load())
-        get, get_def = self._function([ast.Return(values)], [])
-        target = ast.Tuple([ast.Name(n, ast.Store()) for n in names], ast.Store())
-        body = [ast.Assign([target], _load("values"))] if names else []
+        plain = [n for n in names if n.isidentifier()]
+        self.names.update(dict.fromkeys(plain))
+        values = [_load(n) if n in plain else
+                  _call("peek", _lambda(jumps.parse(n)), ast.Constant(n)) for n in names]
+        get, get_def = self._function([ast.Return(ast.Tuple(values, ast.Load()))], [])
+        body = []
+        for i, name in enumerate(names):
+            value = ast.Subscript(_load("values"), ast.Constant(i), ast.Load())
+            if name in plain:
+                body.append(_put(name, value))
+            else:
+                body.append(ast.If(_call("is_set", value), [ast.Assign(
+                    [jumps.parse(name, ast.Store())], value)], []))
         put, put_def = self._function(body, names, "values")
         return [get_def, put_def], [_load(get), _load(put),
                                     ast.Tuple([ast.Constant(n) for n in names], ast.Load())]
+
+    def _late(self, node, names):
+        """Of the names that a loop sets, those that code outside of it reads."""
+        inside = jumps.loads([node])
+        some = [n for n in names if self.loads.get(n, 0) > inside.get(n, 0)]
+        return ast.Tuple([ast.Constant(n) for n in some], ast.Load())
 
     def _block(self, nodes):
         made = []
@@ -102,6 +135,7 @@ class _Rewriter(ast.NodeTransformer):
     def visit_While(self, node):
         if node.orelse:
             return self._plain(node)
+        late = self._late(node, _assigned(node.body))
         flag, body = self._without_jumps(node.body)
         test = self.visit(node.test)
         if flag:
@@ -112,11 +146,12 @@ class _Rewriter(ast.NodeTransformer):
         defs, state = self._state(names)
         head = [_put(flag, False)] if flag else []
         return [*head, *defs, loop_def, check_def,
-                ast.Expr(_call("while_stmt", _load(check), _load(loop), *state))]
+                ast.Expr(_call("while_stmt", _load(check), _load(loop), *state, late))]
 
     def visit_For(self, node):
         if node.orelse:
             return self._plain(node)
+        late = self._late(node, _assigned([node]))
         flag, body = self._without_jumps(node.body)
         names = _assigned([ast.Assign([node.target], node.iter), *body])
         first = ast.Assign([node.target], _load(_PREFIX + "item"))
@@ -125,7 +160,8 @@ class _Rewriter(ast.NodeTransformer):
         head = [_put(flag, False)] if flag else []
         stop = _lambda(_load(flag)) if flag else ast.Constant(None)
         return [*head, *defs, loop_def,
-                ast.Expr(_call("for_stmt", self.visit(node.iter), stop, _load(loop), *state))]
+                ast.Expr(_call("for_stmt", self.visit(node.iter), stop, _load(loop), *state,
+                               late))]
 
     def _plain(self, node):
         """A loop that Python does; what is in it is converted."""
@@ -157,6 +193,14 @@ class _Rewriter(ast.NodeTransformer):
         self.generic_visit(node)
         return _call("not_", node.operand) if isinstance(node.op, ast.Not) else node
 
+    def visit_Compare(self, node):
+        self.generic_visit(node)
+        if len(node.ops) == 1:
+            return node
+        names = ast.Tuple([ast.Constant(type(o).__name__) for o in node.ops], ast.Load())
+        values = [_lambda(v) for v in (node.left, *node.comparators)]
+        return _call("chain", names, ast.Tuple(values, ast.Load()))
+
     def visit_Assert(self, node):
         self.generic_visit(node)
         return ast.Expr(_call("assert_stmt", node.test, node.msg or ast.Constant("")))
@@ -172,7 +216,7 @@ class _Rewriter(ast.NodeTransformer):
 def _parse(function):
     if function.__name__ == "<lambda>":
         return jumps.parse_lambda(function, linecache.getlines(inspect.getsourcefile(function)))
-    lines, first = inspect.getsourcelines(function)
+    lines, first = inspect.getsourcelines(function.__code__)  # not of what it wraps
     tree = ast.parse(textwrap.dedent("".join(lines))).body[0]
     if not isinstance(tree, ast.FunctionDef):
         raise SyntaxError("not a def")
@@ -180,29 +224,43 @@ def _parse(function):
     return tree
 
 
-def _rewrite(function):
+def _tree(function):
+    """The function's definition with its control flow converted."""
     tree = _parse(function)
-    if jumps.has(tree.body, (ast.Yield, ast.YieldFrom, ast.Nonlocal, ast.Global, ast.Delete)):
-        raise SyntaxError("a generator, or names of others")
+    if jumps.has(tree.body, (ast.Yield, ast.YieldFrom, ast.Delete)):
+        raise SyntaxError("a generator, or names that end")
+    shared, outer = jumps.declared(tree.body, ast.Global), jumps.declared(tree.body, ast.Nonlocal)
     params = {a.arg for a in [*tree.args.args, *tree.args.posonlyargs, *tree.args.kwonlyargs,
                               tree.args.vararg, tree.args.kwarg] if a is not None}
-    rewriter = _Rewriter()
+    rewriter = _Rewriter(shared)
     body = jumps.out_of_loops(tree.body)
     spread = jumps.has(body, ast.If) and jumps.has(body, ast.Return)
-    body = rewriter._block(jumps.spread_returns(body) if spread else body)
+    body = jumps.spread_returns(body) if spread else body
+    rewriter.loads = jumps.loads(body)
+    body = rewriter._block(body)
     unset = [ast.Assign([ast.Name(n, ast.Store())], _call("Undefined", ast.Constant(n)))
-             for n in rewriter.names if n not in params]
-    tree.body, tree.decorator_list, tree.returns = unset + body, [], None
+             for n in rewriter.names if n not in {*params, *shared, *outer}]
+    heads = [kind(names) for kind, names in ((ast.Global, shared), (ast.Nonlocal, outer)) if names]
+    tree.body, tree.decorator_list, tree.returns = heads + unset + body, [], None
+    return tree
+
+
+def _rewrite(function):
+    tree = _tree(function)
     free = [n for n in function.__code__.co_freevars] + [_PREFIX]
+    tree.name = _PREFIX + "made"  # a function that calls itself means the name outside
     factory = ast.FunctionDef(
         "factory", ast.arguments([], [ast.arg(n) for n in free], None, [], [], None, []),
         [tree, ast.Return(_load(tree.name))], [], None)
     module = ast.fix_missing_locations(ast.Module([factory], []))
     scope = {}
-    exec(compile(module, inspect.getsourcefile(function), "exec"), function.__globals__, scope)
+    file = inspect.getsourcefile(function.__code__)
+    exec(compile(module, file, "exec"), function.__globals__, scope)
     code = scope["factory"](*[None] * len(free)).__code__
+    names = {"co_name": function.__name__, "co_qualname": function.__qualname__}
+    code = code.replace(**{k: v for k, v in names.items() if hasattr(code, k)})  # as Python has it
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
-    cells[_PREFIX] = types.CellType(sys.modules[autograph_ops.__name__])
+    cells[_PREFIX] = types.CellType(_CALLS)
     made = types.FunctionType(code, function.__globals__, function.__name__,
                               function.__defaults__, tuple(cells[n] for n in code.co_freevars))
     made.__kwdefaults__, made.__dict__ = function.__kwdefaults__, dict(function.__dict__)
@@ -213,7 +271,7 @@ _known = weakref.WeakKeyDictionary()
 
 
 def _is_users(function):
-    name = getattr(function, "__module__", None) or ""
+    name = function.__globals__.get("__name__") or ""  # a decorator may say another module
     path = getattr(sys.modules.get(name), "__file__", None) or ""
     if name.split(".")[0] in ("situ", "_situ", "tensorflow", "numpy"):
         return False
@@ -225,6 +283,12 @@ def convert(function):
     """The function with its control flow converted, or itself where that cannot be."""
     if isinstance(function, types.MethodType):
         return types.MethodType(convert(function.__func__), function.__self__)
+    if isinstance(function, functools.partial):
+        return functools.partial(convert(function.func), *function.args, **function.keywords)
+    call = getattr(type(function), "__call__", None)
+    if isinstance(call, types.FunctionType) and not isinstance(function, type):  # an object's
+        made = convert(call)
+        return function if made is call else types.MethodType(made, function)
     if not isinstance(function, types.FunctionType) or not _is_users(function) or \
             getattr(function, "_situ_as_it_is", False):
         return function
@@ -236,6 +300,39 @@ def convert(function):
         else:
             _known.setdefault(_known[function], None)
     return _known[function] or function
+
+
+@export("autograph.experimental.set_loop_options")
+def set_loop_options(parallel_iterations=None, swap_memory=None, maximum_iterations=None,
+                     shape_invariants=None):
+    """Shapes that values of a loop may take; the rest loops find out by themselves."""
+    autograph_loops.allow_shapes(shape_invariants or ())
+
+
+@export("autograph.to_graph")
+def to_graph(entity, recursive=True, experimental_optional_features=None):
+    """The function with its control flow converted."""
+    return convert(getattr(entity, "python_function", entity))
+
+
+@export("autograph.to_code")
+def to_code(entity, recursive=True, experimental_optional_features=None):
+    """The text of the converted function; `ag__` stands for what situ calls."""
+    function = getattr(entity, "python_function", entity)
+    tree = _tree(getattr(function, "__func__", function))
+    tree.name = function.__name__
+    return ast.unparse(ast.fix_missing_locations(tree)) + "\n"
+
+
+@export("autograph.set_verbosity")
+def set_verbosity(level, alsologtostdout=False):
+    """Taken for programs that set it: conversion says nothing here."""
+
+
+@export("autograph.trace")
+def trace(*args):
+    """Prints its arguments while a function is traced."""
+    print(*args)
 
 
 autograph_ops.set_converter(convert)

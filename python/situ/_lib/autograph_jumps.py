@@ -26,6 +26,50 @@ def has(nodes, kinds, loops=True):
     return False
 
 
+def is_part(node):
+    """Whether it is o.a, o.a.b, d["a"] or d[i]: a place that can be read again."""
+    if isinstance(node, ast.Attribute):
+        return isinstance(node.value, ast.Name) or is_part(node.value)
+    return isinstance(node, ast.Subscript) and isinstance(node.slice, (ast.Constant, ast.Name)) \
+        and (isinstance(node.value, ast.Name) or is_part(node.value))
+
+
+def parse(text, context=None):
+    """An expression out of its text, to be read or to be set."""
+    node = ast.parse(text, mode="eval").body
+    if context is not None:
+        node.ctx = context
+    return node
+
+
+def loads(nodes):
+    """How often each name, or part of a thing, is read."""
+    found = {}
+    for node in nodes:
+        for below in ast.walk(node):
+            if isinstance(getattr(below, "ctx", None), ast.Load) and \
+                    (isinstance(below, ast.Name) or is_part(below)):
+                text = ast.unparse(below)
+                found[text] = found.get(text, 0) + 1
+    return found
+
+
+def declared(nodes, kind):
+    """The names of global (or nonlocal) statements, which are taken out."""
+    found = []
+
+    class Taker(ast.NodeTransformer):
+        def generic_visit(self, node):
+            if isinstance(node, kind):
+                found.extend(n for n in node.names if n not in found)
+                return ast.Pass()
+            return super().generic_visit(node)
+
+        visit_FunctionDef = visit_Lambda = visit_ClassDef = lambda self, node: node
+    nodes[:] = [Taker().visit(n) for n in nodes]
+    return found
+
+
 def load(name):
     return ast.Name(name, ast.Load())
 

@@ -64,7 +64,7 @@ class BranchGraph(Graph):
     def read_variable(self, variable):
         """What a variable of eager style holds here; each has an input of its own."""
         if variable in self.writes:
-            from situ._lib.function import read_written
+            from situ._lib.concrete import read_written
             return read_written(self, variable)
         if variable not in self.reads:
             self.reads[variable] = self._input(variable, self._outer.read_variable(variable))
@@ -128,6 +128,7 @@ def add(outer, name, graph, inputs, outputs):
     """Gives a function to the outer graph; its name."""
     name = f"{name}_{next(_numbers)}"
     outer._add_function(name, graph, list(inputs), list(outputs))
+    outer.__dict__.setdefault("_bodies", {})[name] = graph, list(inputs), list(outputs)
     return name
 
 

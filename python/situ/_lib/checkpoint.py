@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """checkpoint.py: tf.train.Checkpoint: the variables of objects, named by how they are reached."""
+import json
 import os
 
 import numpy
 
 import _situ
-from situ._lib import checkpoint_reader, checkpoint_state, errors, sessions_default
+from situ._lib import (checkpoint_reader, checkpoint_state, errors, late, logs,
+                       sessions_default)
 from situ._lib.api import export
 from situ._lib.optimizer import at_once
 from situ._lib.variables import Variable, variable
@@ -13,8 +15,6 @@ from situ._lib.variables import Variable, variable
 _VALUE = "/.ATTRIBUTES/VARIABLE_VALUE"
 _PLAIN = (str, bytes, int, float, complex, bool, type(None), numpy.ndarray, numpy.generic,
           _situ.Tensor)
-_pending = []  # restores whose objects may still get variables
-_MOST_PENDING = 16
 
 
 def _escaped(name):
@@ -43,14 +43,17 @@ def _is_node(value):
                                          hasattr(value, "__dict__"))
 
 
-def tracked(root):
-    """All variables that can be reached, by key: the shortest way counts."""
-    found, seen, queue = {}, set(), [("", root)]
+def tracked(root, others=None):
+    """All variables that can be reached, by key: the shortest way counts; `others` gets the other
+    ways to what was seen already."""
+    found, seen, queue = {}, {}, [("", root)]
     while queue:
         path, thing = queue.pop(0)
         if id(thing) in seen:
+            if others is not None:
+                others[path] = seen[id(thing)]
             continue
-        seen.add(id(thing))
+        seen[id(thing)] = path
         if isinstance(thing, Variable):
             found[path + _VALUE] = thing
             continue
@@ -58,6 +61,14 @@ def tracked(root):
             if _is_node(value):
                 queue.append((f"{path}/{_escaped(name)}" if path else _escaped(name), value))
     return found
+
+
+def _tell_of_iterators(root):
+    """Says which parts of a checkpoint have a place that is not saved."""
+    for name, value in _children(root):
+        if isinstance(value, _situ.Iterator):
+            logs.warn("tf.train.Checkpoint: situ does not save the place of an iterator (%s): "
+                      "after a restore it goes on where it is.", name)
 
 
 def _values(found, session):
@@ -83,21 +94,34 @@ class Status:
 
     def __init__(self, root, reader):
         self._root, self._reader, self._done = root, reader, set()
+        self._others = json.loads(reader.metadata.get("others", "{}"))
 
     def run(self, session=None):
         """Gives values to what is there and has none of the checkpoint yet."""
         for key, var in tracked(self._root).items():
+            key = self._known(key)
             if key not in self._done and self._reader.has_tensor(key):
                 self._done.add(key)
                 _give(var, numpy.asarray(self._reader.get_tensor(key)), session)
         return self
+
+    def _known(self, key):
+        """The key under which the checkpoint has what can be reached by another way, too."""
+        if self._reader.has_tensor(key):
+            return key
+        parts = key[:-len(_VALUE)].split("/")
+        for n in range(len(parts), 0, -1):
+            first = self._others.get("/".join(parts[:n]))
+            if first is not None:
+                return "/".join([first, *parts[n:]]) + _VALUE
+        return key
 
     def is_done(self):
         return set(self._reader.get_variable_to_shape_map()) <= self._done
 
     def assert_existing_objects_matched(self):
         for key, var in tracked(self._root).items():
-            if not self._reader.has_tensor(key):
+            if not self._reader.has_tensor(self._known(key)):
                 raise AssertionError(f"Found 1 Python objects that were not bound to checkpointed "
                                      f"values, likely due to changes in the Python program. "
                                      f"Showing 1 of 1 unmatched objects: [{var!r}] ({key})")
@@ -105,13 +129,17 @@ class Status:
 
     def assert_consumed(self):
         self.assert_existing_objects_matched()
-        left = set(self._reader.get_variable_to_shape_map()) - self._done
+        left = set(self._reader.get_variable_to_shape_map()) - self._done - self._matched()
         if left:
             raise AssertionError("Unresolved object in checkpoint: " + ", ".join(sorted(left)))
         return self
 
+    def _matched(self):
+        """What the checkpoint has for what is there, also before a session gives it values."""
+        return {k for k in map(self._known, tracked(self._root)) if self._reader.has_tensor(k)}
+
     def assert_nontrivial_match(self):
-        if not self._done:
+        if not self._done and not self._matched():
             raise AssertionError("Nothing to load. No dependencies have been added to "
                                  f"{self._root!r} yet.")
         return self
@@ -120,10 +148,18 @@ class Status:
         return self
 
     def run_restore_ops(self, session=None):
+        """In a graph, each time that it is called: a program may have several sessions."""
+        if not at_once():
+            self._done.clear()
         self.run(session)
 
     def initialize_or_restore(self, session=None):
-        self.run(session)
+        """The same; what the checkpoint does not have begins as it is written."""
+        self.run_restore_ops(session)
+        if not at_once():
+            session = session or sessions_default.current()
+            session.run([v.initializer for k, v in tracked(self._root).items()
+                         if not self._reader.has_tensor(self._known(k))])
 
 
 class NoStatus:
@@ -149,17 +185,10 @@ class NoStatus:
             session.run([v.initializer for v in tracked(self._root).values()])
 
 
-def restore_late():
-    """Restores variables that were made after a restore: slots, layers."""
-    for status in list(_pending):
-        status.run()
-        if status.is_done():
-            _pending.remove(status)
-
-
 @export("train.Checkpoint", v1="train.Checkpoint")
 class Checkpoint:
     """Groups objects whose variables are saved together: Checkpoint(step=step, net=net)."""
+    _told = False  # of iterators, which are not saved
 
     def __init__(self, root=None, **kwargs):
         if root is not None:
@@ -173,8 +202,14 @@ class Checkpoint:
             setattr(self, name, value)
         self._counter = None
 
+    def __setattr__(self, name, value):
+        object.__setattr__(self, name, value)
+        if late.pending and name != "_counter":
+            late.settle()
+
     def _checkpoint_children(self):
-        items = {k: v for k, v in self.__dict__.items() if k not in ("_root", "_counter")}
+        items = {k: v for k, v in self.__dict__.items()
+                 if k not in ("_root", "_counter", "_told")}
         if hasattr(self, "_root"):
             items.update(_children(self._root))
         if self._counter is not None:
@@ -190,7 +225,12 @@ class Checkpoint:
     def write(self, file_prefix, options=None, session=None):
         """Writes a checkpoint of that name."""
         prefix = os.fspath(file_prefix)
-        checkpoint_reader.write(prefix, _values(tracked(self), session), {"kind": "objects"})
+        others = {}
+        if not self._told:
+            object.__setattr__(self, "_told", True)
+            _tell_of_iterators(self)
+        found = _values(tracked(self, others), session)
+        checkpoint_reader.write(prefix, found, {"kind": "objects", "others": json.dumps(others)})
         return prefix
 
     def save(self, file_prefix, session=None, options=None):
@@ -199,7 +239,8 @@ class Checkpoint:
             number = int(self.save_counter.assign_add(numpy.int64(1)).numpy())
         else:
             session = session or sessions_default.current()
-            session.run(self.save_counter.initializer)
+            if self._counter is None:
+                session.run(self.save_counter.initializer)
             number = int(session.run(self.save_counter.assign_add(numpy.int64(1))))
         folder = os.path.dirname(os.fspath(file_prefix))
         if folder:
@@ -221,8 +262,7 @@ class Checkpoint:
         if at_once():
             status.run()
         if not status.is_done():
-            _pending.append(status)
-            del _pending[:-_MOST_PENDING]
+            late.wait(status)
         return status
 
     def restore(self, save_path, options=None):

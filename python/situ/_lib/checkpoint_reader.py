@@ -56,6 +56,7 @@ class CheckpointReader:
 
 @export("train.load_checkpoint", v1=("train.NewCheckpointReader", "train.load_checkpoint",
                                      "pywrap_tensorflow.NewCheckpointReader",
+                                     "python.pywrap_tensorflow.NewCheckpointReader",
                                      "contrib.framework.load_checkpoint"))
 def load_checkpoint(ckpt_dir_or_file):
     """A reader of a checkpoint, or of the newest one of a folder."""

@@ -73,6 +73,9 @@ def get_checkpoint_state(checkpoint_dir, latest_filename=None):
             text = file.read()
     except OSError:
         return None
+    except UnicodeDecodeError as error:
+        raise safetensors.loss(_file(checkpoint_dir, latest_filename), error.start,
+                               "this is no text") from None
     state = CheckpointState()
     for key, value in re.findall(r'^(\w+): *(.*)$', text, re.MULTILINE):
         if value.startswith('"'):

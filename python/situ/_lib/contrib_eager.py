@@ -1,19 +1,64 @@
 # SPDX-License-Identifier: Apache-2.0
 """contrib_eager.py: tf.contrib.eager: how programs of TensorFlow 1 computed at once."""
+import contextlib
 import importlib
+import inspect
 
-from situ._lib import api, style
+from situ._lib import api, flags, saver, style
 from situ._lib.api import BOTH, V1, V2, export
 from situ._lib.array_ops import convert_to_tensor
 from situ._lib.tape import GradientTape
 from situ._lib.variables import Variable
 
 V1.update({"contrib.eager.Variable": Variable, "contrib.eager.GradientTape": GradientTape,
-           "contrib.eager.enable_eager_execution": lambda *a, **k: style.use("v2"),
+           "contrib.eager.enable_eager_execution": V1["enable_eager_execution"],
+           "contrib.eager.py_func": BOTH["py_function"],
+           "contrib.eager.custom_gradient": BOTH["custom_gradient"],
+           "contrib.eager.TensorSpec": BOTH["TensorSpec"],
+           "contrib.eager.Checkpointable": BOTH["Module"],
            "contrib.eager.executing_eagerly": lambda: not style.is_graph(),
            "contrib.eager.in_eager_mode": lambda: not style.is_graph(),
            "contrib.eager.Checkpoint": BOTH.get("train.Checkpoint") or V1["train.Checkpoint"],
            "contrib.eager.defun": BOTH.get("function") or V2["function"]})
+V1["contrib.eager.function"] = V1["contrib.eager.defun"]
+# Where operations may find their inputs, and whether calls return before they are done: situ copies
+# inputs to where they are needed, and whoever reads a value gets it when it is there.
+V1.update({"contrib.eager.DEVICE_PLACEMENT_" + word: number for number, word in enumerate(
+    ("EXPLICIT", "WARN", "SILENT", "SILENT_FOR_INT32"))})
+V1.update({"contrib.eager.SYNC": 0, "contrib.eager.ASYNC": 1,
+           "contrib.eager.set_execution_mode": lambda mode: None,
+           "contrib.eager.execution_mode": lambda mode: contextlib.nullcontext(),
+           "contrib.eager.async_wait": lambda: None,
+           "contrib.eager.async_clear_error": lambda: None})
+
+
+@export(v1="contrib.eager.run")
+def run(main=None, argv=None):
+    """tf.app.run of a program that computes at once."""
+    style.use("v2")
+    flags.run(main, argv)
+
+
+@export(v1="contrib.eager.get_optimizer_variables")
+def get_optimizer_variables(optimizer):
+    """What an optimizer keeps of the variables that it changes."""
+    return optimizer.variables()
+
+
+@export(v1="contrib.eager.Saver")
+class Saver:
+    """Checkpoints of variables: a list of them, or a dict with the names that they have there."""
+
+    def __init__(self, var_list):
+        self._saver = saver.Saver(var_list)
+
+    def save(self, file_prefix, global_step=None):
+        """Writes a checkpoint; gives its name."""
+        return self._saver.save(None, file_prefix, global_step, write_meta_graph=False)
+
+    def restore(self, file_prefix):
+        """Gives all variables the values of a checkpoint."""
+        self._saver.restore(None, file_prefix)
 
 
 @export(v1=("contrib.eager.num_gpus", "contrib.eager.context.num_gpus"))
@@ -56,8 +101,6 @@ def implicit_gradients(f):
 @export(v1="contrib.eager.value_and_gradients_function")
 def value_and_gradients_function(f, params=None):
     """A function: (f's value, its gradients with respect to its arguments, or some of them)."""
-    import inspect
-
     def compute(*args, dy=None):
         names = list(inspect.signature(f).parameters)
         places = range(len(args)) if params is None else \
@@ -101,8 +144,11 @@ def _metric(name):
     return make
 
 
-for _name in ("Mean", "Accuracy"):
-    V1["contrib.eager.metrics." + _name] = _metric("keras.metrics." + _name)
+for _name, _keras in (("Mean", "Mean"), ("Accuracy", "Accuracy"),
+                      ("BinaryAccuracy", "BinaryAccuracy"),
+                      ("CategoricalAccuracy", "CategoricalAccuracy"),
+                      ("SparseAccuracy", "SparseCategoricalAccuracy")):
+    V1["contrib.eager.metrics." + _name] = _metric("keras.metrics." + _keras)
 
 
 @export(v1="contrib.eager.Network")
@@ -122,6 +168,30 @@ class Network:
 
     def __call__(self, *args, **words):
         return self.call(*args, **words)
+
+
+@export(v1="contrib.eager.Sequential")
+class Sequential(Network):
+    """Layers and functions, each with what the one before it gave."""
+
+    def __init__(self, layers_funcs=None, name=None):
+        super().__init__(name)
+        self._steps = []
+        for step in layers_funcs or ():
+            self.add(step)
+
+    def add(self, layer_func):
+        if hasattr(layer_func, "variables"):
+            self.track_layer(layer_func)
+        self._steps.append(layer_func)
+
+    def call(self, inputs, training=None):
+        for step in self._steps:
+            takes = training is not None and any(
+                "training" in inspect.signature(f).parameters
+                for f in (step, getattr(step, "call", step)))
+            inputs = step(inputs, training=training) if takes else step(inputs)
+        return inputs
 
 
 for _name in [n for n in V1 if n.startswith("contrib.eager.")]:

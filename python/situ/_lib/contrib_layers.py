@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """contrib_layers.py: the layers of tf.contrib.layers and tf.contrib.slim, as functions."""
-from situ._lib import initializers, layers, nn_conv, nn_norm, variable_scope as scopes
+from situ._lib import control_flow, initializers, layers, layers_norm, nn_conv, nn_norm
+from situ._lib import variable_scope as scopes
 from situ._lib.api import export
 from situ._lib.arg_scope import add_arg_scope
 from situ._lib.array_ops import convert_to_tensor, op
@@ -223,8 +224,9 @@ def dropout(inputs, keep_prob=0.5, noise_shape=None, is_training=True, outputs_c
     """Some elements made 0 while training."""
     inputs = convert_to_tensor(inputs)
     with scopes.variable_scope(scope, "Dropout"):
-        made = layers.choose(is_training, lambda: nn_norm.dropout(inputs, keep_prob, noise_shape,
-                                                                  seed), lambda: inputs)
+        made = control_flow.smart_cond(
+            is_training, lambda: nn_norm.dropout(inputs, keep_prob, noise_shape, seed),
+            lambda: op("Identity", inputs))
     return collect(made, outputs_collections)
 
 
@@ -240,7 +242,7 @@ def batch_norm(inputs, decay=0.999, center=True, scale=False, epsilon=0.001, act
     from situ._lib.scopes import control_dependencies
     first = {name + "_initializer": made for name, made in (param_initializers or {}).items()}
     with scopes.variable_scope(scope, "BatchNorm", reuse=reuse) as here:
-        layer = layers.BatchNormalization(
+        layer = layers_norm.BatchNormalization(
             1 if nn_conv.layout(data_format) == "NCHW" else -1, decay, epsilon, center, scale,
             trainable=trainable, _scope=here, _reuse=reuse, **first)
         kept = list(get_default_graph().get_collection_ref(GraphKeys.UPDATE_OPS))
@@ -254,6 +256,10 @@ def batch_norm(inputs, decay=0.999, center=True, scale=False, epsilon=0.001, act
             with control_dependencies(updates):
                 made = op("Identity", made)
     for weight in layer.variables:
-        collect(weight, GraphKeys.MODEL_VARIABLES)
+        keys = variables_collections.get(weight.op.name.rsplit("/", 1)[-1]) \
+            if isinstance(variables_collections, dict) else variables_collections
+        for key in (*([keys] if isinstance(keys, str) else keys or ()), GraphKeys.MODEL_VARIABLES):
+            if weight not in get_default_graph().get_collection_ref(key):  # as with reuse
+                collect(weight, key)
     made = activation_fn(made) if activation_fn is not None else made
     return collect(made, outputs_collections)

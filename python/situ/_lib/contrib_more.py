@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""contrib_more.py: layers upon layers of tf.contrib.layers: repeat, stack; norms, codes, words."""
-from situ._lib import initializers, nn_norm, variable_scope as scopes
+"""contrib_more.py: layers upon layers of tf.contrib.layers: repeat, stack; norms, codes, words; the
+cross-entropies of tf.contrib.nn, with logits first."""
+from situ._lib import initializers, nn_loss, nn_norm, variable_scope as scopes
 from situ._lib.api import BOTH, V1, export
 from situ._lib.array_ops import cast, convert_to_tensor, op
 from situ._lib.contrib_layers import collect, exported, model_variable
@@ -125,3 +126,23 @@ def summarize_collection(collection, name_filter=None, summarizer=_summarize):
 @export(v1="contrib.layers.summarize_tensors")
 def summarize_tensors(tensors, summarizer=_summarize):
     return [summarizer(t) for t in tensors]
+
+
+@export(v1="contrib.nn.deprecated_flipped_softmax_cross_entropy_with_logits")
+def flipped_softmax_cross_entropy(logits, labels, dim=-1, name=None):
+    """tf.nn.softmax_cross_entropy_with_logits as it was called before TensorFlow 1.0."""
+    return nn_loss.softmax_cross_entropy_with_logits(labels=labels, logits=logits, dim=dim,
+                                                     name=name)
+
+
+@export(v1="contrib.nn.deprecated_flipped_sparse_softmax_cross_entropy_with_logits")
+def flipped_sparse_softmax_cross_entropy(logits, labels, name=None):
+    """tf.nn.sparse_softmax_cross_entropy_with_logits as it was called before TensorFlow 1.0."""
+    return nn_loss.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits,
+                                                            name=name)
+
+
+@export(v1="contrib.nn.deprecated_flipped_sigmoid_cross_entropy_with_logits")
+def flipped_sigmoid_cross_entropy(logits, targets, name=None):
+    """tf.nn.sigmoid_cross_entropy_with_logits as it was called before TensorFlow 1.0."""
+    return nn_loss.sigmoid_cross_entropy_with_logits(labels=targets, logits=logits, name=name)

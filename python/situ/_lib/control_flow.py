@@ -95,11 +95,14 @@ def _plain(result):
     return result
 
 
-def _decision(pred):
-    """What a condition hangs on: one truth value."""
+def _decision(pred, strict):
+    """What a condition hangs on: one truth value; in the style of graphs nothing else."""
     pred = convert_to_tensor(pred)
     known = shapes.as_shape(pred.shape)
-    if known.rank and any(n not in (None, 1) for n in known.as_list()):
+    if not strict and pred.dtype.base_dtype != "bool":
+        raise TypeError(f"Input 'pred' of 'Switch' Op has type {pred.dtype.base_dtype.name} that "
+                        "does not match expected type of bool.")
+    if known.rank and (not strict or any(n not in (None, 1) for n in known.as_list())):
         sizes = str(known.as_list()).replace(" ", "").replace("None", "?")
         raise ValueError(f"Shape must be rank 0 but is rank {known.rank} for '{pred.op.name}' "
                          f"(op: 'If') with input shapes: {sizes}.")
@@ -120,7 +123,7 @@ def cond(pred, true_fn=None, false_fn=None, strict=False, name=None, fn1=None, f
     if isinstance(pred, bool):
         raise TypeError("pred must not be a Python bool")
     with name_scope(name, "cond", [pred]):
-        result = _choose(outer, _decision(pred), [true_fn, false_fn])
+        result = _choose(outer, _decision(pred, strict), [true_fn, false_fn])
     return result if strict else _plain(result)
 
 
@@ -161,6 +164,15 @@ def nest_identity(result):
     return nest.map_structure(lambda x: OPS["Identity"](convert_to_tensor(x)), result)
 
 
+def _at_most_one(preds):
+    """An assertion that no two of the conditions are true."""
+    from situ._lib.asserts import Assert
+    many = OPS["Pack"]([OPS["Cast"](convert_to_tensor(p), DstT="int32") for p in preds])
+    return Assert(OPS["LessEqual"](OPS["Sum"](many, 0), 1),
+                  ["Input error: More than one condition evaluated as True but exclusive=True. "
+                   "Conditions:", *preds])
+
+
 @export(v1="case")
 def case(pred_fn_pairs, default=None, exclusive=False, strict=False, name="case"):
     """The function of the first condition that is true, else the default."""
@@ -175,7 +187,11 @@ def case(pred_fn_pairs, default=None, exclusive=False, strict=False, name="case"
         pred, function = pairs[index]
         return lambda: cond(pred, function, rest(index + 1), strict=strict)
     with name_scope(name, "case"):
-        return rest(0)()
+        alone = _at_most_one(preds) if exclusive and len(preds) > 1 else None
+        if alone is None:
+            return rest(0)()
+        with _situ.current_graph().control_dependencies([alone]):
+            return rest(0)()
 
 
 @export(v2="case")

@@ -6,7 +6,7 @@ from situ._lib.api import export
 from situ._lib.array_ops import convert_to_tensor, op
 from situ._lib.data_trace import DatasetSpec, Traced, flatten, map_leaves, pack, tensor
 from situ._lib.dtypes import as_dtype
-from situ._lib.function import TensorSpec
+from situ._lib.specs import TensorSpec
 from situ._lib.random_ops import get_seed
 from situ._lib.shapes import as_shape
 from situ._lib.tensors import EagerTensor, GraphTensor
@@ -89,6 +89,9 @@ class Dataset:
 
     @staticmethod
     def from_tensor_slices(tensors, name=None):
+        if any(hasattr(t, "with_flat_values") for t in flatten(tensors)):
+            from situ._lib.data_sources import ragged_slices
+            return ragged_slices(tensors)
         parts = map_leaves(tensor, tensors)
         flat = flatten(parts)
         for part in flat:
@@ -253,7 +256,9 @@ class Dataset:
 
     # Functions of elements
 
-    def map(self, map_func, num_parallel_calls=None, deterministic=None, name=None):
+    def map(self, map_func, num_parallel_calls=None, deterministic=None, name=None,
+            num_threads=None, output_buffer_size=None):  # the last two: of tf.contrib.data
+        num_parallel_calls = num_parallel_calls or num_threads
         traced = Traced(map_func, self._spec)
         spec = map_leaves(trace.spec_of, traced.result)
         return self._then("Map", spec=spec, traced=traced, parallel=_parallel(num_parallel_calls),
@@ -324,6 +329,8 @@ class Dataset:
                 for element in self)
 
     def get_single_element(self, name=None):
+        if not _situ.executing_eagerly():
+            return self.take(1).repeat().make_one_shot_iterator().get_next(name)
         elements = list(self.take(2))
         if len(elements) != 1:
             from situ._lib import errors

@@ -8,7 +8,9 @@ from situ._lib.api import BOTH, export
 from situ._lib.array_ops import convert_to_tensor
 from situ._lib.data import AUTOTUNE, INFINITE, UNKNOWN, Dataset, DatasetSpec
 from situ._lib.data_iterators import Optional
-from situ._lib.data_trace import flatten
+from situ._lib.dtypes import as_dtype
+from situ._lib.function import TensorSpec
+from situ._lib.tensors import constant_value
 
 for _prefix in ("data.", "data.experimental.", "contrib.data."):
     BOTH[_prefix + "AUTOTUNE"] = AUTOTUNE
@@ -136,59 +138,36 @@ def counter(start=0, step=1, dtype="int64"):
 
 def choose_from_datasets(datasets, choice_dataset, stop_on_empty_dataset=False):
     """Elements of the data sets that another one names."""
-    from situ._lib.data_sources import generated
-
-    def rows():
-        iterators = [iter(d) for d in datasets]
-        for choice in choice_dataset:
-            element = next(iterators[int(choice)], None)
-            if element is not None:
-                yield tuple(flatten(element))
-            elif stop_on_empty_dataset:
-                return
-    return generated(rows, datasets[0].element_spec)
+    stops = _situ.host(int(stop_on_empty_dataset), as_dtype("int64"))
+    return Dataset("Choose", (choice_dataset, *datasets), (stops,), datasets[0].element_spec)
 
 
 def sample_from_datasets(datasets, weights=None, seed=None, stop_on_empty_dataset=False):
     """Elements of data sets at random."""
     import numpy
     from situ._lib.data_sources import generated
+    from situ._lib.random_ops import get_seed
+    chances = numpy.ones(len(datasets)) if weights is None else \
+        numpy.asarray(constant_value(convert_to_tensor(weights)), "float64")
+    if chances.shape != (len(datasets),):
+        raise ValueError("`weights` must be as many numbers as there are data sets, known before "
+                         "the graph runs.")
+    datasets = [d for d, chance in zip(datasets, chances) if chance > 0]
+    chances = chances[chances > 0]
+    one, two = get_seed(seed)
 
     def rows():
-        generator, iterators = numpy.random.default_rng(seed), [iter(d) for d in datasets]
-        chances = numpy.ones(len(datasets)) if weights is None else \
-            numpy.asarray(convert_to_tensor(weights).numpy(), "float64")
-        left = [i for i in range(len(datasets)) if chances[i] > 0]
-        while left:
-            part = chances[left] / chances[left].sum()
-            chosen = left[generator.choice(len(left), p=part)]
-            element = next(iterators[chosen], None)
-            if element is not None:
-                yield tuple(flatten(element))
-            elif stop_on_empty_dataset:
-                return
-            else:
-                left.remove(chosen)
-    return generated(rows, datasets[0].element_spec)
+        generator = numpy.random.default_rng(None if one is None else [one, two])
+        while True:
+            for choice in generator.choice(len(chances), 256, p=chances / chances.sum()):
+                yield (_situ.host(choice),)
+    return choose_from_datasets(datasets, generated(rows, TensorSpec([], "int64")),
+                                stop_on_empty_dataset)
 
 
 def ignore_errors(log_warning=False):
     """A transformation: elements whose computation fails are left out."""
-    def apply(dataset):
-        from situ._lib import errors
-        from situ._lib.data_sources import generated
-
-        def rows():
-            iterator = iter(dataset)
-            while True:
-                try:
-                    yield tuple(flatten(next(iterator)))
-                except StopIteration:
-                    return
-                except errors.OpError:
-                    continue
-        return generated(rows, dataset.element_spec)
-    return apply
+    return lambda dataset: dataset._then("IgnoreErrors")
 
 
 Dataset.choose_from_datasets = staticmethod(choose_from_datasets)

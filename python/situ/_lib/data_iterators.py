@@ -10,7 +10,7 @@ from situ._lib.array_ops import op
 from situ._lib.data import DatasetSpec, handle_in_graph
 from situ._lib.data_trace import flatten, map_leaves, pack
 from situ._lib.dtypes import as_dtype
-from situ._lib.function import TensorSpec
+from situ._lib.specs import TensorSpec
 from situ._lib.graph import GraphKeys, get_default_graph
 from situ._lib.shapes import as_shape
 

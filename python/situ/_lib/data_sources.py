@@ -9,7 +9,7 @@ from situ._lib.data import Dataset, _number
 from situ._lib.data_iterators import _spec
 from situ._lib.data_trace import flatten, map_leaves, tensor
 from situ._lib.dtypes import as_dtype
-from situ._lib.function import TensorSpec
+from situ._lib.specs import TensorSpec
 from situ._lib.gfile import glob
 from situ._lib.random_ops import get_seed
 from situ._lib.tensors import EagerTensor, GraphTensor
@@ -18,6 +18,22 @@ from situ._lib.tensors import EagerTensor, GraphTensor
 def generated(rows, spec):
     """A data set of what a function gives: an iterator over tuples of tensors."""
     return Dataset("Generator", (), (), spec, n_parts=len(flatten(spec)), generator=rows)
+
+
+def ragged_slices(tensors):
+    """A data set of the rows of ragged tensors, beside rows of others."""
+    whole = flatten(tensors)
+    ragged = [hasattr(t, "with_flat_values") for t in whole]
+    for one in (t for t, r in zip(whole, ragged) if r):
+        if one.ragged_rank > 1:
+            raise ValueError("situ has data sets of ragged tensors with one ragged dimension only.")
+    ends = [(t.row_starts(), t.row_limits()) if r else t for t, r in zip(whole, ragged)]
+
+    def rows(*given):
+        given = list(given)
+        made = [t.values[p[0]:p[1]] if r else p for t, p, r in zip(whole, given, ragged)]
+        return trace.pack(tensors, iter(made))
+    return Dataset.from_tensor_slices(tuple(ends)).map(rows)
 
 
 def _host(value, spec):

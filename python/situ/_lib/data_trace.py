@@ -4,7 +4,8 @@ import _situ
 from situ._lib.array_ops import convert_to_tensor, op
 from situ._lib.autograph import convert
 from situ._lib.dtypes import as_dtype
-from situ._lib.function import FuncGraph, TensorSpec
+from situ._lib.concrete import FuncGraph
+from situ._lib.specs import TensorSpec
 from situ._lib.shapes import as_shape
 from situ._lib.tensors import EagerTensor, GraphTensor
 

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """decay.py: learning rates of graph style: tf.train.exponential_decay and its like."""
+import math
+
 import _situ
 from situ._lib import schedules
 from situ._lib.api import export
-from situ._lib.array_ops import cast, convert_to_tensor, op
+from situ._lib.array_ops import cast, constant, convert_to_tensor, op
 from situ._lib.graph import scope
+from situ._lib.random_ops import random_normal
 
 
 def _result(make):
@@ -78,3 +81,32 @@ def cosine_decay_restarts(learning_rate, global_step, first_decay_steps, t_mul=2
     schedule = schedules.CosineDecayRestarts(learning_rate, first_decay_steps, t_mul, m_mul,
                                              alpha, name)
     return _result(lambda: schedule(global_step))
+
+
+@export(v1="train.linear_cosine_decay")
+def linear_cosine_decay(learning_rate, global_step, decay_steps, num_periods=0.5, alpha=0.0,
+                        beta=0.001, name=None):
+    """learning_rate * ((alpha + what is left of the steps) * cosine + beta)."""
+    return noisy_linear_cosine_decay(learning_rate, global_step, decay_steps, 0.0, 0.55,
+                                     num_periods, alpha, beta, name or "LinearCosineDecay")
+
+
+@export(v1="train.noisy_linear_cosine_decay")
+def noisy_linear_cosine_decay(learning_rate, global_step, decay_steps, initial_variance=1.0,
+                              variance_decay=0.55, num_periods=0.5, alpha=0.0, beta=0.001,
+                              name=None):
+    """The same, with noise on what is left that becomes less and less."""
+    _need_step(global_step, "noisy_linear_cosine_decay")
+
+    def make():
+        with scope(name, "NoisyLinearCosineDecay"):
+            rate = convert_to_tensor(learning_rate, name="learning_rate")
+            steps = cast(decay_steps, rate.dtype)
+            step = op("Minimum", cast(global_step, rate.dtype), steps)
+            left = (steps - step) / steps
+            if initial_variance:
+                width = op("Sqrt", initial_variance / op("Pow", step + 1.0, variance_decay))
+                left = left + random_normal(op("Shape", left), dtype=rate.dtype) * width
+            turn = op("Cos", constant(2 * math.pi * num_periods, rate.dtype) * (step / steps))
+            return rate * ((alpha + left) * (0.5 * (1.0 + turn)) + beta)
+    return _result(make)

@@ -8,8 +8,10 @@ STANDARD_PS_OPS = ("Variable", "VariableV2", "AutoReloadVariable", "MutableHashT
                    "MutableHashTableOfTensorsV2", "MutableDenseHashTable",
                    "MutableDenseHashTableV2", "VarHandleOp",
                    "BoostedTreesEnsembleResourceHandleOp")
+export(v1="python.training.device_setter.STANDARD_PS_OPS")(STANDARD_PS_OPS)
 
 
+@export(v1="python.training.device_setter._RoundRobinStrategy")
 class _RoundRobin:
     """One task after the other."""
 
@@ -21,7 +23,8 @@ class _RoundRobin:
         return task
 
 
-@export(v1="train.replica_device_setter")
+@export(v1=("train.replica_device_setter",
+            "python.training.device_setter.replica_device_setter"))
 def replica_device_setter(ps_tasks=0, ps_device="/job:ps", worker_device="/job:worker",
                           merge_devices=True, cluster=None, ps_ops=None, ps_strategy=None):
     """A function for tf.device; None where there is no ps task."""

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """errors.py: the exceptions of tf.errors, by code."""
+import contextlib
+import errno
 import os
 
 import _situ
@@ -59,6 +61,23 @@ def make(code, message, node, graph):
     """The exception of a status of the engine."""
     op = graph._find(node) if graph is not None and node else None
     return CLASSES.get(code, CLASSES[2])(None, op, message)
+
+
+_CODES = {errno.ENOENT: 5, errno.EEXIST: 6, errno.EACCES: 7, errno.EPERM: 7, errno.EROFS: 7,
+          errno.ENOTDIR: 9, errno.EISDIR: 9, errno.ENOTEMPTY: 9, errno.ENOSPC: 8, errno.EDQUOT: 8,
+          errno.EFBIG: 8}
+
+
+@contextlib.contextmanager
+def of_files(path=None):
+    """Errors of the system become TensorFlow's, with the name of the file."""
+    try:
+        yield
+    except OSError as error:
+        name = error.filename if path is None else os.fspath(path)
+        name = name.decode(errors="replace") if isinstance(name, bytes) else name
+        code = _CODES.get(error.errno, 2)
+        raise CLASSES[code](None, None, f"{name}; {error.strerror or error}") from None
 
 
 def wrong_argument(message):

@@ -65,13 +65,15 @@ class EventFile:
 
     def __init__(self, folder, suffix="", max_queue=10, flush_secs=120):
         folder = os.fspath(folder)
-        os.makedirs(folder, exist_ok=True)
+        with errors.of_files(folder):
+            os.makedirs(folder, exist_ok=True)
         number = next(_numbers)
         name = f"events.out.tfevents.{int(time.time())}.{socket.gethostname()}"
         if number:
             name += f".{os.getpid()}.{number}"
         self.path = os.path.join(folder, name + (suffix or ""))
-        self._file, self._lock = open(self.path, "ab"), threading.Lock()
+        with errors.of_files(self.path):
+            self._file, self._lock = open(self.path, "ab"), threading.Lock()
         self._most, self._seconds = max_queue, flush_secs
         self._waiting, self._flushed = 0, time.time()
         self.write(Event(wall_time=time.time(), file_version="brain.Event:2"))
@@ -83,7 +85,8 @@ class EventFile:
         with self._lock:
             if self._file is None:
                 return
-            self._file.write(record(event.SerializeToString()))
+            with errors.of_files(self.path):
+                self._file.write(record(event.SerializeToString()))
             self._waiting += 1
             late = time.time() - self._flushed > self._seconds
         if late or self._waiting > self._most:
@@ -92,15 +95,16 @@ class EventFile:
     def flush(self):
         with self._lock:
             if self._file is not None:
-                self._file.flush()
+                with errors.of_files(self.path):
+                    self._file.flush()
                 self._waiting, self._flushed = 0, time.time()
 
     def close(self):
-        self.flush()
         with self._lock:
-            if self._file is not None:
-                self._file.close()
-                self._file = None
+            file, self._file = self._file, None
+            if file is not None:
+                with errors.of_files(self.path):
+                    file.close()
 
     def reopen(self):
         with self._lock:

@@ -24,17 +24,24 @@ def _sorted(columns):
     return sorted(columns, key=lambda c: c.name)
 
 
+def in_order(columns):
+    """Columns of numbers by name; an error for others."""
+    columns = _sorted(columns)
+    for column in columns:
+        if not isinstance(column, Dense):
+            raise ValueError("Items of feature_columns must be a _DenseColumn. You can wrap a "
+                             "categorical column with an embedding_column or "
+                             f"indicator_column. Given: {column}")
+    return columns
+
+
 @export("feature_column.input_layer", v1="contrib.layers.input_from_feature_columns")
 def input_layer(features, feature_columns, weight_collections=None, trainable=True,
                 cols_to_vars=None, cols_to_output_tensors=None):
     """The columns side by side, in the order of their names: [examples, width]."""
     parts = []
     with variable_scope(None, "input_layer"):
-        for column in _sorted(feature_columns):
-            if not isinstance(column, Dense):
-                raise ValueError("Items of feature_columns must be a _DenseColumn. You can wrap a "
-                                 "categorical column with an embedding_column or "
-                                 f"indicator_column. Given: {column}")
+        for column in in_order(feature_columns):
             with variable_scope(column.name.replace(" ", "_")):
                 parts.append(op("Reshape", column.tensor(features), [-1, column.width]))
                 if cols_to_output_tensors is not None:

@@ -57,7 +57,10 @@ class Flag:
     def __init__(self, name, default, help_text, parse, short=None, boolean=False, multi=False):
         self.name, self.help, self.parse, self.short_name = name, help_text, parse, short
         self.boolean, self.multi, self.present, self.required = boolean, multi, 0, False
-        self.default = None if default is None else self._read(default)
+        try:
+            self.default = None if default is None else self._read(default)
+        except OverflowError:  # an infinite integer
+            self.default = default
         self.value = self.default
 
     def _read(self, text):
@@ -84,6 +87,7 @@ class FlagValues:
 
     def __init__(self):
         self.__dict__.update(_flags={}, _parsed=False, _checks=[])
+        self.__dict__["__flags"] = self._flags  # where absl has them
 
     def _define(self, flag, override=False):
         if flag.name in self._flags and not override:
@@ -218,15 +222,38 @@ class FlagValues:
 FLAGS = FlagValues()
 
 
+def _bounded(parse, lower, upper):
+    """Reads a number that must lie within bounds."""
+    word = "integer" if parse is _integer else "number"
+    if lower is not None and upper is not None:
+        wanted = f"{'an' if word == 'integer' else 'a'} {word} in the range [{lower}, {upper}]"
+    elif lower in (0, 1):
+        wanted = f"a {'positive' if lower else 'non-negative'} {word}"
+    elif upper in (-1, 0):
+        wanted = f"a {'negative' if upper else 'non-positive'} {word}"
+    else:
+        wanted = f"{word} <= {upper}" if lower is None else f"{word} >= {lower}"
+
+    def read(text):
+        value = parse(text)
+        if lower is not None and value < lower or upper is not None and value > upper:
+            raise ValueError(f"{value} is not {wanted}")
+        return value
+    return read
+
+
 def _definer(parse, **options):
     def define(name=None, default=None, help=None, flag_values=None, short_name=None,
-               required=False, flag_name=None, default_value=None, docstring=None, **unused):
+               required=False, flag_name=None, default_value=None, docstring=None,
+               lower_bound=None, upper_bound=None, **unused):
         name = flag_name if name is None else name
         default = default_value if default is None else default
-        flag = Flag(name, default, help if help is not None else docstring, parse, short_name,
+        free = lower_bound is None and upper_bound is None
+        flag = Flag(name, default, help if help is not None else docstring,
+                    parse if free else _bounded(parse, lower_bound, upper_bound), short_name,
                     **options)
         flag.required = required
-        (flag_values or FLAGS)._define(flag)
+        (FLAGS if flag_values is None else flag_values)._define(flag)
     return define
 
 

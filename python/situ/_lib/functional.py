@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """functional.py: tf.map_fn, tf.scan, tf.foldl, tf.foldr: loops over the first dimension."""
 from situ._lib import nest
-from situ._lib.api import OPS, export
-from situ._lib.array_ops import convert_to_tensor
+from situ._lib.api import BOTH, OPS, export
+from situ._lib.array_ops import convert_to_tensor, op
 from situ._lib.scopes import name_scope
 from situ._lib.tensor_array import TensorArray
 from situ._lib.while_loop import while_loop
@@ -65,6 +65,9 @@ def _types(given, default):
 def map_fn(fn, elems, dtype=None, parallel_iterations=None, back_prop=True, swap_memory=False,
            infer_shape=True, name=None, fn_output_signature=None):
     """fn of every row, stacked."""
+    if hasattr(elems, "with_flat_values"):
+        made = [convert_to_tensor(fn(row)) for row in elems]
+        return op("Pack", made) if made[0].shape.rank == 0 else BOTH["ragged.stack"](made)
     with name_scope(name, "map"):
         rows = _Rows(elems)
         types, structure = _types(dtype if fn_output_signature is None else fn_output_signature,

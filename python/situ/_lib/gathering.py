@@ -44,12 +44,16 @@ def _one_of_many(params, ids, strategy):
 def embedding_lookup(params, ids, partition_strategy="mod", name=None, validate_indices=True,
                      max_norm=None):
     """The rows of a table with these numbers; the table may be a list of parts."""
-    params = list(params) if isinstance(params, (list, tuple)) else [params]
+    params = list(params) if isinstance(params, (list, tuple)) or \
+        hasattr(params, "_get_variable_list") else [params]
     if not params:
         raise ValueError("Argument `params` should not be empty.")
     with scope(name, "embedding_lookup") as full:
         if len(params) > 1 or not isinstance(params[0], ResourceVariable):
             params = [convert_to_tensor(p) for p in params]
+        if hasattr(ids, "with_flat_values"):  # ragged rows of numbers
+            return ids.with_flat_values(embedding_lookup(params, ids.flat_values,
+                                                         partition_strategy, None, True, max_norm))
         ids = convert_to_tensor(ids, name="ids")
         found = gather(params[0], ids) if len(params) == 1 else \
             _one_of_many(params, ids, partition_strategy)
@@ -70,7 +74,7 @@ def _scatter(row, names):
     """A function that updates rows of a variable."""
     def scatter(ref, indices, updates, use_locking=False, name=None):
         if isinstance(ref, ResourceVariable):
-            return ref._scatter("Resource" + row, indices, updates, name)
+            return ref._scatter(row, indices, updates, name)
         target = getattr(ref, "_ref", ref)
         return op(row, target, indices, convert_to_tensor(updates, target.dtype.base_dtype),
                   name=name)
@@ -84,13 +88,30 @@ for _word in ("Update", "Add", "Sub"):
     _scatter("ScatterNd" + _word, "scatter_nd_" + _word.lower())
 
 
+def _increasing(segment_ids):
+    """(numbers of segments, how many there are); numbers that decrease become wrong ones."""
+    ids = convert_to_tensor(segment_ids, name="segment_ids")
+    end = op("StridedSlice", ids, [-1], [0], [1], end_mask=1)
+    last = OPS["Max"](op("ConcatV2", [end, constant([-1], ids.dtype)], 0), 0)
+    before = op("ConcatV2", [constant([0], ids.dtype), op("StridedSlice", ids, [0], [-1], [1],
+                                                          begin_mask=1)], 0)
+    wrong = op("Less", ids, before)
+    ids = op("SelectV2", wrong, constant(ids.dtype.max, ids.dtype), ids)
+    return ids, op("Add", last, constant(1, ids.dtype))
+
+
 def _segments(row):
     def segment(data, segment_ids, name=None):
         """Rows with one number reduced; the numbers do not decrease."""
-        ids = convert_to_tensor(segment_ids, name="segment_ids")
-        last = op("StridedSlice", ids, [-1], [0], [1], shrink_axis_mask=1, end_mask=1)
-        count = op("Add", last, constant(1, ids.dtype))
-        return op(row, data, ids, count, name=name)
+        ids, count = _increasing(segment_ids)
+        data = convert_to_tensor(data)
+        if row[-3:] not in ("Max", "Min"):
+            return op(row, data, ids, count, name=name)
+        with scope(name, "Segment" + row[-3:]) as full:  # of no rows it is 0
+            made = op(row, data, ids, count)
+            some = op("UnsortedSegmentSum", op("OnesLike", data), ids, count)
+            zeros = op("ZerosLike", made)
+            return op("SelectV2", op("Greater", some, zeros), made, zeros, name=full)
     return segment
 
 
@@ -111,9 +132,17 @@ def unsorted_segment_mean(data, segment_ids, num_segments, name=None):
 
 @export("math.segment_mean", v1="segment_mean")
 def segment_mean(data, segment_ids, name=None):
-    ids = convert_to_tensor(segment_ids)
-    last = op("StridedSlice", ids, [-1], [0], [1], shrink_axis_mask=1, end_mask=1)
-    return unsorted_segment_mean(data, ids, op("Add", last, constant(1, ids.dtype)), name)
+    return unsorted_segment_mean(data, *_increasing(segment_ids), name)
+
+
+@export("math.unsorted_segment_sqrt_n", v1="unsorted_segment_sqrt_n")
+def unsorted_segment_sqrt_n(data, segment_ids, num_segments, name=None):
+    with scope(name, "UnsortedSegmentSqrtN") as full:
+        data = convert_to_tensor(data)
+        count = op("UnsortedSegmentSum", op("OnesLike", data), segment_ids, num_segments)
+        total = op("UnsortedSegmentSum", data, segment_ids, num_segments)
+        least = op("Maximum", count, op("OnesLike", count))
+        return op("RealDiv", total, op("Sqrt", least), name=full)
 
 
 @export("sequence_mask")
@@ -159,7 +188,10 @@ def gather_in_batches(params, indices, axis, batch_dims):
     first = op("Range", constant(0, "int32"), examples, constant(1, "int32")) * rows
     first = op("Reshape", first, op("ConcatV2", [
         op("Slice", counts, [0], [batch]), constant([1] * (numbers - batch), "int32")], 0))
-    return op("GatherV2", flat, indices + cast(first, indices.dtype), 0)
+    fits = op("LogicalAnd", op("GreaterEqual", indices, constant(0, indices.dtype)),
+              op("Less", indices, cast(rows, indices.dtype)))
+    at = indices + cast(first, indices.dtype)  # numbers that do not fit are none of any example
+    return op("GatherV2", flat, op("SelectV2", fits, at, constant(-1, indices.dtype)), 0)
 
 
 @export(v1="batch_gather")
@@ -192,6 +224,10 @@ def repeat(input, repeats, axis=None, name=None):
     if axis is None:
         tensor, axis = op("Reshape", tensor, [-1]), 0
     rank = shapes.as_shape(tensor.shape).rank
+    if rank == 0:
+        tensor, rank = op("Reshape", tensor, [1]), 1
+    if rank is None or not -rank <= axis < rank:
+        raise ValueError(f"The axis {axis} of repeat is none of a tensor of rank {rank}.")
     axis = axis % rank
     if isinstance(repeats, (list, tuple)) or shapes.as_shape(getattr(repeats, "shape", ())).rank:
         return op("GatherV2", tensor, _numbers_of(repeats), axis, name=name)
@@ -208,10 +244,18 @@ def roll(input, shift, axis, name=None):
     tensor = convert_to_tensor(input)
     many = isinstance(axis, (list, tuple))
     for by, at in zip(shift, axis) if many else [(shift, axis)]:
-        size = int(shapes.as_shape(tensor.shape)[at])
-        by = int(by) % size if size else 0
-        if by:
-            front, back = op("SplitV", tensor, [size - by, by], at, num_split=2)
+        known = shapes.as_shape(tensor.shape)
+        size = None if known.rank is None else known.as_list()[at]
+        if size is not None and isinstance(by, int):
+            by = by % size if size else 0
+            parts = [size - by, by]
+        else:
+            size = shape_op(tensor)[at] if size is None else constant(size, "int32")
+            by = op("FloorMod", cast(convert_to_tensor(by), "int32"),
+                    op("Maximum", size, constant(1, "int32")))
+            parts = op("Pack", [size - by, by])
+        if not isinstance(by, int) or by:
+            front, back = op("SplitV", tensor, parts, at, num_split=2)
             tensor = op("ConcatV2", [back, front], at)
     return op("Identity", tensor, name=name)
 
@@ -239,11 +283,4 @@ def meshgrid(*args, indexing="xy", name=None):
 @export("ensure_shape")
 def ensure_shape(x, shape, name=None):
     """x, which must have this shape."""
-    x = convert_to_tensor(x)
-    want = shapes.as_shape(shape)
-    if not shapes.as_shape(x.shape).is_compatible_with(want):
-        raise ValueError(f"Shape must be {want}, but is {x.shape}")
-    made = op("Identity", x, name=name or "EnsureShape")
-    if _situ.current_graph() is not None:
-        made.set_shape(want)
-    return made
+    return op("EnsureShape", x, shape=shapes.as_shape(shape), name=name)

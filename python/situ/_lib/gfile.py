@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """gfile.py: tf.gfile and tf.io.gfile: files, with TensorFlow's names and errors."""
-import contextlib
-import errno
 import functools
 import glob as globs
 import os
@@ -10,28 +8,16 @@ import shutil
 from situ._lib import errors
 from situ._lib.api import BOTH, V1
 
-_CODES = {errno.ENOENT: 5, errno.EEXIST: 6, errno.EACCES: 7, errno.EPERM: 7, errno.ENOTDIR: 9,
-          errno.EISDIR: 9, errno.ENOTEMPTY: 9, errno.ENOSPC: 8}
-
 
 def _name(path):
     path = path.decode() if isinstance(path, bytes) else os.fspath(path)
     return path[7:] if path.startswith("file://") else path
 
 
-@contextlib.contextmanager
-def _translated():
-    try:
-        yield
-    except OSError as error:
-        code = _CODES.get(error.errno, 2)
-        raise errors.CLASSES[code](None, None, f"{error.filename}; {error.strerror}") from None
-
-
 def _file_function(function):
     @functools.wraps(function)
     def call(*args, **words):
-        with _translated():
+        with errors.of_files():
             return function(*args, **words)
     return call
 
@@ -49,7 +35,7 @@ class GFile:
 
     def _open(self):
         if self._file is None:
-            with _translated():
+            with errors.of_files():
                 self._file = open(_name(self._name), self._mode,
                                   encoding=None if "b" in self._mode else "utf-8")
         return self._file
@@ -60,8 +46,9 @@ class GFile:
 
     def write(self, file_content):
         self._need("wa+", "writing")
-        self._open().write(file_content if isinstance(file_content, str) or "b" in self._mode
-                           else file_content.decode())
+        with errors.of_files(_name(self._name)):
+            self._open().write(file_content if isinstance(file_content, str) or "b" in self._mode
+                               else file_content.decode())
 
     def _need(self, letters, what):
         if not any(c in self._mode for c in letters + "+"):
@@ -84,17 +71,19 @@ class GFile:
         return True
 
     def size(self):
-        with _translated():
+        with errors.of_files():
             return os.path.getsize(_name(self._name))
 
     def flush(self):
         if self._file is not None:
-            self._file.flush()
+            with errors.of_files(_name(self._name)):
+                self._file.flush()
 
     def close(self):
         if self._file is not None:
-            self._file.close()
-            self._file = None
+            file, self._file = self._file, None
+            with errors.of_files(_name(self._name)):
+                file.close()
 
     Close, Size = close, size
 
@@ -208,6 +197,24 @@ _OLD = {"GFile": GFile, "Open": GFile, "FastGFile": FastGFile, "Exists": exists,
         "IsDirectory": isdir, "MakeDirs": makedirs, "MkDir": mkdir, "Remove": remove,
         "DeleteRecursively": rmtree, "ListDirectory": listdir, "Copy": copy, "Rename": rename,
         "Glob": glob, "Stat": stat, "Walk": walk}
+
+
+def read_file_to_string(filename, binary_mode=False):
+    with GFile(filename, "rb" if binary_mode else "r") as file:
+        return file.read()
+
+
+def write_string_to_file(filename, file_content):
+    with GFile(filename, "w") as file:
+        file.write(file_content)
+
+
+_IO = {"FileIO": GFile, "file_exists": exists, "is_directory": isdir, "create_dir": mkdir,
+       "recursive_create_dir": makedirs, "delete_file": remove, "delete_recursively": rmtree,
+       "list_directory": listdir, "copy": copy, "rename": rename, "get_matching_files": glob,
+       "stat": stat, "walk": walk, "read_file_to_string": read_file_to_string,
+       "write_string_to_file": write_string_to_file}
+BOTH.update({"python.lib.io.file_io." + k: v for k, v in _IO.items()})
 BOTH.update({"io.gfile." + k: v for k, v in _NEW.items()})
 V1.update({"gfile." + k: v for k, v in _OLD.items()})
 BOTH.update({"python.platform.gfile." + k: v for k, v in _OLD.items()})

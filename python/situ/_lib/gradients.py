@@ -6,9 +6,8 @@ import enum
 import types
 
 import _situ
-from situ._lib.api import export
+from situ._lib.api import OPS, export
 from situ._lib.array_ops import convert_to_tensor, op
-from situ._lib.graph import Graph
 from situ._lib.indexed_slices import IndexedSlices, add, is_slices
 from situ._lib.scopes import name_scope
 from situ._lib.variable_eager import EagerVariable
@@ -88,6 +87,8 @@ def _sum(parts):
 def _overrides(graph):
     """Gradients that programs define, of a graph and those inside it."""
     found = {}
+    for before, names in graph.__dict__.get("_override_maps", ()):
+        _apply(graph, before, names)
     for operation, function in graph.__dict__.get("_gradients", {}).items():
         found[operation] = _within(graph, function)
     for inside in graph.__dict__.get("_inside", ()):
@@ -112,22 +113,30 @@ def _gradient(found):
     return IndexedSlices(*found) if isinstance(found, tuple) else found
 
 
-def graph_gradients(graph, ys, xs, grad_ys=None, name="gradients", colocate=False, stop=(),
-                    zero=False, gate=False):
-    """Gradients of tensors of a graph; None where there is none."""
-    sources = [sources_in(graph, x) for x in xs]
+def gradients_of(graph, ys, sources, arriving, name, colocate=False, stop=(), zero=False,
+                 gate=False):
+    """Gradients of tensors of a graph for sources, each of which is a list of tensors that count
+    together; None where there is none."""
     present = tuple(s for some in sources for s in some)
     stop = (*stop, *[v for some in getattr(graph, "versions", {}).values() for v in some])
     with graph.as_default(), name_scope(name, "gradients") as scope:
         arriving = tuple(None if g is None else convert_to_tensor(g, y.dtype)
-                         for g, y in zip(grad_ys or [None] * len(ys), ys))
+                         for g, y in zip(arriving or [None] * len(ys), ys))
         found = iter(_situ.gradients(graph, tuple(ys), present, arriving, tuple(stop), scope,
                                      not colocate, zero, gate, _overrides(graph)))
-        made = [_sum([_gradient(next(found)) for _ in some]) for some in sources]
-        if zero:
-            made = [op("ZerosLike", convert_to_tensor(x)) if g is None else g
-                    for g, x in zip(made, xs)]
-    return made
+        return [_sum([_gradient(next(found)) for _ in some]) for some in sources]
+
+
+def graph_gradients(graph, ys, xs, grad_ys=None, name="gradients", colocate=False, stop=(),
+                    zero=False, gate=False):
+    """Gradients of tensors of a graph; None where there is none."""
+    made = gradients_of(graph, ys, [sources_in(graph, x) for x in xs], grad_ys, name, colocate,
+                        stop, zero, gate)
+    if not zero:
+        return made
+    with graph.as_default(), name_scope(name, "gradients"):
+        return [op("ZerosLike", convert_to_tensor(x)) if g is None else g
+                for g, x in zip(made, xs)]
 
 
 @export(v1="gradients", v2="gradients")
@@ -148,7 +157,7 @@ def gradients(ys, xs, grad_ys=None, name="gradients", colocate_gradients_with_op
     for y in ys:
         if y.graph is not graph:
             raise ValueError(f"{y} is not from the graph that is being built.")
-    stop = [source_in(graph, s) for s in flat(stop_gradients or [])]
+    stop = [source_in(graph, s) for s in flat([] if stop_gradients is None else stop_gradients)]
     return graph_gradients(graph, ys, list(xs) if many else [xs], grads, name,
                            colocate_gradients_with_ops, stop, is_zero(unconnected_gradients),
                            bool(gate_gradients))
@@ -201,23 +210,41 @@ def override(operation, function):
     operation.graph.__dict__.setdefault("_gradients", {})[operation] = function
 
 
+def _as_if(name, operation, grads):
+    """The gradients that an operation would have if it were of another type."""
+    if name not in OPS:
+        raise LookupError(f"gradient registry has no entry for: {name}")
+    inputs = list(operation.inputs)
+    made = flat(OPS[name](*inputs))
+    return graph_gradients(operation.graph, made, inputs, grads)
+
+
 def _by_name(name):
     def compute(operation, grads):
-        if name not in _registered:
-            raise LookupError(f"gradient registry has no entry for: {name}")
         given = [op("ZerosLike", o) if g is None else g for g, o in zip(grads, operation.outputs)]
+        if name not in _registered:
+            return _as_if(name, operation, given)
         return flat(_registered[name](operation, *given))
     return compute
 
 
+def _apply(graph, before, names):
+    """Sets the gradients of operations that have none of their own."""
+    have = graph.__dict__.setdefault("_gradients", {})
+    for operation in graph.get_operations()[before:]:
+        if operation.type in names and operation not in have:
+            have[operation] = _by_name(names[operation.type])
+
+
 @contextlib.contextmanager
-def gradient_override_map(self, op_type_map):
-    """Operations added in this scope have the registered gradients that the map names."""
-    before = len(self.get_operations())
-    yield
-    for operation in self.get_operations()[before:]:
-        if operation.type in op_type_map:
-            override(operation, _by_name(op_type_map[operation.type]))
-
-
-Graph.gradient_override_map = gradient_override_map
+def override_map(graph, names):
+    """Operations added in this scope have the registered gradients that the map names; of several
+    maps the innermost counts."""
+    maps = graph.__dict__.setdefault("_override_maps", [])
+    entry = len(graph.get_operations()), dict(names)
+    maps.insert(0, entry)
+    try:
+        yield
+    finally:
+        maps.remove(entry)
+        _apply(graph, *entry)

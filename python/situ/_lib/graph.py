@@ -45,16 +45,36 @@ class GraphKeys:
     UNBOUND_INPUTS = "unbound_inputs"
 
 
+class _Coming:
+    """What is known of a variable that is about to be made."""
+
+    def __init__(self, name, op, shape, dtype):
+        self.name, self.op, self.shape, self.dtype = name, op, shape, dtype
+
+    def get_shape(self):
+        return self.shape
+
+
 class _Proxy:
     """An operation that is about to be added, as a device function sees it."""
 
     def __init__(self, graph, type_, name, inputs):
         self.graph, self.type, self.name = graph, type_, name
         self.inputs, self.device, self.outputs = inputs or (), "", ()
+        known = graph.__dict__.get("_coming") if type_ in ("VariableV2", "VarHandleOp") else None
+        if known:
+            self.outputs = (_Coming(name + ":0", self, **known),)
 
     @property
     def node_def(self):
         return nodedef.NodeDef(self.name, self.type, [i.name for i in self.inputs], self.device)
+
+    def get_attr(self, name):
+        """The shape or dtype of a variable that is being made."""
+        known = self.graph.__dict__.get("_coming") or {}
+        if name not in known:
+            raise ValueError(f"Operation '{self.name}' has no attr named '{name}'.")
+        return known[name]
 
 
 class Graph(_situ.Graph):
@@ -72,6 +92,11 @@ class Graph(_situ.Graph):
 
     def finalize(self):
         self._finalized = True
+
+    def gradient_override_map(self, op_type_map):
+        """Operations added in this scope have the registered gradients that the map names."""
+        from situ._lib.gradients import override_map
+        return override_map(self, op_type_map)
 
     def as_graph_element(self, obj, allow_tensor=True, allow_operation=True):
         """The tensor or operation that an object or a name means."""

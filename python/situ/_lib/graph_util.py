@@ -10,7 +10,7 @@ from situ._lib.api import export
 from situ._lib.graph import Graph
 from situ._lib.nodedef import GraphDef
 
-_VARIABLES = ("VariableV2", "Variable", "VarHandleOp")
+VARIABLES = ("VariableV2", "Variable", "VarHandleOp")
 
 
 def _exported(name):
@@ -59,13 +59,17 @@ def convert_variables_to_constants(sess, input_graph_def, output_node_names,
     """What outputs need, with the values that variables have now in their places."""
     part = extract_sub_graph(input_graph_def, list(output_node_names))
     nodes = json.loads(part._json())["node"]
-    chosen = [n["name"] for n in nodes if n["op"] in _VARIABLES and
+    chosen = [n["name"] for n in nodes if n["op"] in VARIABLES and
               (variable_names_whitelist is None or n["name"] in variable_names_whitelist) and
               n["name"] not in (variable_names_blacklist or ())]
     reads = {n["name"]: _sources(n)[0] for n in nodes if n["op"] == "ReadVariableOp"}
     fetches = {name: name + ":0" for name in chosen if name not in reads.values()}
     fetches.update({source: read + ":0" for read, source in reads.items() if source in chosen})
-    values = sess.run(fetches) if fetches else {}
+    return frozen(nodes, sess.run(fetches) if fetches else {})
+
+
+def frozen(nodes, values):
+    """A graph of nodes with values in the places of variables."""
     made = []
     for node in nodes:
         if node["name"] in values:

@@ -9,15 +9,28 @@ from situ._lib.image_ops import flip_left_right, flip_up_down, rank_of
 from situ._lib.random_ops import random_uniform
 
 
+_DIGITS = {"float16": 11, "float32": 24, "float64": 53}  # of the mantissa
+
+
+def _bounds(have, want):
+    """The least and the greatest value of type `have` that type `want` has, too; (None, None) where
+    it has all of them."""
+    if want.name == "bool" or have.name == "bool" or have.min >= want.min and have.max <= want.max:
+        return None, None
+    low, high = max(have.min, want.min), min(have.max, want.max)
+    if have.is_floating and not want.is_floating:
+        lost = int(high).bit_length() - _DIGITS[have.name]  # digits that there is no room for
+        high = int(high) >> max(lost, 0) << max(lost, 0)
+    return low, high
+
+
 @export("dtypes.saturate_cast", "saturate_cast")
 def saturate_cast(value, dtype, name=None):
     """A cast that keeps within the range of the type."""
     dtype, value = as_dtype(dtype), convert_to_tensor(value)
-    if not dtype.is_floating:
-        low, high = (constant(v, value.dtype) for v in (dtype.min, dtype.max)) \
-            if value.dtype.is_floating or value.dtype.size > dtype.size else (None, None)
-        if low is not None:
-            value = op("ClipByValue", value, low, high)
+    low, high = _bounds(value.dtype.base_dtype, dtype)
+    if low is not None:
+        value = op("ClipByValue", value, constant(low, value.dtype), constant(high, value.dtype))
     return cast(value, dtype, name=name)
 
 

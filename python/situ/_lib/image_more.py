@@ -7,8 +7,8 @@ import numpy
 
 from situ._lib import image_color, image_ops, shapes
 from situ._lib.api import OPS, export
-from situ._lib.array_ops import (cast, concat, constant, convert_to_tensor, op, pad,
-                                 shape as shape_op)
+from situ._lib.array_ops import cast, concat, constant, convert_to_tensor, op, shape as shape_op
+from situ._lib.margins import pad
 from situ._lib.png import encode
 from situ._lib.random_ops import random_uniform, stateless_uniform
 from situ._lib.readers import py_func
@@ -96,20 +96,31 @@ def sample_distorted_bounding_box_v2(image_size, bounding_boxes, seed=0, min_obj
         area_range, max_attempts, use_image_if_no_bounding_boxes)
 
 
+def _with_pad(image, have, want, method, antialias):
+    """The same, where only a run knows how large the image is."""
+    have, real = ([cast(convert_to_tensor(v), "float32") for v in pair] for pair in (have, want))
+    ratio = op("Maximum", *[h / w for h, w in zip(have, real)])
+    size = [h / ratio for h in have]
+    made = image_ops.resize(image, cast(op("Floor", op("Pack", size)), "int32"), method,
+                            antialias=antialias)
+    front = [cast(op("Maximum", constant(0, "float32"), op("Floor", (w - s) / 2)), "int32")
+             for w, s in zip(real, size)]
+    return image_ops.pad_to_bounding_box(made, *front, *want)
+
+
 @export("image.resize_with_pad", v1="image.resize_image_with_pad")
 def resize_with_pad(image, target_height, target_width, method="bilinear", antialias=False,
                     align_corners=False):
     """The image as large as fits, in the middle of zeros."""
     image = convert_to_tensor(image)
     height, width = image_ops.sizes_of(image)
-    if not all(isinstance(n, int) for n in (height, width)):
-        raise ValueError("situ resizes images of known size with margins only.")
-    ratio = max(height / target_height, width / target_width)
-    size = [int(math.floor(height / ratio)), int(math.floor(width / ratio))]
-    made = image_ops.resize(image, size, method, antialias=antialias)
-    return image_ops.pad_to_bounding_box(made, max(0, (target_height - size[0]) // 2),
-                                         max(0, (target_width - size[1]) // 2), target_height,
-                                         target_width)
+    if not all(isinstance(n, int) for n in (height, width, target_height, target_width)):
+        return _with_pad(image, (height, width), (target_height, target_width), method, antialias)
+    have, want = numpy.array([[height, width], [target_height, target_width]], "float32")
+    size = have / (have / want).max()  # in TensorFlow's precision: both are rounded down
+    made = image_ops.resize(image, size.astype(int).tolist(), method, antialias=antialias)
+    front = numpy.maximum(numpy.floor((want - size) / 2), 0).astype(int).tolist()
+    return image_ops.pad_to_bounding_box(made, *front, target_height, target_width)
 
 
 _COLORS = {"yiq": [[0.299, 0.59590059, 0.2115], [0.587, -0.27455667, -0.52273617],

@@ -103,7 +103,11 @@ def pad_to_bounding_box(image, offset_height, offset_width, target_height, targe
         pads = [[offset_height, below], [offset_width, right], [0, 0]]
         if rank_of(image) == 4:
             pads = [[0, 0]] + pads
-        return op("Pad", image, convert_to_tensor(pads, "int32"))
+        made = op("Pad", image, convert_to_tensor(pads, "int32"))
+        sizes = shapes.as_shape(image.shape).as_list()
+        made.set_shape([*sizes[:-3], *[n if _is_number(n) else None for n in
+                                       (target_height, target_width)], sizes[-1]])
+        return made
 
 
 def _most(a, b):
@@ -140,9 +144,11 @@ def central_crop(image, central_fraction):
             return image
         sizes, starts = [], []
         for have in sizes_of(image):
-            if not _is_number(have):
-                raise ValueError("situ crops the middle of images of known size only.")
-            start = int((have - have * central_fraction) / 2)
+            if _is_number(have):
+                start = int((have - have * central_fraction) / 2)
+            else:
+                real = cast(have, "float64")
+                start = cast((real - real * central_fraction) / 2, "int32")
             starts.append(start)
             sizes.append(have - start * 2)
         return crop_to_bounding_box(image, *starts, *sizes)
@@ -167,8 +173,13 @@ _ROWS = {0: "ResizeBilinear", 1: "ResizeNearestNeighbor", 3: "ResizeArea",
 def _kept_ratio(image, size):
     """The size within `size` that has the ratio of the image."""
     height, width = sizes_of(image)
-    if not _is_number(height, width) or not isinstance(size, (list, tuple)):
-        raise ValueError("situ keeps the ratio of images of known size only.")
+    if not isinstance(size, (list, tuple)):
+        size = op("Unpack", convert_to_tensor(size, "int32"), num=2, axis=0)
+    if not _is_number(height, width, *size):
+        have, want = ([cast(convert_to_tensor(v), "float32") for v in pair]
+                      for pair in ((height, width), size))
+        scale = op("Minimum", want[0] / have[0], want[1] / have[1])
+        return op("Pack", [cast(op("Round", scale * v), "int32") for v in have])
     scale = min(size[0] / height, size[1] / width)
     return [int(round(scale * height)), int(round(scale * width))]
 
@@ -179,7 +190,9 @@ def _by_row(batch, size, method, words, antialias):
         return resize_by_weights(batch, size, method, antialias)
     if method not in _ROWS:
         raise ValueError(f"Resize method is not implemented: {method}")
-    return op(_ROWS[method], batch, size, **({} if _ROWS[method] == "ResizeArea" else words))
+    if _ROWS[method] == "ResizeArea":  # it knows no centres
+        words = {k: v for k, v in words.items() if k == "align_corners"}
+    return op(_ROWS[method], batch, size, **words)
 
 
 def _resize(images, size, method, words, preserve, name, antialias=False):
@@ -237,7 +250,7 @@ def grayscale_to_rgb(images, name=None):
     return op("Tile", images, [1] * (rank - 1) + [3], name=name or "grayscale_to_rgb")
 
 
-@export(v2="image.extract_patches")
+@export("image.extract_patches")
 def extract_patches(images, sizes, strides, rates, padding, name=None):
     """Windows of images, each as one row of its pixels: a convolution that picks them out."""
     images = convert_to_tensor(images)
@@ -260,10 +273,17 @@ def total_variation(images, name=None):
     for axis in (first, first + 1):
         size = [-1] * (first + 3)
         begin = [1 if d == axis else 0 for d in range(first + 3)]
-        length = int(shapes.as_shape(images.shape)[axis]) - 1
-        size[axis] = length
-        change = op("Sub", op("Slice", images, begin, size),
-                    op("Slice", images, [0] * (first + 3), size))
+        size[axis] = sizes_of(images)[axis - first] - 1
+        change = op("Sub", op("Slice", images, begin, [-1] * (first + 3)),
+                    op("Slice", images, [0] * (first + 3), convert_to_tensor(size, "int32")))
         one = OPS["Sum"](op("Abs", change), constant(list(range(first, first + 3)), "int32"))
         total = one if total is None else op("Add", total, one)
     return total
+
+
+@export(v1=("extract_image_patches", "image.extract_image_patches"))
+def extract_image_patches(images, ksizes=None, strides=None, rates=None, padding=None, name=None,
+                          sizes=None):
+    """The same under its older name."""
+    return extract_patches(images, ksizes if ksizes is not None else sizes, strides, rates,
+                           padding, name)

@@ -3,6 +3,7 @@
 import importlib
 import importlib.abc
 import importlib.machinery
+import operator
 import sys
 import types
 
@@ -10,19 +11,35 @@ from situ._lib import api, plan, style
 
 
 # Folders of tensorflow's own sources, that programs import from all the same.
-INNER = {"python": {"client", "data", "eager", "framework", "keras", "layers", "lib", "ops",
-                    "platform", "summary", "training", "util"},
-         "core": {"framework", "protobuf", "util"}}
+INNER = {"python": {"client", "data", "distribute", "eager", "estimator", "feature_column",
+                    "framework", "keras", "layers", "lib", "ops", "platform",
+                    "pywrap_tensorflow", "saved_model", "summary", "tools", "training", "util"},
+         "core": {"example", "framework", "protobuf", "util"}}
 
 
 class Inner(types.ModuleType):
     """tensorflow.python.ops.math_ops and its like: the names of tf, wherever they stand there."""
-    PARTS = ("", "nn", "math", "train", "errors", "random", "linalg", "gfile", "logging", "dtypes")
+    PARTS = ("", "nn", "math", "train", "errors", "random", "linalg", "gfile", "logging", "dtypes",
+             "feature_column", "estimator", "python_io")
+    KERAS = ("keras", "keras.layers", "keras.models", "keras.optimizers", "keras.utils",
+             "keras.optimizers.schedules", "keras.optimizers.legacy")
+    FOLDERS = [[n] for n in ("framework", "ops", "training", "platform", "client", "layers",
+                             "summary", "util")]
+    # Files whose names stand in one part of tf; folders within folders.
+    FILES = {"python.ops.rnn_cell": "nn.rnn_cell", "python.ops.rnn_cell_impl": "nn.rnn_cell",
+             "python.ops.image_ops": "image", "python.ops.image_ops_impl": "image",
+             "python.ops.losses.losses": "losses", "python.ops.losses.losses_impl": "losses",
+             "python.ops.metrics_impl": "metrics", "python.ops.metrics": "metrics",
+             "python.ops.init_ops": "initializers", "python.ops.string_ops": "strings"}
+    NESTED = {("data", "ops"), ("estimator", "canned"), ("estimator", "export"),
+              ("estimator", "inputs"), ("lib", "io"), ("ops", "distributions"), ("ops", "linalg"),
+              ("ops", "losses"), ("saved_model", "model_utils")}
     made = {}
 
     @classmethod
     def find(cls, root, parts):
-        if len(parts) > 4 or parts[1:] and parts[1] not in INNER[parts[0]]:
+        nested = parts[1:3] and (parts[1] == "keras" or tuple(parts[1:3]) in cls.NESTED)
+        if len(parts) > 3 + bool(nested) or parts[1:] and parts[1] not in INNER[parts[0]]:
             return None
         name = "tensorflow." + ".".join(parts)
         if name not in cls.made:
@@ -35,23 +52,34 @@ class Inner(types.ModuleType):
         if name.startswith("__"):
             raise AttributeError(name)
         whole = f"{self._path}.{name}"
+        if whole == "python.keras":
+            return self._root.keras
         for table in (api.BOTH, api.V1 if style.is_graph() else api.V2):
             if whole in table:
                 return table[whole]
             if any(key.startswith(whole + ".") for key in table):
                 raise AttributeError(name)  # a module: it is imported then
-        for part in self.PARTS:
+        parts = self._path.split(".")
+        first = self.KERAS if parts[:2] == ["python", "keras"] else \
+            [n for n in parts[1:2] if n in ("layers", "summary", "estimator")]
+        if self._path in self.FILES:
+            first = [self.FILES[self._path]]
+        for part in (*first, *self.PARTS):
             try:
-                found = getattr(getattr(self._root, part) if part else self._root, name)
+                found = getattr(operator.attrgetter(part)(self._root) if part else self._root, name)
             except AttributeError:
                 continue
+            if parts[1:] in self.FOLDERS and (name in INNER or
+                                              not isinstance(found, types.ModuleType)):
+                return self.find(self._root, [*parts, name])  # a file of the name of a function
             return found
         raise plan.missing(self._path, name, (), ())
 
 
 # Folders and files of the sources of tf.contrib that programs import from.
 CONTRIB = set("""
-    arg_scope attention_wrapper basic_decoder checkpoint_utils core_rnn_cell core_rnn_cell_impl data
+    arg_scope attention_wrapper basic_decoder beam_search_decoder beam_search_ops checkpoint_utils
+    core_rnn core_rnn_cell core_rnn_cell_impl crf data fused_rnn_cell metric_ops nets
     decoder eager embedding_ops encoders framework helper initializers layers learn loss lstm_ops
     normalization ops optimizers regularizers rnn rnn_cell seq2seq slim summary training utils
     variables""".split())
@@ -94,6 +122,9 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             at, parts = importlib.import_module("situ.compat"), parts[1:]
         else:
             at = self.root
+        if parts[:2] == ["python", "keras"]:
+            found = self._below(at, parts[1:])
+            return found if isinstance(found, types.ModuleType) else Inner.find(at, parts)
         if parts[:1] and parts[0] in INNER:
             return Inner.find(at, parts)
         found = self._below(at, parts)
@@ -110,7 +141,17 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
                 return None
         return at
 
+    def _source(self, fullname):
+        """A module of the sources of tf.contrib, under the name that the names of tf have."""
+        below = fullname.partition(self.root.__name__ + ".contrib.")[2].split(".")
+        if below[1:2] != ["python"]:
+            return None
+        part = self._below(self.root, ["contrib", below[0]])
+        return part and Sources.find(part, ["contrib", *below], below[2:])
+
     def find_spec(self, fullname, path=None, target=None):
+        if self._source(fullname) is not None:
+            return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
         if fullname.split(".")[0] != "tensorflow":
             return None
         if fullname != "tensorflow" and self._module(fullname) is None:
@@ -120,7 +161,8 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
 
     def create_module(self, spec):
-        module = self.root if spec.name == "tensorflow" else self._module(spec.name)
+        module = self.root if spec.name == "tensorflow" else \
+            self._source(spec.name) or self._module(spec.name)
         self.kept = getattr(module, "__spec__", None)
         return module
 

@@ -86,7 +86,16 @@ def _known_shape(tensor, parts):
     return made
 
 
+def _is_mask(part):
+    dtype = dtype_of(part)
+    return dtype is not None and dtype.name == "bool" and getattr(part, "shape", ()) != () and \
+        getattr(part.shape, "ndims", 1) != 0
+
+
 def index(tensor, key):
+    if not isinstance(key, (int, slice, tuple)) and _is_mask(key):
+        from situ._lib.searching import boolean_mask
+        return boolean_mask(tensor, key)
     parts = key if isinstance(key, tuple) else (key,)
     if parts and (row := _row(tensor, parts)) is not None:
         return row
@@ -98,14 +107,33 @@ def index(tensor, key):
     return made
 
 
-def _slice(tensor, key):
+def _wide(numbers):
+    """Indices as a vector of int64."""
+    if not any(dtype_of(n) is not None for n in numbers):
+        return _situ.constant(numbers, "int64", "stack")
+    return OPS["Pack"]([_situ.constant(n, "int64", "Const") if dtype_of(n) is None else
+                        OPS["Cast"](n, "int64") for n in numbers])
+
+
+def parts(key, named=False):
+    """Begin, end and strides of a key, of one type, and its masks; with the names that they have
+    in graphs."""
     begin, end, strides, masks = _masks(key)
+    kinds = {k.name for k in map(dtype_of, (*begin, *end, *strides)) if k is not None}
+    if "int64" in kinds:
+        begin, end, strides = (_wide(part) for part in (begin, end, strides))
+    elif named:
+        begin = _situ.constant(begin, None, "stack")
+        end = _situ.constant(end, None, "stack_1")
+        strides = _situ.constant(strides, None, "stack_2")
+    return begin, end, strides, masks
+
+
+def _slice(tensor, key):
     with scope(None, "strided_slice") as full:
         here = _situ.current_graph()
-        if here is not None and getattr(tensor, "graph", here) is here:
-            begin = _situ.constant(begin, None, "stack")
-            end = _situ.constant(end, None, "stack_1")
-            strides = _situ.constant(strides, None, "stack_2")
+        named = here is not None and getattr(tensor, "graph", here) is here
+        begin, end, strides, masks = parts(key, named)
         return OPS["StridedSlice"](tensor, begin, end, strides, name=full, **masks)
 
 

@@ -37,9 +37,14 @@ class Ones(Initializer):
 class Constant(Initializer):
     def __init__(self, value=0, dtype="float32", verify_shape=False):
         super().__init__(dtype)
-        self.value = value
+        self.value, self.verify_shape = value, verify_shape
 
     def make(self, shape, dtype):
+        if self.verify_shape:
+            import numpy
+            have, want = numpy.shape(self.value), tuple(int(s) for s in shape)
+            if have != want:
+                raise TypeError(f"Expected Tensor's shape: {want}, but got {have}.")
         return constant(self.value, dtype, shape)
 
 
@@ -56,7 +61,7 @@ class _Random(Initializer):
         return type(self).function(shape, self.a, self.b, dtype, seed=self.seed)
 
 
-@export("random_normal_initializer", "initializers.random_normal")
+@export(v1=("random_normal_initializer", "initializers.random_normal"))
 class RandomNormal(_Random):
     NAMES, DEFAULTS = ("mean", "stddev"), (0.0, 1.0)
     function = staticmethod(random_ops.random_normal)
@@ -68,21 +73,21 @@ class TruncatedNormal(_Random):
     function = staticmethod(random_ops.truncated_normal)
 
 
-def _narrow(base):
-    """The same with Keras's spread."""
-    return export("keras.initializers." + base.__name__)(
-        type(base.__name__, (base,), {"DEFAULTS": (0.0, 0.05), "__doc__": base.__doc__}))
-
-
-_narrow(RandomNormal)
-_narrow(TruncatedNormal)
-
-
-@export("random_uniform_initializer", "initializers.random_uniform",
-        "keras.initializers.RandomUniform")
+@export(v1=("random_uniform_initializer", "initializers.random_uniform"))
 class RandomUniform(_Random):
-    NAMES, DEFAULTS = ("minval", "maxval"), (-0.05, 0.05)
+    NAMES, DEFAULTS = ("minval", "maxval"), (0, None)
     function = staticmethod(random_ops.random_uniform)
+
+
+def _narrow(base, low, *more):
+    """The same with Keras's spread."""
+    return export("keras.initializers." + base.__name__, v2=more)(
+        type(base.__name__, (base,), {"DEFAULTS": (low, 0.05), "__doc__": base.__doc__}))
+
+
+_narrow(RandomNormal, 0.0, "random_normal_initializer", "initializers.random_normal")
+_narrow(TruncatedNormal, 0.0)
+_narrow(RandomUniform, -0.05, "random_uniform_initializer", "initializers.random_uniform")
 
 
 @export("initializers.variance_scaling", "keras.initializers.VarianceScaling",
@@ -125,6 +130,10 @@ _scaling("GlorotNormal", 1.0, "fan_avg", "truncated_normal", "initializers.gloro
          "keras.initializers.GlorotNormal", v1="glorot_normal_initializer")
 _scaling("HeNormal", 2.0, "fan_in", "truncated_normal", "initializers.he_normal",
          "keras.initializers.HeNormal")
+_scaling("LecunNormal", 1.0, "fan_in", "truncated_normal", "initializers.lecun_normal",
+         "keras.initializers.LecunNormal")
+_scaling("LecunUniform", 1.0, "fan_in", "uniform", "initializers.lecun_uniform",
+         "keras.initializers.LecunUniform")
 _scaling("HeUniform", 2.0, "fan_in", "uniform", "initializers.he_uniform",
          "keras.initializers.HeUniform")
 

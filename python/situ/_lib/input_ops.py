@@ -2,6 +2,7 @@
 """input_ops.py: input from queues: string_input_producer, batch, shuffle_batch and the like."""
 from situ._lib import summary_ops
 from situ._lib.api import OPS, export
+from situ._lib.asserts import Assert
 from situ._lib.array_ops import cast, convert_to_tensor, identity
 from situ._lib.graph import GraphKeys, get_default_graph
 from situ._lib.queue_runner import QueueRunner, add_queue_runner
@@ -9,6 +10,8 @@ from situ._lib.queues import FIFOQueue, PaddingFIFOQueue, RandomShuffleQueue
 from situ._lib.random_ops import get_seed
 from situ._lib.scopes import name_scope
 from situ._lib.variables import variable
+
+NO_STRINGS = "string_input_producer requires a non-null input tensor"
 
 
 @export(v1="train.match_filenames_once")
@@ -73,9 +76,13 @@ def string_input_producer(string_tensor, num_epochs=None, shuffle=True, seed=Non
                           shared_name=None, name=None, cancel_op=None):
     """A queue of strings (names of files)."""
     if not hasattr(string_tensor, "dtype") and not len(string_tensor):
-        raise ValueError("string_input_producer requires a non-null input tensor")
+        raise ValueError(NO_STRINGS)
     with name_scope(name, "input_producer", [string_tensor]) as scope:
         tensor = convert_to_tensor(string_tensor, "string")
+        if not tensor.shape.is_fully_defined():  # a runner would add nothing, for ever
+            enough = OPS["Greater"](OPS["Size"](tensor), 0)
+            with get_default_graph().control_dependencies([Assert(enough, [NO_STRINGS])]):
+                tensor = identity(tensor)
         return input_producer(tensor, [], num_epochs, shuffle, seed, capacity, shared_name,
                               f"fraction_of_{capacity}_full", scope, cancel_op)
 
@@ -121,7 +128,7 @@ class _Form:
         result = list(result) if isinstance(result, (list, tuple)) else [result]
         if self.keys is not None:
             return dict(zip(self.keys, result))
-        return result[0] if self.single else result
+        return result[0] if len(result) == 1 else result  # a list of one is not kept
 
 
 def _element_shapes(lists, given, many):
@@ -143,7 +150,7 @@ def _element_shapes(lists, given, many):
 
 
 def _join(queue_of, lists, batch_size, threads, many, shapes, dynamic, smaller, default, name,
-          capacity):
+          capacity, least=0):
     form = _Form(lists[0])
     flat = [form.flat(tensors) for tensors in lists]
     with name_scope(name, default, flat[0]) as scope:
@@ -159,10 +166,21 @@ def _join(queue_of, lists, batch_size, threads, many, shapes, dynamic, smaller, 
             op = queue.enqueue_many(tensors) if many else queue.enqueue(tensors)
             ops += [op] * threads
         add_queue_runner(QueueRunner(queue, ops))
-        summary_ops.scalar(f"fraction_of_{capacity}_full",
-                           cast(queue.size(), "float32") * (1. / capacity))
+        _show_fullness(queue, capacity, least)
         take = queue.dequeue_up_to if smaller else queue.dequeue_many
         return form.back(take(batch_size, name=scope))
+
+
+def _show_fullness(queue, capacity, least):
+    """A summary of how full a queue is, above what it keeps for shuffling."""
+    if not least:
+        summary_ops.scalar(f"fraction_of_{capacity}_full",
+                           cast(queue.size(), "float32") * (1. / capacity))
+        return
+    room = capacity - least
+    more = OPS["Maximum"](0, queue.size() - least)
+    summary_ops.scalar(f"fraction_over_{least}_of_{room}_full",
+                       cast(more, "float32") * (1. / room if room else 0.0))
 
 
 def _plain(capacity, shared_name):
@@ -202,7 +220,7 @@ def shuffle_batch(tensors, batch_size, capacity, min_after_dequeue, num_threads=
     """Batches of elements in any order."""
     make = _shuffling(capacity, min_after_dequeue, seed, shared_name)
     return _join(make, [tensors], batch_size, num_threads, enqueue_many, shapes, False,
-                 allow_smaller_final_batch, "shuffle_batch", name, capacity)
+                 allow_smaller_final_batch, "shuffle_batch", name, capacity, min_after_dequeue)
 
 
 @export(v1="train.shuffle_batch_join")
@@ -212,4 +230,5 @@ def shuffle_batch_join(tensors_list, batch_size, capacity, min_after_dequeue, se
     """The same, with a thread for each of several lists of tensors."""
     make = _shuffling(capacity, min_after_dequeue, seed, shared_name)
     return _join(make, tensors_list, batch_size, 1, enqueue_many, shapes, False,
-                 allow_smaller_final_batch, "shuffle_batch_join", name, capacity)
+                 allow_smaller_final_batch, "shuffle_batch_join", name, capacity,
+                 min_after_dequeue)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """layers.py: tf.layers: layers that make their variables through variable scopes."""
-import numpy
+import copy
+import re
 
-from situ._lib import initializers, nn_conv, nn_norm, shapes, variable_scope as scopes
+from situ._lib import control_flow, initializers, nn_conv, nn_norm, shapes, variable_scope as scopes
 from situ._lib.api import export
-from situ._lib.array_ops import cast, convert_to_tensor, op, shape as shape_op
-from situ._lib.dtypes import as_dtype
+from situ._lib.array_ops import convert_to_tensor, op, shape as shape_op
 from situ._lib.graph import GraphKeys, get_default_graph, scope as name_scope
 
 ZEROS, ONES = initializers.Zeros, initializers.Ones
@@ -32,6 +32,7 @@ def _remember(values, regularizer, key):
 
 class Layer:
     """Something that is called on tensors; its variables are made at the first call."""
+    _CALLED = ("_scope", "_vars", "updates")  # what calls leave
 
     def __init__(self, trainable=True, name=None, dtype=None, _scope=None, _reuse=None,
                  activity_regularizer=None, **words):
@@ -40,6 +41,17 @@ class Layer:
         self._name, self.trainable, self._reuse = name, trainable, _reuse
         self.dtype, self.built, self._scope = dtype, False, _scope
         self.activity_regularizer, self._vars, self.updates = activity_regularizer, [], []
+
+    def __deepcopy__(self, memo):
+        """A layer of the same kind that has not been called yet."""
+        made = memo[id(self)] = type(self).__new__(type(self))
+        for key, value in self.__dict__.items():
+            try:
+                made.__dict__[key] = value if key in self._CALLED else copy.deepcopy(value, memo)
+            except TypeError:  # what belongs to a graph is shared
+                made.__dict__[key] = value
+        made._scope, made.built, made._vars, made.updates = None, False, [], []
+        return made
 
     @property
     def name(self):
@@ -77,9 +89,9 @@ class Layer:
         return inputs
 
     def default_name(self):
-        word = type(self).__name__
-        return "".join("_" + c.lower() if c.isupper() and i and not word[i - 1].isupper()
-                       and not word[i - 1].isdigit() else c.lower() for i, c in enumerate(word))
+        """Conv2DTranspose is conv2d_transpose."""
+        parts = re.sub("(.)([A-Z][a-z0-9]+)", r"\1_\2", type(self).__name__)
+        return re.sub("([a-z])([A-Z])", r"\1_\2", parts).lower()
 
     def __call__(self, inputs, *args, scope=None, **words):
         inputs = convert_to_tensor(inputs)
@@ -130,7 +142,7 @@ class _Weighted(Layer):
         return self.activation(made) if self.activation is not None else made
 
 
-def _known(size, what):
+def known(size, what):
     if size is None:
         raise ValueError(f"{what} should be defined. Found `None`.")
     return int(size)
@@ -144,16 +156,16 @@ class Dense(_Weighted):
         self.units = int(units)
 
     def build(self, shape):
-        width = _known(shape.as_list()[-1], "The last dimension of the inputs to `Dense`")
+        width = known(shape.as_list()[-1], "The last dimension of the inputs to `Dense`")
         self.make([width, self.units], self.units)
 
     def call(self, inputs):
         rank = shapes.as_shape(inputs.shape).ndims
         if rank == 2:
             return self.finish(op("MatMul", inputs, self.kernel))
-        known = shapes.as_shape(inputs.shape)
-        flat = op("Reshape", inputs, [-1, known.as_list()[-1]])
-        front = known.as_list()[:-1] + [self.units] if known.is_fully_defined() else \
+        whole = shapes.as_shape(inputs.shape)
+        flat = op("Reshape", inputs, [-1, whole.as_list()[-1]])
+        front = whole.as_list()[:-1] + [self.units] if whole.is_fully_defined() else \
             op("ConcatV2", [op("Slice", shape_op(inputs), [0], [rank - 1]),
                             convert_to_tensor([self.units], "int32")], 0)
         return self.finish(op("Reshape", op("MatMul", flat, self.kernel), front))
@@ -171,7 +183,7 @@ class _Spatial(_Weighted):
 
     def channels(self, shape):
         axis = 1 if self.data_format == "NCHW" else -1
-        return _known(shape.as_list()[axis], "The channel dimension of the inputs")
+        return known(shape.as_list()[axis], "The channel dimension of the inputs")
 
 
 class Conv2D(_Spatial):
@@ -197,7 +209,7 @@ class Conv1D(_Weighted):
         self.padding, self.data_format = padding.upper(), data_format
 
     def build(self, shape):
-        width = _known(shape.as_list()[1 if self.data_format == "channels_first" else -1],
+        width = known(shape.as_list()[1 if self.data_format == "channels_first" else -1],
                        "The channel dimension of the inputs")
         self.make([self.kernel_size, width, self.filters], self.filters)
 
@@ -297,88 +309,8 @@ class Dropout(Layer):
     def __call__(self, inputs, training=False):
         inputs = convert_to_tensor(inputs)
         with name_scope(self._name, "dropout"):
-            return choose(training, lambda: nn_norm.dropout(
+            return control_flow.smart_cond(training, lambda: nn_norm.dropout(
                 inputs, rate=self.rate, noise_shape=self.noise_shape, seed=self.seed),
                 lambda: op("Identity", inputs))
 
     apply = __call__
-
-
-class BatchNormalization(Layer):
-    """Inputs normalised over all but the channels: by their own moments while training, by moving
-    averages of them else. The averages are updated by what is in UPDATE_OPS."""
-
-    def __init__(self, axis=-1, momentum=0.99, epsilon=1e-3, center=True, scale=True,
-                 beta_initializer=ZEROS, gamma_initializer=ONES, moving_mean_initializer=ZEROS,
-                 moving_variance_initializer=ONES, beta_regularizer=None, gamma_regularizer=None,
-                 beta_constraint=None, gamma_constraint=None, renorm=False, fused=None,
-                 renorm_clipping=None, renorm_momentum=0.99, virtual_batch_size=None,
-                 adjustment=None, **words):
-        super().__init__(**words)
-        if renorm or virtual_batch_size is not None or adjustment is not None:
-            raise ValueError("situ has no renorm, virtual_batch_size or adjustment.")
-        self.axis, self.momentum, self.epsilon = axis, momentum, epsilon
-        self.parts = {}
-        if scale:
-            self.parts["gamma"] = gamma_initializer, gamma_regularizer, gamma_constraint, True
-        if center:
-            self.parts["beta"] = beta_initializer, beta_regularizer, beta_constraint, True
-        self.parts["moving_mean"] = moving_mean_initializer, None, None, False
-        self.parts["moving_variance"] = moving_variance_initializer, None, None, False
-
-    def build(self, shape):
-        axis = self.axis[0] if isinstance(self.axis, (list, tuple)) else self.axis
-        self.axis = axis % shape.ndims
-        width = _known(shape.as_list()[self.axis], "The normalised dimension")
-        kind = "float32" if self.dtype == as_dtype("float16") else self.dtype
-        for name, (first, regularizer, constraint, trainable) in self.parts.items():
-            made = self.add_weight(name, [width], first, regularizer, trainable, constraint, kind)
-            setattr(self, name, made)
-        self.built = True
-
-    def _update(self, average, value, training):
-        rate = choose(training, lambda: convert_to_tensor(1.0 - self.momentum),
-                      lambda: convert_to_tensor(0.0))
-        rate = cast(rate, average.dtype.base_dtype)
-        return average.assign_sub((convert_to_tensor(average) - value) * rate)
-
-    def _fused(self, inputs, training):
-        """(y, mean, variance) of images, by one op."""
-        width = self.moving_mean.shape.as_list()
-        gamma, beta = (convert_to_tensor(getattr(self, n)) if hasattr(self, n) else
-                       convert_to_tensor(numpy.full(width, first, "float32"))
-                       for n, first in (("gamma", 1.0), ("beta", 0.0)))
-        given = (None, None) if training else (self.moving_mean, self.moving_variance)
-        return nn_norm.fused(inputs, gamma, beta, *given, self.epsilon,
-                             "NCHW" if self.axis == 1 else "NHWC", training)
-
-    def _keep(self, mean, variance, training):
-        """Moves the averages: what runs with UPDATE_OPS."""
-        self.updates = [self._update(self.moving_mean, mean, training),
-                        self._update(self.moving_variance, variance, training)]
-        for update in self.updates:
-            get_default_graph().add_to_collection(
-                GraphKeys.UPDATE_OPS, getattr(update, "op", update))
-
-    def call(self, inputs, training=False):
-        rank = shapes.as_shape(inputs.shape).ndims
-        if isinstance(training, (bool, int)) and nn_norm.is_fused(inputs, self.axis) and \
-                self.moving_mean.dtype.base_dtype == "float32":
-            y, mean, variance = self._fused(inputs, training)
-            if training:
-                self._keep(mean, variance, training)
-            return y
-        form = [-1 if a == self.axis else 1 for a in range(rank)]
-        mean, variance = convert_to_tensor(self.moving_mean), convert_to_tensor(
-            self.moving_variance)
-        if training is not False:
-            axes = [a for a in range(rank) if a != self.axis]
-            own_mean, own_variance = nn_norm.moments(cast(inputs, mean.dtype), axes)
-            self._keep(own_mean, own_variance, training)
-            old_mean, old_variance = mean, variance
-            mean = choose(training, lambda: own_mean, lambda: old_mean)
-            variance = choose(training, lambda: own_variance, lambda: old_variance)
-        values = [mean, variance, getattr(self, "beta", None), getattr(self, "gamma", None)]
-        if self.axis != rank - 1:
-            values = [v if v is None else op("Reshape", v, form) for v in values]
-        return nn_norm.batch_normalization(inputs, *values, self.epsilon)

@@ -100,8 +100,17 @@ class KeyValueTensorInitializer:
     """Keys and values that are known."""
 
     def __init__(self, keys, values, key_dtype=None, value_dtype=None, name=None):
-        self.keys, self.values = (_array(v, t) for v, t in ((keys, key_dtype),
-                                                            (values, value_dtype)))
+        self.keys, self.values = (_array(v, t or _usual_type(v)) for v, t in (
+            (keys, key_dtype), (values, value_dtype)))
+
+
+def _usual_type(values):
+    """The type that numbers of Python become as tensors; None for everything that has a type."""
+    flat = numpy.asarray(values, object).ravel() if isinstance(values, (list, tuple)) else [values]
+    kinds = {type(v) for v in flat}
+    if kinds and kinds <= {int, float}:
+        return "float32" if float in kinds else "int32"
+    return None
 
 
 def _array(values, dtype):

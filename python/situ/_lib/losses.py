@@ -2,7 +2,7 @@
 """losses.py: tf.losses of graph style: losses with weights, kept in a collection."""
 from situ._lib import api
 from situ._lib.api import OPS, V1, export
-from situ._lib.array_ops import cast, convert_to_tensor, op, where
+from situ._lib.array_ops import cast, convert_to_tensor, op
 from situ._lib.graph import GraphKeys, get_default_graph, scope
 from situ._lib.math_ops import add_n
 
@@ -89,9 +89,7 @@ def _present(losses, weights):
 
 
 def _quotient(sums, count):
-    zero = op("ZerosLike", sums)
-    return where(op("Greater", count, op("ZerosLike", count)),
-                 sums / where(op("Equal", count, zero), op("OnesLike", count), count), zero)
+    return op("DivNoNan", sums, count, name="value")
 
 
 @export(v1="losses.compute_weighted_loss")
@@ -146,46 +144,70 @@ def _pair(labels, predictions):
     return labels, predictions
 
 
-def _pairwise(name, scope_name):
-    """A loss of labels and predictions, element by element."""
+def _pairwise(name, more=None):
+    """A loss of labels and predictions, element by element; `more` names one more number."""
+    order = ("weights", *([more] if more else []), "scope", "loss_collection", "reduction")
+
     def wrap(compute):
         @export(v1="losses." + name)
-        def loss(labels, predictions, weights=1.0, scope=None, loss_collection=GraphKeys.LOSSES,
-                 reduction=Reduction.SUM_BY_NONZERO_WEIGHTS, **words):
-            with _scope(scope, scope_name) as full:
+        def loss(labels, predictions, *args, **words):
+            if len(args) > len(order):
+                raise TypeError(f"{name}() takes at most {len(order) + 2} arguments")
+            words.update(zip(order, args))
+            given = {more: words.pop(more)} if more in words else {}
+            with _scope(words.pop("scope", None), name) as full:
                 labels, predictions = _pair(labels, predictions)
-                return compute_weighted_loss(compute(labels, predictions, **words), weights, full,
-                                             loss_collection, reduction)
+                return compute_weighted_loss(compute(labels, predictions, **given),
+                                             words.pop("weights", 1.0), full, **words)
         loss.__name__, loss.__doc__ = name, compute.__doc__
         return loss
     return wrap
 
 
-@_pairwise("mean_squared_error", "mean_squared_error")
+@_pairwise("mean_squared_error")
 def mean_squared_error(labels, predictions):
     """(predictions - labels) squared."""
     return op("SquaredDifference", predictions, labels)
 
 
-@_pairwise("absolute_difference", "absolute_difference")
+@_pairwise("absolute_difference")
 def absolute_difference(labels, predictions):
     """|predictions - labels|."""
     return op("Abs", predictions - labels)
 
 
-@_pairwise("log_loss", "log_loss")
+@_pairwise("log_loss", "epsilon")
 def log_loss(labels, predictions, epsilon=1e-7):
     """The cross-entropy of probabilities."""
     return op("Neg", labels * op("Log", predictions + epsilon)) - \
         (1.0 - labels) * op("Log", 1.0 - predictions + epsilon)
 
 
-@_pairwise("huber_loss", "huber_loss")
+@_pairwise("huber_loss", "delta")
 def huber_loss(labels, predictions, delta=1.0):
     """Quadratic up to delta, linear above."""
     error = op("Abs", predictions - labels)
     quadratic = op("Minimum", error, cast(delta, "float32"))
     return 0.5 * quadratic * quadratic + delta * (error - quadratic)
+
+
+@export(v1="losses.mean_pairwise_squared_error")
+def mean_pairwise_squared_error(labels, predictions, weights=1.0, scope=None,
+                                loss_collection=GraphKeys.LOSSES):
+    """How far differences of two predictions of an example are from those of its labels, squared;
+    the mean over all pairs of its elements, summed over the examples."""
+    with _scope(scope, "mean_pairwise_squared_error"):
+        labels, predictions = _pair(labels, predictions)
+        apart = predictions - labels
+        weights = cast(convert_to_tensor(weights), "float32")
+        _check_weights(apart, weights)
+        axes = list(range(1, _rank(apart)))
+        count = op("Sum", _spread(cast(op("NotEqual", weights, 0.0), "float32"), apart), axes, True)
+        squares = op("DivNoNan", op("Sum", op("Square", apart), axes, True), count - 1.0)
+        square = op("DivNoNan", op("Square", op("Sum", apart, axes, True)), count * (count - 1.0))
+        loss = op("Sum", 2.0 * (squares - square) * weights, name="value")
+        add_loss(loss, loss_collection)
+        return loss
 
 
 @export(v1="losses.hinge_loss")

@@ -6,15 +6,21 @@ from situ._lib.api import OPS, export, front
 from situ._lib.array_ops import cast, constant, convert_to_tensor, op, shape_of, zeros
 from situ._lib.dtypes import as_dtype, dtype_of
 from situ._lib.graph import scope
+from situ._lib.indexed_slices import IndexedSlices, is_slices
+
+
+def _own_type(value):
+    """The type that an operand insists on: numbers and arrays of NumPy take that of the other."""
+    return None if type(value).__module__ == "numpy" else dtype_of(value)
 
 
 def _pair(x, y):
     """Both as tensors of the type of the one that has a type."""
-    if dtype_of(x) is None and dtype_of(y) is not None:
+    if _own_type(x) is None and _own_type(y) is not None:
         y = convert_to_tensor(y, name="y")
         return convert_to_tensor(x, y.dtype, "x"), y
     x = convert_to_tensor(x, name="x")
-    return x, convert_to_tensor(y, None if dtype_of(y) else x.dtype, "y")
+    return x, convert_to_tensor(y, None if _own_type(y) else x.dtype, "y")
 
 
 @export("truediv", "math.truediv", "divide", "math.divide")
@@ -29,6 +35,17 @@ def truediv(x, y, name="truediv"):
             real = "float32" if x.dtype.size <= 2 else "float64"
             x, y = cast(x, real), cast(y, real)
         return op("RealDiv", x, y, name=full)
+
+
+@export("math.divide_no_nan", v1="div_no_nan")
+def divide_no_nan(x, y, name=None):
+    """x / y, and 0 where y is 0; integers become real numbers."""
+    with scope(name, "div_no_nan") as full:
+        x, y = _pair(x, y)
+        if not x.dtype.is_floating and x.dtype == y.dtype:
+            real = "float32" if x.dtype.size <= 2 else "float64"
+            x, y = cast(x, real), cast(y, real)
+        return op("DivNoNan", x, y, name=full)
 
 
 @export(v1="div")
@@ -50,7 +67,7 @@ def matmul(a, b, transpose_a=False, transpose_b=False, adjoint_a=False, adjoint_
     """The product of matrices, or of stacks of them."""
     with scope(name, "MatMul") as full:
         a = convert_to_tensor(a, name="a")
-        b = convert_to_tensor(b, None if dtype_of(b) else a.dtype, "b")
+        b = convert_to_tensor(b, None if _own_type(b) else a.dtype, "b")
         ranks = [shapes.as_shape(t.shape).rank for t in (a, b)]
         batched = all(r is None or r > 2 for r in ranks)
         if batched and None in ranks and not _situ.executing_eagerly():
@@ -93,14 +110,18 @@ def add_n(inputs, name=None):
     return op("AddN", list(inputs), name=name)
 
 
-@export("accumulate_n")
+@export("accumulate_n", "math.accumulate_n")
 def accumulate_n(inputs, shape=None, tensor_dtype=None, name=None):
     return add_n(inputs, name=name or "AccumulateN")
 
 
-@export("scalar_mul")
+@export("scalar_mul", "math.scalar_mul")
 def scalar_mul(scalar, x, name=None):
-    return op("Mul", scalar, x, name=name)
+    """A number times a tensor, or times the rows that a gradient is."""
+    if is_slices(x):
+        return IndexedSlices(scalar_mul(scalar, x.values, name), x.indices, x.dense_shape)
+    x = convert_to_tensor(x)
+    return op("Mul", convert_to_tensor(scalar, None if dtype_of(scalar) else x.dtype), x, name=name)
 
 
 def _logical(name):
@@ -141,11 +162,14 @@ def _equal(same):
     return call
 
 
-_situ.hook("composite", {
+COMPOSITE = {  # what C asks for by name
     "axes": lambda tensor: op("Range", 0, op("Rank", tensor), 1), "truediv": truediv,
     "pow": power, "matmul": lambda x, y: matmul(x, y, name="matmul"),
+    "join": lambda x, y: op("StringJoin", [convert_to_tensor(v, "string") for v in (x, y)],
+                            name="add"),
     "and": _logical("LogicalAnd"), "or": _logical("LogicalOr"), "xor": _xor,
-    "invert": lambda x: OPS["LogicalNot"](x), "eq": _equal(True), "ne": _equal(False)})
+    "invert": lambda x: OPS["LogicalNot"](x), "eq": _equal(True), "ne": _equal(False)}
+_situ.hook("composite", COMPOSITE)
 
 
 @export("eye", "linalg.eye")
@@ -161,7 +185,7 @@ def eye(num_rows, num_columns=None, batch_shape=None, dtype="float32", name=None
     return op("MatrixSetDiag", zeros_, op("OnesLike", op("MatrixDiagPart", zeros_)), name=name)
 
 
-@export("nn.zero_fraction")
+@export("nn.zero_fraction", "math.zero_fraction")
 def zero_fraction(value, name=None):
     value = convert_to_tensor(value)
     same = cast(op("Equal", value, zeros(shape_of(value), value.dtype)), "float32")

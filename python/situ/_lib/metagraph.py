@@ -25,6 +25,12 @@ class MetaGraphDef:
 
     collection_def = property(lambda s: s._data["collections"])
 
+    @property
+    def signature_def(self):
+        """The signatures of a saved model, by name."""
+        from situ._lib import saved_model_v1
+        return saved_model_v1.signatures(self._data.get("signatures", {}))
+
     def __str__(self):
         return json.dumps(self._data, indent=1)
 
@@ -61,7 +67,9 @@ def _variables(graph):
 
 def write(path, graph, saver=None, collection_list=None):
     """Writes a graph; without a path only gives it."""
+    from situ._lib import library
     data = {"format": _FORMAT, "graph": json.loads(graph._save(True)),
+            "functions": library.written(graph),
             "variables": _variables(graph), "collections": _collections(graph, collection_list),
             "saver": saver.as_saver_def() if saver is not None else None}
     if path:
@@ -115,6 +123,15 @@ def _rebuilt(graph, made, entry):
     return new
 
 
+def _found(graph, made, entries, prefix):
+    """The variables of a saved graph; where the graph has one of the name, it is meant, as in
+    TensorFlow, which looks nodes up by their names."""
+    old = {v.op.name: v for key in _VARIABLES for v in graph.get_collection(key)
+           if isinstance(v, (RefVariable, ResourceVariable))}
+    return {e["name"]: old[prefix + e["name"]] if prefix + e["name"] in old else
+            _rebuilt(graph, made, e) for e in entries}
+
+
 @export(v1="train.import_meta_graph")
 def import_meta_graph(meta_graph_or_file, clear_devices=False, import_scope=None, **words):
     """Adds a saved graph to the current one; gives a Saver for its variables, or None."""
@@ -124,11 +141,16 @@ def import_meta_graph(meta_graph_or_file, clear_devices=False, import_scope=None
     if clear_devices:
         nodes = [{k: v for k, v in n.items() if k != "device"} for n in nodes]
     prefix = import_scope + "/" if import_scope else ""
-    made = graph_import.import_nodes(nodes, prefix)
-    variables = {e["name"]: _rebuilt(graph, made, e) for e in data["variables"]}
+    from situ._lib import library
+    functions = library.read(graph, data.get("functions", {}))
+    made = graph_import.import_nodes(nodes, prefix, functions=functions, lenient=True)
+    variables = _found(graph, made, data["variables"], prefix)
+    known = {id(v) for v in variables.values()}
     for key, items in data["collections"].items():
         for item in items:
             (kind, value), = item.items()
+            if kind in ("tensor", "operation") and value.partition(":")[0] not in made:
+                continue  # it hangs on gradients of loops
             if kind == "variable":
                 value = variables[value]
             elif kind == "tensor":
@@ -136,7 +158,9 @@ def import_meta_graph(meta_graph_or_file, clear_devices=False, import_scope=None
                 value = made[name].outputs[int(index)]
             elif kind == "operation":
                 value = made[value]
-            graph.add_to_collection(key, value)
+            there = graph.get_collection(key)
+            if id(value) not in known or all(v is not value for v in there):
+                graph.add_to_collection(key, value)
     for name, variable in variables.items():
         graph._variable_store.setdefault(prefix + name, variable)
     saver = data.get("saver")

@@ -3,6 +3,7 @@
 import functools
 import re
 
+from situ._lib import late
 from situ._lib.api import export
 from situ._lib.scopes import name_scope
 from situ._lib.variables import Variable
@@ -24,36 +25,46 @@ class Module:
             raise ValueError(f"'{name}' is not a valid module name. Module names must be valid "
                              "Python identifiers (e.g. a valid class name).")
         self._name = name
+        with name_scope(name) as full:
+            self._scope_name = full
+
+    def __setattr__(self, name, value):
+        object.__setattr__(self, name, value)
+        if late.pending and isinstance(value, (Variable, Module, list, tuple, dict)):
+            late.settle()
 
     name = property(lambda s: s.__dict__.get("_name") or _snake(type(s).__name__))
 
     @property
     def name_scope(self):
-        return name_scope(self.name)
+        """The scope of the module, as it was when the module was made."""
+        return name_scope(self.__dict__.get("_scope_name") or self.name + "/")
 
     def _flatten(self, recursive=True, predicate=lambda v: True):
-        """What is held, attribute by attribute in the order of their names."""
+        """What is held, attribute by attribute in the order of their names, then what the modules
+        among it hold."""
         seen, found = {id(self)}, []
 
-        def visit(thing):
-            if id(thing) in seen:
-                return
-            if isinstance(thing, (Variable, Module)):
-                seen.add(id(thing))
-                if predicate(thing):
-                    found.append(thing)
-                if isinstance(thing, Module) and recursive:
-                    members(thing)
-            elif isinstance(thing, dict):
-                for key in sorted(thing, key=str):
-                    visit(thing[key])
-            elif isinstance(thing, (list, tuple)):
-                for part in thing:
-                    visit(part)
+        def leaves(thing):
+            if isinstance(thing, dict):
+                return [leaf for key in sorted(thing, key=str) for leaf in leaves(thing[key])]
+            if isinstance(thing, (list, tuple)):
+                return [leaf for part in thing for leaf in leaves(part)]
+            return [thing] if isinstance(thing, (Variable, Module)) else []
 
         def members(module):
+            below = []
             for key in sorted(vars(module)):
-                visit(vars(module)[key])
+                for leaf in leaves(vars(module)[key]):
+                    if id(leaf) in seen:
+                        continue
+                    seen.add(id(leaf))
+                    if predicate(leaf):
+                        found.append(leaf)
+                    if isinstance(leaf, Module) and recursive:
+                        below.append(leaf)
+            for inner in below:
+                members(inner)
         members(self)
         return tuple(found)
 

@@ -263,6 +263,7 @@ def MonitoredTrainingSession(  # noqa: N802
             all_hooks.append(SummarySaverHook(summary_steps, summary_seconds, summary_dir,
                                               scaffold=scaffold))
     if checkpoint_dir and (seconds and seconds > 0 or steps and steps > 0):
-        all_hooks.append(CheckpointSaverHook(checkpoint_dir, seconds, steps, scaffold=scaffold))
+        all_hooks.append(CheckpointSaverHook(checkpoint_dir, seconds, steps, scaffold=scaffold,
+                                             save_graph_def=save_graph_def))
     creator = ChiefSessionCreator(scaffold, master, config, checkpoint_dir)
     return MonitoredSession(creator, all_hooks + hooks, stop_grace_period_secs)

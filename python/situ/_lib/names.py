@@ -2,12 +2,13 @@
 """names.py: the names that programs begin with: imports the parts, adds types, errors and more."""
 import _situ
 from situ._lib import (api, array_ops, config, device_lib, devicespec, dtypes, errors, function,
-                       graph, indexing, initializers, math_ops, protos, random_ops, rows, scopes,
-                       session, shapes, stepstats, style, tensors, variable_scope, variables)
+                       graph, indexing, initializers, math_ops, old_orders, protos, random_ops,
+                       rows, scopes, session, shapes, stepstats, style, tensors, variable_scatter,
+                       variable_scope, variables)
 from situ._lib.api import BOTH, V1, V2, export
 
-PARTS = (array_ops, config, function, indexing, initializers, math_ops, random_ops, scopes,
-         variable_scope, variables)
+PARTS = (array_ops, config, function, indexing, initializers, math_ops, old_orders, random_ops,
+         scopes, variable_scatter, variable_scope, variables)
 
 for _name, _type in dtypes.NAMES.items():
     if not _name.endswith("_ref"):
@@ -24,7 +25,7 @@ BOTH.update({
     "DeviceSpec": devicespec.DeviceSpec, "experimental.dlpack.to_dlpack": _situ.to_dlpack,
     "experimental.dlpack.from_dlpack": _situ.from_dlpack,
     "executing_eagerly": _situ.executing_eagerly,
-    "situ_version": _situ.version,
+    "situ_version": _situ.version, "keras.__version__": style.VERSIONS["v2"],
     "python.client.device_lib.list_local_devices": device_lib.list_local_devices,
     "python.client.timeline.Timeline": stepstats.Timeline,
 })
@@ -55,6 +56,24 @@ def no_op(name=None):
     return api.OPS["NoOp"](name=name)
 
 
+@export("fill")
+def fill(dims, value, name=None):
+    """A tensor of a shape with one value in all places."""
+    if isinstance(value, (str, bytes)) or getattr(dtypes.dtype_of(value), "name", "") == "string":
+        text = api.OPS["Reshape"](array_ops.convert_to_tensor(value), [1])
+        return api.OPS["GatherV2"](text, api.OPS["Fill"](dims, 0), 0, name=name)
+    return api.OPS["Fill"](dims, value, name=name)
+
+
+@export("strings.length", v1="string_length")
+def string_length(input, name=None, unit="BYTE"):
+    """How many bytes (or characters, with UTF8_CHAR) texts have."""
+    if unit == "BYTE":
+        return api.OPS["StringLength"](input, name=name)
+    from situ._lib.text_ops import _each
+    return _each(lambda t: len(t.decode(errors="replace")), input, "int32", "int32")
+
+
 @export("is_tensor", v1="contrib.framework.is_tensor")
 def is_tensor(x):
     return isinstance(x, tensors.Tensor) or isinstance(x, variables.Variable)
@@ -70,4 +89,4 @@ def _text(encode):
 
 for _name, _make in (("as_bytes", True), ("as_text", False), ("as_str", False),
                      ("as_str_any", False)):
-    BOTH["compat." + _name] = _text(_make)
+    BOTH["compat." + _name] = BOTH["python.util.compat." + _name] = _text(_make)

@@ -7,26 +7,15 @@ from situ._lib import shapes
 from situ._lib.api import OPS, export
 from situ._lib.array_ops import cast, constant, convert_to_tensor, op, shape as shape_op
 from situ._lib.graph import scope
+from situ._lib.rearranging import swapped
 
 
 def _rank(tensor):
     return shapes.as_shape(tensor.shape).ndims
 
 
-def _swapped(tensor, axis):
-    """The tensor with an axis and the last one exchanged; None where it is the last one."""
-    rank = _rank(tensor)
-    if axis in (-1, None) or rank is None or axis == rank - 1:
-        return None
-    if not -rank <= axis < rank:
-        raise ValueError(f"Axis {axis} is out of range for rank {rank}.")
-    order = list(range(rank))
-    order[axis], order[-1] = order[-1], order[axis]
-    return order
-
-
 def _along(row, tensor, axis, name):
-    order = _swapped(tensor, axis)
+    order = swapped(tensor, axis)
     if order is None:
         return op(row, tensor, name=name)
     return op("Transpose", op(row, op("Transpose", tensor, order)), order, name=name)
@@ -57,7 +46,7 @@ def _named(function, sentinel, **words):
 
 def _rows(tensor):
     """The tensor as a matrix of rows along its last axis."""
-    width = shapes.as_shape(tensor.shape).as_list()[-1]
+    width = shapes.as_shape(tensor.shape).as_list()[-1] if _rank(tensor) else None
     if width is None:
         width = op("StridedSlice", shape_op(tensor), [-1], [0], [1], shrink_axis_mask=1)
     return op("Reshape", tensor, op("Pack", [constant(-1, "int32"), width])
@@ -76,7 +65,7 @@ def _cross_entropy(labels, logits, axis, name):
     with scope(name, "softmax_cross_entropy_with_logits") as full:
         logits = convert_to_tensor(logits, name="logits")
         labels = cast(convert_to_tensor(labels, name="labels"), logits.dtype)
-        order = _swapped(logits, axis)
+        order = swapped(logits, axis)
         if order is not None:
             logits, labels = op("Transpose", logits, order), op("Transpose", labels, order)
         if _rank(logits) == 2:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """nn_norm.py: moments, normalisation and dropout of tf.nn."""
+import _situ
 from situ._lib import random_ops, shapes
 from situ._lib.api import OPS, export
 from situ._lib.array_ops import cast, convert_to_tensor, op, shape as shape_op
@@ -21,7 +22,7 @@ def moments(x, axes, shift=None, name=None, keep_dims=None, keepdims=None):
         if not keep:
             axes = list(axes) if hasattr(axes, "__iter__") else [axes]
             rank = shapes.as_shape(x.shape).ndims
-            axes = [a % rank for a in axes]
+            axes = axes if rank is None else [a % rank for a in axes]
             mean = op("Squeeze", mean, squeeze_dims=axes)
             variance = op("Squeeze", variance, squeeze_dims=axes)
         return (cast(mean, kind), cast(variance, kind)) if kind == "float16" else (mean, variance)
@@ -137,13 +138,16 @@ def _drop(x, rate, noise_shape, seed, name):
                 return x
             if rate == 1:
                 return op("ZerosLike", x)
-            scale = convert_to_tensor(1 / (1 - rate), x.dtype)
+            larger = op("Mul", x, convert_to_tensor(1 / (1 - rate), x.dtype))
         else:
             rate = cast(convert_to_tensor(rate), x.dtype)
-            scale = op("Reciprocal", 1 - rate)
+            larger = op("RealDiv", x, 1 - rate)
         noise = random_ops.random_uniform(_noise_shape(x, noise_shape), seed=seed, dtype=x.dtype)
         keep = op("GreaterEqual", noise, convert_to_tensor(rate, x.dtype))
-        return op("Mul", op("Mul", x, scale), cast(keep, x.dtype), name=full)
+        made = op("SelectV2", keep, larger, convert_to_tensor(0.0, x.dtype), name=full)
+        if not _situ.executing_eagerly():
+            made.set_shape(x.shape)  # a rate of unknown shape would hide it
+        return made
 
 
 @export(v1="nn.dropout")

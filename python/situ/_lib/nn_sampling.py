@@ -1,68 +1,59 @@
 # SPDX-License-Identifier: Apache-2.0
-"""nn_sampling.py: losses over a sample of the classes: tf.nn.nce_loss, tf.nn.sampled_softmax_loss.
-
-Unique candidates are drawn one after the other without putting any back; how often a class is to be
-expected is then 1 - (1 - p)^num_sampled.
-"""
+"""nn_sampling.py: losses over a sample of the classes: tf.nn.nce_loss and its like."""
 import collections
-import math
 
 from situ._lib import gathering, nn_loss, random_ops
 from situ._lib.api import OPS, export
-from situ._lib.array_ops import cast, constant, convert_to_tensor, op
+from situ._lib.array_ops import cast, convert_to_tensor, op
 from situ._lib.graph import scope
 
 Sampled = collections.namedtuple("CandidateSampler", [
     "sampled_candidates", "true_expected_count", "sampled_expected_count"])
 
 
-def _log_uniform(classes, range_max):
-    """The probability of a class, which falls as 1 / class does."""
-    x = cast(classes, "float32")
-    return (op("Log", x + 2.0) - op("Log", x + 1.0)) / math.log(range_max + 1)
+def _drawn(row, true_classes, seed, **attrs):
+    """A sample that an op draws."""
+    one, two = random_ops.get_seed(seed)
+    classes = cast(convert_to_tensor(true_classes), "int64")
+    return Sampled(*OPS[row](classes, seed=one or 0, seed2=two or 0, **attrs))
 
 
-def _uniform(classes, range_max):
-    return op("OnesLike", cast(classes, "float32")) / float(range_max)
-
-
-def _draw(probability, count, range_max, seed):
-    """Different classes: the largest of log(p) and noise, which is a draw without putting back."""
-    noise = random_ops.random_uniform([range_max], 1e-20, 1.0, seed=seed)
-    keys = op("Log", probability(constant(list(range(range_max)), "int32"), range_max)) - \
-        op("Log", op("Neg", op("Log", noise)))
-    return cast(OPS["TopKV2"](keys, count)[1], "int64")
-
-
-def _draw_again(probability, count, range_max, seed):
-    """Classes that may come more than once."""
-    noise = random_ops.random_uniform([count], seed=seed)
-    if probability is _uniform:
-        return cast(noise * float(range_max), "int64")
-    return cast(op("Exp", noise * math.log(range_max + 1)), "int64") - constant(1, "int64")
-
-
-def _sampler(name, probability):
+def _sampler(word, row):
+    @export("random." + word, v1="nn." + word)
     def sample(true_classes, num_true, num_sampled, unique, range_max, seed=None, name=None):
-        if unique and num_sampled > range_max:
-            raise ValueError(f"Cannot draw {num_sampled} different classes of {range_max}.")
-        with scope(name, word):
-            draw = _draw if unique else _draw_again
-            found = draw(probability, num_sampled, range_max, seed)
-
-            def expected(classes):
-                p = probability(classes, range_max)
-                if not unique:
-                    return p * float(num_sampled)
-                return op("Neg", op("Expm1", op("Log1p", op("Neg", p)) * float(num_sampled)))
-            return Sampled(found, expected(convert_to_tensor(true_classes)), expected(found))
-    word = sample.__name__ = name
-    export("random." + name, v1="nn." + name)(sample)
+        return _drawn(row, true_classes, seed, num_true=num_true, num_sampled=num_sampled,
+                      unique=unique, range_max=range_max, name=name)
+    sample.__name__ = word
     return sample
 
 
-log_uniform_candidate_sampler = _sampler("log_uniform_candidate_sampler", _log_uniform)
-uniform_candidate_sampler = _sampler("uniform_candidate_sampler", _uniform)
+log_uniform_candidate_sampler = _sampler("log_uniform_candidate_sampler",
+                                         "LogUniformCandidateSampler")
+uniform_candidate_sampler = _sampler("uniform_candidate_sampler", "UniformCandidateSampler")
+
+
+@export("random.fixed_unigram_candidate_sampler", "nn.fixed_unigram_candidate_sampler")
+def fixed_unigram_candidate_sampler(true_classes, num_true, num_sampled, unique, range_max,
+                                    vocab_file="", distortion=1.0, num_reserved_ids=0,
+                                    num_shards=1, shard=0, unigrams=(), seed=None, name=None):
+    """Classes as often as their weights say, in a list or at the ends of lines of a file, each to
+    the power of distortion. num_reserved_ids classes before them are never drawn; of num_shards
+    parts this is one: every num_shards-th class."""
+    return _drawn("FixedUnigramCandidateSampler", true_classes, seed, num_true=num_true,
+                  num_sampled=num_sampled, unique=unique, range_max=range_max,
+                  vocab_file=vocab_file, distortion=distortion, num_reserved_ids=num_reserved_ids,
+                  num_shards=num_shards, shard=shard, unigrams=[float(u) for u in unigrams],
+                  name=name)
+
+
+@export("random.all_candidate_sampler", v1="nn.all_candidate_sampler")
+def all_candidate_sampler(true_classes, num_true, num_sampled, unique, seed=None, name=None):
+    """All classes: what a sample is compared with."""
+    with scope(name, "AllCandidateSampler"):
+        classes = convert_to_tensor(true_classes)
+        every = op("Range", cast(0, "int64"), cast(num_sampled, "int64"), cast(1, "int64"))
+        return Sampled(every, op("OnesLike", cast(classes, "float32")),
+                       op("OnesLike", cast(every, "float32")))
 
 
 def _logits(weights, biases, labels, inputs, num_sampled, num_classes, num_true, sampled_values,

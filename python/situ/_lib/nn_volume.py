@@ -26,12 +26,12 @@ def _is_first(data_format):
     return data_format in ("NCDHW", "channels_first")
 
 
-def _last(x, first):
+def channels_last(x, first):
     """The volume with its channels last."""
     return op("Transpose", x, [0, 2, 3, 4, 1]) if first else convert_to_tensor(x)
 
 
-def _back(x, first):
+def channels_back(x, first):
     return op("Transpose", x, [0, 4, 1, 2, 3]) if first else x
 
 
@@ -42,7 +42,7 @@ def _depth(x):
     return depth
 
 
-def _windows(depth, size, stride, padding):
+def count_windows(depth, size, stride, padding):
     """How many windows there are along the depth, and how many planes of nothing before it."""
     if padding.upper() == "VALID":
         return max(0, (depth - size) // stride + 1), 0
@@ -50,7 +50,7 @@ def _windows(depth, size, stride, padding):
     return count, max(0, (count - 1) * stride + size - depth) // 2
 
 
-def _planes(x):
+def as_planes(x):
     """[batch * depth, height, width, channels], and the two numbers."""
     known = x.shape.as_list()
     batch = known[0] if known[0] is not None else shape_op(x)[0]
@@ -67,7 +67,7 @@ def _list(values):
     return op("Pack", [convert_to_tensor(v, "int32") for v in values])
 
 
-def _volume(planes, batch, depth):
+def as_volume(planes, batch, depth):
     known = planes.shape.as_list()
     sizes = known[1:]
     if None in sizes:
@@ -95,19 +95,19 @@ def _padded(x, depth, before, needed):
 def conv3d(input, filters, strides, padding, data_format="NDHWC", dilations=None, name=None):
     """A convolution of volumes [batch, depth, height, width, channels]."""
     first, filters = _is_first(data_format), convert_to_tensor(filters)
-    x = _last(input, first)
+    x = channels_last(input, first)
     depth, (sd, *strides) = _depth(x), three(strides, first)
     dd, *dilations = three(dilations, first)
     size = filters.shape.as_list()[0]
-    count, before = _windows(depth, (size - 1) * dd + 1, sd, padding)
+    count, before = count_windows(depth, (size - 1) * dd + 1, sd, padding)
     x = _padded(x, depth, before, (count - 1) * sd + (size - 1) * dd + 1)
     total = None
     for k in range(size):
-        planes, batch = _planes(_every(x, k * dd, count, sd))
+        planes, batch = as_planes(_every(x, k * dd, count, sd))
         part = nn_conv.conv2d(planes, filters[k], tuple(strides), padding.upper(),
                               data_format="NHWC", dilations=tuple(dilations))
         total = part if total is None else total + part
-    return _back(_volume(total, batch, count), first)
+    return channels_back(as_volume(total, batch, count), first)
 
 
 @export(v1="nn.conv3d")
@@ -120,17 +120,17 @@ def conv3d_v1(input, filter=None, strides=None, padding=None, data_format="NDHWC
 
 def _pool(input, ksize, strides, padding, data_format, pool, join):
     first = _is_first(data_format)
-    x = _last(input, first)
+    x = channels_last(input, first)
     depth, (size, *window), (sd, *step) = _depth(x), three(ksize, first), three(strides, first)
-    count, before = _windows(depth, size, sd, padding)
-    planes, batch = _planes(x)
+    count, before = count_windows(depth, size, sd, padding)
+    planes, batch = as_planes(x)
     flat = pool(planes, tuple(window), tuple(step), padding.upper(), "NHWC")
-    x = _volume(flat, batch, depth)
+    x = as_volume(flat, batch, depth)
     made = []
     for i in range(count):
         low, high = max(0, i * sd - before), min(depth, i * sd - before + size)
         made.append(join(x[:, low:high]))
-    return _back(op("Pack", made, axis=1), first)
+    return channels_back(op("Pack", made, axis=1), first)
 
 
 @export("nn.max_pool3d")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""old_numpy.py: names that NumPy had when programs of TensorFlow 1 were written, for `situ run`.
+"""old_numpy.py: names that NumPy had when programs of TensorFlow 1 and 2.0 were written.
 
 NumPy 1.24 to 2.3 took them away. What NumPy still has is left as it is.
 """

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """optimizer_v2.py: what the optimizers of Keras share: tf.keras.optimizers.Optimizer."""
-from situ._lib import api, logs, schedules, slots, updates
+import _situ
+from situ._lib import api, late, logs, schedules, slots, updates
 from situ._lib.api import export
 from situ._lib.array_ops import cast, convert_to_tensor, group, op
 from situ._lib.indexed_slices import map_values
 from situ._lib.optimizer import at_once, gradients
-from situ._lib.scopes import colocate_with, init_scope
+from situ._lib.optimizer_average import Averaged
+from situ._lib.optimizer_custom import Custom, number
+from situ._lib.scopes import colocate_with, control_dependencies, init_scope
 from situ._lib.variable_eager import EagerVariable, place
-from situ._lib.variables import variable
+from situ._lib.variables import Variable, variable
 
 
 def named(*names):
@@ -21,12 +24,6 @@ class _Listed(list):
 
     def __call__(self):
         return list(self)
-
-
-def number(value, name):
-    """A hyper-parameter that may be changed later."""
-    with init_scope():
-        return variable(value, dtype="float32", trainable=False, name=name)
 
 
 def _norm(grads):
@@ -45,7 +42,7 @@ def _cut(grad, most):
 
 
 @named("Optimizer")
-class Optimizer:
+class Optimizer(Averaged, Custom):
     """Changes variables so that a loss becomes smaller. A subclass gives SLOTS and _apply."""
     SLOTS = ()
 
@@ -55,11 +52,15 @@ class Optimizer:
         if unused:
             raise TypeError(f"{sorted(unused)} are not valid arguments, kwargs should be empty "
                             "for `optimizer_experimental.Optimizer`.")
-        if clipnorm is not None and global_clipnorm is not None:
-            raise ValueError("At most one of `clipnorm` and `global_clipnorm` can be set.")
+        if sum(c is not None for c in (clipnorm, clipvalue, global_clipnorm)) > 1:
+            raise ValueError("Only one of `clipnorm`, `clipvalue` and `global_clipnorm` can be "
+                             f"set. Received: clipnorm={clipnorm}, clipvalue={clipvalue}, "
+                             f"global_clipnorm={global_clipnorm}")
+        self._set_average(use_ema, ema_momentum, ema_overwrite_frequency)
         self.name, self._name = name, name
         self.clipnorm, self.clipvalue, self.global_clipnorm = clipnorm, clipvalue, global_clipnorm
         self.weight_decay, self._decay = weight_decay, decay or 0.0
+        self._initial_decay = self._decay
         rate = learning_rate if lr is None else lr
         self._rate = rate if callable(rate) or isinstance(rate, schedules.LearningRateSchedule) \
             else number(rate, "learning_rate")
@@ -144,10 +145,14 @@ class Optimizer:
             if id(var) in self._slot_variables:
                 continue
             with init_scope():
-                self._slot_variables[id(var)] = self._make_slots(var)
+                own = self._own_slots(var)
+                self._slot_variables[id(var)] = self._with_average(
+                    var, self._make_slots(var) if own is None else own)
             self._built.append(var)
-        from situ._lib import checkpoint
-        checkpoint.restore_late()
+            graph = _situ.current_graph()
+            if graph is not None and graph.building_function and self._slot_variables[id(var)]:
+                getattr(graph, "root", graph).slots += 1
+        late.settle()
 
     def _make_slots(self, var):
         return {name: slots.zeros_slot(var, name) for name in self.SLOTS}
@@ -173,6 +178,8 @@ class Optimizer:
                 loss = loss()
             if callable(var_list):
                 var_list = var_list()
+        if isinstance(var_list, Variable):
+            var_list = [var_list]
         return list(zip(tape.gradient(loss, var_list, grad_loss), var_list))
 
     _compute_gradients = compute_gradients
@@ -223,19 +230,20 @@ class Optimizer:
                     shrink = cast(rate, var.dtype.base_dtype) * self.weight_decay
                     done.append(var.assign_sub(var * shrink))
                 done.append(self._apply(grad, var, rate))
+        done += self._average(done)
+        for _, var in pairs:
+            with colocate_with(getattr(var, "op", None)):
                 if getattr(var, "constraint", None) is not None:
                     done.append(var.assign(var.constraint(var)))
         one = convert_to_tensor(1, "int64")
         if at_once():
             self.iterations.assign_add(one)
             return self.iterations
-        return group(*done, self.iterations.assign_add(one), name=name)
+        with control_dependencies(done):  # a step that fails, as its input ends, does not count
+            return group(*done, self.iterations.assign_add(one), name=name)
 
     def _prepare(self, rate):
         """What is the same for all variables."""
-
-    def _apply(self, grad, var, rate):
-        raise NotImplementedError
 
     def _takes_rows(self):
         """Whether rows without a gradient stay as they are: then slices are applied as such."""
@@ -253,7 +261,9 @@ class Optimizer:
             rate = float(rate.numpy())
         config = {"name": self.name, "learning_rate": rate, "weight_decay": self.weight_decay,
                   "clipnorm": self.clipnorm, "clipvalue": self.clipvalue,
-                  "global_clipnorm": self.global_clipnorm}
+                  "global_clipnorm": self.global_clipnorm, "use_ema": self.use_ema,
+                  "ema_momentum": self.ema_momentum,
+                  "ema_overwrite_frequency": self.ema_overwrite_frequency}
         return {**config, **{k: getattr(self, k) for k in self.CONFIG}}
 
     @classmethod

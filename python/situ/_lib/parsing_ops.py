@@ -107,7 +107,7 @@ def _as_type(pixels, dtype):
     dtype = as_dtype(dtype)
     if dtype.name == "uint8":
         return pixels
-    from situ._lib.image_ops import convert_image_dtype
+    from situ._lib.image_color import convert_image_dtype
     return convert_image_dtype(pixels, dtype)
 
 

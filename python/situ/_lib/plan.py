@@ -11,11 +11,9 @@ PLANS = {
     "estimator": "Of tf.estimator there is what docs/estimator.md lists.",
     "data": "Of tf.data there is what docs/data.md lists.",
     "image": "Operations on images come as programs need them.",
-    "saved_model": "Of tf.saved_model there are save and load, in a format of situ's own.",
+    "saved_model": "Of tf.saved_model there are save, load, builder, in a format of situ's own.",
     "lite": "TensorFlow Lite is not planned.",
     "tpu": "TPUs are not planned.",
-    "sparse": "Of sparse tensors there is what feeds, embeddings and products need.",
-    "ragged": "Of ragged tensors there are rows of different lengths (tf.RaggedTensor).",
     "raw_ops": "This op is not in the catalogue (`situ ops` lists it).",
 }
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """print_ops.py: tensors printed when they are computed."""
+import pprint
 import sys
 
 import _situ
@@ -10,26 +11,79 @@ from situ._lib.dtypes import dtype_of
 from situ._lib.graph import get_default_graph, scope
 
 
+def _is_tensor(value):
+    return dtype_of(value) is not None and not hasattr(value, "tolist") and \
+        not hasattr(value, "_situ_pieces_")
+
+
+def _holds_tensors(value):
+    if hasattr(value, "_situ_pieces_"):
+        return True
+    if isinstance(value, dict):
+        return any(map(_holds_tensors, value.values()))
+    return any(map(_holds_tensors, value)) if isinstance(value, (list, tuple)) else \
+        _is_tensor(value)
+
+
+def _ragged(value):
+    """Rows of different lengths as a text: lists in lists."""
+    def text(*pieces):
+        rows = pieces[0].tolist()
+        for splits in reversed(pieces[1:]):
+            rows = [rows[a:b] for a, b in zip(splits[:-1], splits[1:])]
+        return _plain(rows)
+    pieces = value._situ_pieces_
+    if all(hasattr(p, "numpy") for p in pieces):
+        return text(*[p.numpy() for p in pieces])
+    from situ._lib.readers import py_func
+    return py_func(lambda *arrays: text(*arrays).encode(), list(pieces), "string")
+
+
+def _plain(rows):
+    if isinstance(rows, list):
+        return f"[{', '.join(map(_plain, rows))}]"
+    return repr(rows.decode(errors="replace")) if isinstance(rows, bytes) else str(rows)
+
+
+def _sparse(value, summarize):
+    parts = ["'SparseTensor(indices=", _text(value.indices, summarize), ", values=",
+             _text(value.values, summarize), ", shape=", _text(value.dense_shape, summarize), ")'"]
+    return op("StringJoin", [convert_to_tensor(p) for p in parts])
+
+
 def _text(value, summarize):
     """A value as a text tensor, or a str where no tensor is in it."""
-    if dtype_of(value) is None or hasattr(value, "tolist"):
-        if isinstance(value, (list, tuple)) and any(dtype_of(v) is not None for v in value):
-            left, right = ("[", "]") if isinstance(value, list) else ("(", ")")
-            parts = []
-            for i, one in enumerate(value):
-                parts += [", " if i else left, _text(one, summarize)]
-            return op("StringJoin", [convert_to_tensor(p) for p in parts + [right]])
-        return str(value)
-    tensor = convert_to_tensor(value)
-    if tensor.dtype.name == "string" and shapes.as_shape(tensor.shape).rank == 0:
-        return tensor
-    return op("StringFormat", tensor, summarize=-1 if summarize is None else summarize)
+    if hasattr(value, "with_flat_values"):
+        return _ragged(value)
+    if hasattr(value, "dense_shape") and hasattr(value, "indices"):
+        return _sparse(value, summarize)
+    if _is_tensor(value):
+        return op("StringFormat", convert_to_tensor(value),
+                  summarize=-1 if summarize is None else summarize)
+    if not _holds_tensors(value):
+        return pprint.pformat(value)
+    pairs = value.items() if isinstance(value, dict) else [(None, v) for v in value]
+    left, right = ("{", "}") if isinstance(value, dict) else \
+        ("[", "]") if isinstance(value, list) else ("(", ")")
+    parts = []
+    for i, (key, one) in enumerate(pairs):
+        parts += [", " if i else left, "" if key is None else f"{key!r}: ", _text(one, summarize)]
+    return op("StringJoin", [convert_to_tensor(p) for p in parts + [right]])
+
+
+def _texts(inputs, summarize):
+    """What is printed of each: texts as they are; a tensor of one text, too, if it is alone."""
+    if len(inputs) == 1 and _is_tensor(inputs[0]):
+        alone = convert_to_tensor(inputs[0])
+        if alone.dtype.name == "string" and shapes.as_shape(alone.shape).rank == 0:
+            return [alone]
+    return [i if isinstance(i, str) else _text(i, summarize) for i in inputs]
 
 
 def _stream(stream):
-    if stream in (None, "", sys.stderr):
+    if stream in (None, "", sys.stderr, sys.__stderr__):
         return "stderr"
-    if stream is sys.stdout:
+    if stream in (sys.stdout, sys.__stdout__):
         return "stdout"
     if isinstance(stream, str) and stream.startswith("file://"):
         return stream
@@ -40,12 +94,13 @@ def _stream(stream):
 
 
 @export("print")
-def print_v2(*inputs, output_stream=sys.stderr, summarize=3, sep=" ", end="\n", name=None):
+def print_v2(*inputs, output_stream=None, summarize=3, sep=" ", end="\n", name=None):
     """Prints values: at once in eager style, else whenever the operation runs."""
     where = _stream(output_stream)
-    texts = [_text(i, summarize) for i in inputs]
+    texts = _texts(inputs, summarize)
     if _situ.executing_eagerly():
-        whole = sep.join(t if isinstance(t, str) else t.numpy().decode() for t in texts) + end
+        whole = sep.join(t if isinstance(t, str) else t.numpy().decode(errors="replace")
+                         for t in texts) + end
         if where.startswith("file://"):
             with open(where[7:], "a", encoding="utf-8") as file:
                 file.write(whole)

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """protos.py: ConfigProto, GPUOptions and the other messages: fields by attribute and keyword."""
 
+# How the names of fields end whose whole numbers have 64 bits.
+WIDE = ("_ms", "_bytes", "_micros", "_nanos", "_id", "_count", "float_ops", "parameters")
+
 
 class Counts(dict):
     """A map from names to whole numbers."""
@@ -74,7 +77,7 @@ class Message:
         if not isinstance(value, wanted) or (isinstance(value, bool) and type(default) is str):
             raise TypeError(f"{value!r} has type {type(value).__name__}, but expected one of: " +
                             ", ".join(t.__name__ for t in wanted))
-        bits = 63 if name.endswith(("_ms", "_bytes", "_micros", "_nanos", "_id")) else 31
+        bits = 63 if name.endswith(WIDE) else 31
         if type(default) is int and not -2 ** bits <= value < 2 ** bits:
             raise ValueError(f"Value out of range: {value}")
         return type(default)(value)

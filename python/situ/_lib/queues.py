@@ -26,11 +26,11 @@ class QueueBase:
         if names is not None and len(names) != len(self._dtypes):
             raise ValueError("List of names does not match number of dtypes.")
         self._names, self._queue_ref = names, queue_ref
-        name = getattr(getattr(queue_ref, "op", None), "name", None) or "queue"
-        self._name = name.split("/")[-1]
+        self._whole_name = getattr(getattr(queue_ref, "op", None), "name", None) or "queue"
+        self._name = self._whole_name.split("/")[-1]
 
     queue_ref = property(lambda s: s._queue_ref)
-    name = property(lambda s: s._name)
+    name = property(lambda s: s._whole_name)
     dtypes = property(lambda s: s._dtypes)
     shapes = property(lambda s: s._shapes)
     names = property(lambda s: s._names)

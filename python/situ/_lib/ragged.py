@@ -1,35 +1,36 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ragged.py: tf.RaggedTensor: rows of different lengths, as their values and where each row ends;
-tf.strings.split, which gives such rows."""
-import re
-
+"""ragged.py: tf.RaggedTensor: rows of different lengths, by their values and where each ends."""
 import numpy
 
 from situ._lib import shapes
-from situ._lib.api import BOTH, OPS, V2, export
+from situ._lib.api import BOTH, OPS, export
 from situ._lib.array_ops import cast, concat, constant, convert_to_tensor, op
-from situ._lib.text_ops import regex_replace
 from situ._lib.word_ops import SparseTensor
 
-_SPACES = " \t\n\r\f\v"
 
-
-def _binary(name, turned=False):
+def _binary(name):
     def apply(self, other):
         if isinstance(other, RaggedTensor):
-            other = other.values
-        values = getattr(self.values, name)(other)
-        return self.with_values(values)
+            other = other.flat_values
+        return self.with_flat_values(getattr(self.flat_values, name)(other))
     return apply
+
+
+def ranges(starts, lengths):
+    """The numbers from each start on, as many as its length says, one behind the other."""
+    ends = op("Cumsum", lengths, constant(0))
+    count = op("Sum", lengths, [0])
+    shift = BOTH["repeat"](starts - (ends - lengths), lengths)
+    return shift + op("Range", constant(0, "int64"), count, constant(1, "int64"))
 
 
 @export("RaggedTensor")
 class RaggedTensor:
     """Rows of different lengths. `values` holds all of them, one behind the other; row i goes from
-    row_splits[i] to row_splits[i + 1]. situ has one ragged dimension."""
+    row_splits[i] to row_splits[i + 1]. Values may be ragged themselves."""
 
     def __init__(self, values, row_splits):
-        self.values = convert_to_tensor(values)
+        self.values = values if isinstance(values, RaggedTensor) else convert_to_tensor(values)
         self.row_splits = cast(convert_to_tensor(row_splits), "int64")
 
     @classmethod
@@ -43,6 +44,35 @@ class RaggedTensor:
         return cls(values, concat([constant([0], "int64"), ends], 0))
 
     @classmethod
+    def from_row_starts(cls, values, row_starts, name=None, validate=True):
+        starts = cast(convert_to_tensor(row_starts), "int64")
+        return cls(values, concat([starts, op("Reshape", count_of(values), [1])], 0))
+
+    @classmethod
+    def from_row_limits(cls, values, row_limits, name=None, validate=True):
+        limits = cast(convert_to_tensor(row_limits), "int64")
+        return cls(values, concat([constant([0], "int64"), limits], 0))
+
+    @classmethod
+    def from_uniform_row_length(cls, values, uniform_row_length, nrows=None, name=None,
+                                validate=True):
+        size = cast(convert_to_tensor(uniform_row_length), "int64")
+        values = values if isinstance(values, RaggedTensor) else convert_to_tensor(values)
+        return cls(values, op("Range", constant(0, "int64"), count_of(values) + 1, size))
+
+    @classmethod
+    def from_nested_row_splits(cls, flat_values, nested_row_splits, name=None, validate=True):
+        for splits in reversed(list(nested_row_splits)):
+            flat_values = cls(flat_values, splits)
+        return flat_values
+
+    @classmethod
+    def from_nested_row_lengths(cls, flat_values, nested_row_lengths, name=None, validate=True):
+        for lengths in reversed(list(nested_row_lengths)):
+            flat_values = cls.from_row_lengths(flat_values, lengths)
+        return flat_values
+
+    @classmethod
     def from_value_rowids(cls, values, value_rowids, nrows=None, name=None, validate=True):
         rows = cast(convert_to_tensor(value_rowids), "int32")
         if nrows is None:
@@ -52,10 +82,21 @@ class RaggedTensor:
             ones, rows, cast(convert_to_tensor(nrows), "int32")))
 
     @classmethod
+    def from_sparse(cls, st_input, name=None, row_splits_dtype="int64"):
+        """The rows of a sparse matrix whose elements stand at the left."""
+        return cls.from_value_rowids(st_input.values, st_input.indices[:, 0],
+                                     st_input.dense_shape[0])
+
+    @classmethod
     def from_tensor(cls, tensor, lengths=None, padding=None, ragged_rank=1, name=None):
         """The rows of a matrix, without what fills them up behind."""
         tensor = convert_to_tensor(tensor)
         sizes = OPS["Shape"](tensor)
+        if ragged_rank > 1:
+            rest = concat([sizes[:1] * sizes[1:2], sizes[2:]], 0)
+            inner = cls.from_tensor(op("Reshape", tensor, rest), ragged_rank=ragged_rank - 1,
+                                    padding=padding)
+            return cls.from_row_lengths(inner, OPS["Fill"](sizes[:1], sizes[1]))
         if lengths is None and padding is None:
             lengths = OPS["Fill"](sizes[:1], sizes[1])
         elif lengths is None:
@@ -65,10 +106,24 @@ class RaggedTensor:
         mask = BOTH["sequence_mask"](cast(convert_to_tensor(lengths), "int32"), sizes[1])
         return cls.from_row_lengths(BOTH["boolean_mask"](tensor, mask), lengths)
 
-    dtype = property(lambda s: s.values.dtype)
-    flat_values = property(lambda s: s.values)
-    ragged_rank = 1
-    nested_row_splits = property(lambda s: (s.row_splits,))
+    @property
+    def flat_values(self):
+        inner = self.values
+        return inner.flat_values if isinstance(inner, RaggedTensor) else inner
+
+    @property
+    def nested_row_splits(self):
+        inner = self.values
+        return (self.row_splits, *(inner.nested_row_splits if isinstance(inner, RaggedTensor)
+                                   else ()))
+
+    dtype = property(lambda s: s.flat_values.dtype)
+    ragged_rank = property(lambda s: len(s.nested_row_splits))
+    _situ_pieces_ = property(lambda s: [s.flat_values, *s.nested_row_splits])
+
+    @classmethod
+    def _situ_made_(cls, pieces):
+        return cls.from_nested_row_splits(pieces[0], pieces[1:])
 
     @property
     def shape(self):
@@ -78,6 +133,9 @@ class RaggedTensor:
 
     def get_shape(self):
         return self.shape
+
+    def nested_row_lengths(self, name=None):
+        return tuple(s[1:] - s[:-1] for s in self.nested_row_splits)
 
     def nrows(self, out_type=None, name=None):
         return op("Size", self.row_splits, out_type="int64") - 1
@@ -89,6 +147,8 @@ class RaggedTensor:
         return self.row_splits[1:]
 
     def row_lengths(self, axis=1, name=None):
+        if axis == 2:
+            return RaggedTensor(self.values.row_lengths(), self.row_splits)
         return self.row_splits[1:] - self.row_splits[:-1]
 
     def value_rowids(self, name=None):
@@ -98,15 +158,44 @@ class RaggedTensor:
 
     def bounding_shape(self, axis=None, name=None, out_type=None):
         longest = op("Max", concat([self.row_lengths(), constant([0], "int64")], 0), [0])
-        return op("Pack", [self.nrows(), longest])
+        inner = self.values.bounding_shape()[1:] if isinstance(self.values, RaggedTensor) else \
+            op("Shape", self.values, out_type="int64")[1:]
+        made = concat([op("Pack", [self.nrows(), longest]), inner], 0)
+        return made if axis is None else made[axis]
 
     def with_values(self, new_values):
         return RaggedTensor(new_values, self.row_splits)
 
-    with_flat_values = with_values
+    def with_flat_values(self, new_values):
+        if isinstance(self.values, RaggedTensor):
+            new_values = self.values.with_flat_values(new_values)
+        return RaggedTensor(new_values, self.row_splits)
+
+    def merge_dims(self, outer_axis, inner_axis):
+        """Two neighbouring dimensions as one."""
+        if outer_axis == 0:
+            return self.values
+        if not isinstance(self.values, RaggedTensor):
+            raise ValueError("situ merges ragged dimensions, or the first with the next.")
+        if outer_axis > 1:
+            return self.with_values(self.values.merge_dims(outer_axis - 1, inner_axis - 1))
+        inner = self.values
+        return RaggedTensor(inner.values, op("GatherV2", inner.row_splits, self.row_splits, 0))
+
+    def take(self, numbers):
+        """The rows with these numbers."""
+        numbers = cast(convert_to_tensor(numbers), "int64")
+        lengths = op("GatherV2", self.row_lengths(), numbers, 0)
+        at = ranges(op("GatherV2", self.row_starts(), numbers, 0), lengths)
+        return RaggedTensor.from_row_lengths(taken(self.values, at), lengths)
 
     def to_tensor(self, default_value=None, name=None, shape=None):
         """The rows as those of a matrix, with a value behind the end of each."""
+        if isinstance(self.values, RaggedTensor):
+            inner = None if shape is None else [None, *shapes.as_shape(shape).as_list()[2:]]
+            whole = RaggedTensor(self.values.to_tensor(default_value, shape=inner),
+                                 self.row_splits)
+            return whole.to_tensor(default_value, shape=shape)
         empty = "" if self.dtype.name == "string" else False if self.dtype.is_bool else 0
         fill = convert_to_tensor(empty if default_value is None else default_value, self.dtype)
         inner = self.values.shape.as_list()[1:]
@@ -115,16 +204,16 @@ class RaggedTensor:
         columns = op("ExpandDims", op("Range", constant(0, "int64"), width,
                                       constant(1, "int64")), 0)
         at = op("ExpandDims", self.row_starts(), 1) + columns
-        count = op("Size", self.values[:, 0] if inner else self.values, out_type="int64")
         held = op("Less", columns, op("ExpandDims", self.row_lengths(), 1))
-        at = op("SelectV2", held, at, count)
+        at = op("SelectV2", held, at, count_of(self.values))
         if inner:
-            fill = op("BroadcastTo", fill, constant([1, *inner], "int32"))
+            sizes = concat([constant([1]), op("Shape", self.values)[1:]], 0)
+            fill = op("GatherV2", op("Reshape", fill, [1]), op("Fill", sizes, constant(0)), 0)
         return op("GatherV2", concat([self.values, fill if inner else op("Reshape", fill, [1])],
                                      0), at, 0)
 
     def to_sparse(self, name=None):
-        if self.values.shape.ndims != 1:
+        if isinstance(self.values, RaggedTensor) or self.values.shape.ndims != 1:
             raise ValueError("situ makes matrices of ragged rows of single values only.")
         rows = self.value_rowids()
         first = op("GatherV2", self.row_splits, rows, 0)
@@ -134,30 +223,60 @@ class RaggedTensor:
                             self.bounding_shape())
 
     def to_list(self):
-        values, splits = self.values.numpy().tolist(), self.row_splits.numpy().tolist()
+        values = self.values.to_list() if isinstance(self.values, RaggedTensor) else \
+            self.values.numpy().tolist()
+        splits = self.row_splits.numpy().tolist()
         return [values[a:b] for a, b in zip(splits, splits[1:])]
 
     def numpy(self):
-        rows = [numpy.asarray(r, self.values.numpy().dtype) for r in self.to_list()]
-        if len({len(r) for r in rows}) == 1:
+        rows = [r.numpy() for r in self]
+        if len({r.shape for r in rows}) == 1 and all(r.dtype != object or not isinstance(
+                self.values, RaggedTensor) for r in rows):
             return numpy.stack(rows)
         made = numpy.empty(len(rows), object)
         made[:] = rows
         return made
 
+    def __array__(self, dtype=None, copy=None):
+        raise TypeError("A ragged tensor is no array: rows have different lengths. Its .numpy() "
+                        "is an array of rows, .to_tensor() fills them up.")
+
+    def _part(self, key):
+        """Parts of all rows, as a slice says."""
+        if key.step not in (None, 1):
+            raise ValueError("situ takes parts of ragged rows with a step of 1 only.")
+        sizes, zero = self.row_lengths(), constant(0, "int64")
+
+        def place(at, default):
+            if at is None:
+                return default
+            at = cast(convert_to_tensor(at), "int64")
+            at = op("SelectV2", op("Less", at, zero), sizes + at, at + op("ZerosLike", sizes))
+            return op("Minimum", op("Maximum", at, zero), sizes)
+        first, last = place(key.start, op("ZerosLike", sizes)), place(key.stop, sizes)
+        lengths = op("Maximum", last - first, zero)
+        at = ranges(self.row_starts() + first, lengths)
+        return RaggedTensor.from_row_lengths(taken(self.values, at), lengths)
+
     def __getitem__(self, key):
-        if isinstance(key, tuple):
-            row = self[key[0]]
-            if isinstance(key[0], slice):
-                raise ValueError("situ takes parts of single ragged rows only: ragged[i, j].")
-            return row[key[1] if len(key) == 2 else key[1:]]
-        if isinstance(key, slice):
-            starts, lengths = self.row_starts()[key], self.row_lengths()[key]
-            parts = [self.values[int(a):int(a) + int(n)]
-                     for a, n in zip(starts.numpy(), lengths.numpy())]
-            return RaggedTensor.from_row_lengths(
-                concat(parts, 0) if parts else self.values[:0], lengths)
-        return self.values[self.row_starts()[key]:self.row_limits()[key]]
+        first, *rest = key if isinstance(key, tuple) else (key,)
+        if first is Ellipsis:
+            first, rest = slice(None), rest
+        if not isinstance(first, slice):
+            row = self.values[self.row_starts()[first]:self.row_limits()[first]]
+            return row[tuple(rest)] if len(rest) > 1 else row[rest[0]] if rest else row
+        made = self
+        if first != slice(None):
+            count = op("Range", constant(0, "int64"), self.nrows(), constant(1, "int64"))
+            made = self.take(count[first])
+        if not rest:
+            return made
+        if not isinstance(rest[0], slice):
+            raise ValueError("Cannot index into an inner ragged dimension.")
+        made = made._part(rest[0]) if rest[0] != slice(None) else made
+        if len(rest) > 1:
+            made = made.with_values(made.values[(slice(None), *rest[1:])])
+        return made
 
     def __len__(self):
         return int(self.nrows())
@@ -166,80 +285,29 @@ class RaggedTensor:
         return (self[i] for i in range(len(self)))
 
     def __repr__(self):
+        if not hasattr(self.flat_values, "numpy"):
+            return f"tf.RaggedTensor(values={self.values!r}, row_splits={self.row_splits!r})"
         return f"<tf.RaggedTensor {self.to_list()}>"
 
 
-for _name in ("add sub mul truediv floordiv mod pow radd rsub rmul rtruediv lt le gt ge").split():
-    setattr(RaggedTensor, f"__{_name}__", _binary(f"__{_name}__"))
+def count_of(values):
+    """How many rows something has."""
+    return values.nrows() if isinstance(values, RaggedTensor) else \
+        op("Shape", values, out_type="int64")[0]
 
 
-@export("ragged.constant")
-def ragged_constant(pylist, dtype=None, ragged_rank=None, inner_shape=None, name=None,
-                    row_splits_dtype=None):
-    """Lists of different lengths as one value."""
-    rows = [list(r) for r in pylist]
-    flat = [v for r in rows for v in r]
-    if any(isinstance(v, (list, tuple)) for v in flat):
-        raise ValueError("situ has ragged tensors of one ragged dimension only.")
-    values = convert_to_tensor(flat, dtype) if flat else constant([], dtype or "float32")
-    return RaggedTensor.from_row_lengths(values, constant([len(r) for r in rows], "int64"))
+def taken(values, numbers):
+    """Rows of a tensor, ragged or not."""
+    return values.take(numbers) if isinstance(values, RaggedTensor) else \
+        op("GatherV2", values, numbers, 0)
 
 
-@export("ragged.stack")
-def ragged_stack(values, axis=0, name=None):
-    """Vectors of different lengths as rows."""
-    parts = [convert_to_tensor(v) for v in values]
-    return RaggedTensor.from_row_lengths(concat(parts, 0), op("Pack", [
-        op("Size", p, out_type="int64") for p in parts]))
-
-
-@export("ragged.map_flat_values")
-def map_flat_values(op_, *args, **words):
-    """A function of the values of ragged tensors; the rows stay."""
-    given = [a.values if isinstance(a, RaggedTensor) else a for a in args]
-    first = next(a for a in args if isinstance(a, RaggedTensor))
-    return first.with_values(op_(*given, **words))
-
-
-@export("ragged.boolean_mask")
-def ragged_boolean_mask(data, mask, name=None):
-    """What is true of each row of a matrix."""
-    mask = convert_to_tensor(mask, "bool")
-    lengths = op("Sum", cast(mask, "int64"), [1])
-    return RaggedTensor.from_row_lengths(BOTH["boolean_mask"](convert_to_tensor(data), mask),
-                                         lengths)
-
-
-def _split(texts, sep):
-    """The parts of texts as values and lengths of rows."""
-    if sep is None or sep == "":
-        return op("StringSplit", texts, _SPACES, skip_empty=True)
-    sep = sep.decode() if isinstance(sep, bytes) else sep
-    if len(sep.encode()) > 1:
-        texts, sep = regex_replace(texts, re.escape(sep), "\x01"), "\x01"
-    return op("StringSplit", texts, sep, skip_empty=False)
-
-
-def _strings_split(input=None, sep=None, maxsplit=-1, name=None):
-    """The parts of texts: of one text a vector, of a vector of texts ragged rows."""
-    if maxsplit != -1:
-        raise ValueError("situ splits texts at all places only: maxsplit=-1.")
-    texts = convert_to_tensor(input, "string")
-    if texts.shape.ndims == 0:
-        return _split(op("Reshape", texts, [1]), sep)[1]
-    if texts.shape.ndims != 1:
-        raise ValueError("situ splits one text, or a vector of texts.")
-    indices, values, sizes = _split(texts, sep)
-    return RaggedTensor.from_value_rowids(values, indices[:, 0], sizes[0])
-
-
-V2["strings.split"] = _strings_split
-
-
-@export(v1="strings.split")
-def strings_split_v1(input=None, sep=None, maxsplit=-1, result_type="SparseTensor", source=None,
-                     name=None):
-    """The parts of a vector of texts: sparse, or as ragged rows."""
-    found = _strings_split(input if source is None else source, sep, maxsplit)
-    return found if result_type == "RaggedTensor" or not isinstance(found, RaggedTensor) else \
-        found.to_sparse()
+for _name in ("add sub mul truediv floordiv mod pow radd rsub rmul rtruediv lt le gt ge and or "
+              "neg abs invert").split():
+    if _name in ("neg", "abs", "invert"):
+        setattr(RaggedTensor, f"__{_name}__", lambda self, _n=f"__{_name}__":
+                self.with_flat_values(getattr(self.flat_values, _n)()))
+    else:
+        setattr(RaggedTensor, f"__{_name}__", _binary(f"__{_name}__"))
+RaggedTensor.__eq__, RaggedTensor.__ne__ = _binary("__eq__"), _binary("__ne__")
+RaggedTensor.__hash__ = object.__hash__

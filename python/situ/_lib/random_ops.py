@@ -6,7 +6,7 @@ import _situ
 from situ._lib import errors, shapes
 from situ._lib.api import export
 from situ._lib.array_ops import convert_to_tensor, op, shape as shape_op
-from situ._lib.dtypes import as_dtype
+from situ._lib.dtypes import as_dtype, dtype_of
 from situ._lib.graph import get_default_graph, scope
 from situ._lib.tensors import constant_value
 
@@ -34,6 +34,9 @@ def _own_seed(graph):
     """The seed of an op that was given none: the next one of its graph."""
     if graph is None:
         return _eager["numbers"].randint(0, _MOST)
+    root = getattr(graph, "root", graph)
+    if not root.building_function:
+        graph = root  # branches and loops of graph style count with the graph that they are in
     number = getattr(graph, "_seeds_given", 0)
     graph._seeds_given = number + 1
     return number
@@ -57,7 +60,10 @@ def _seeds(seed):
 
 
 def _sizes(shape):
-    return convert_to_tensor([] if shape is None else _plain(shape), "int32", name="shape")
+    plain = [] if shape is None else _plain(shape)
+    kind = dtype_of(plain)
+    wide = kind is not None and kind.name == "int64"
+    return convert_to_tensor(plain, "int64" if wide else "int32", name="shape")
 
 
 def _plain(shape):

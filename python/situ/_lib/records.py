@@ -53,10 +53,9 @@ class TFRecordWriter:
 
     def __init__(self, path, options=None):
         kind, self._pack = packing(options), None
-        try:
+        self._path = path
+        with errors.of_files(path):
             self._file = gzip.open(path, "wb") if kind == "GZIP" else open(path, "wb")
-        except OSError as error:
-            raise errors.CLASSES[5](None, None, f"{path}; {error.strerror}") from None
         if kind == "ZLIB":
             self._pack = zlib.compressobj()
 
@@ -64,18 +63,20 @@ class TFRecordWriter:
         if self._file is None:
             raise errors.CLASSES[9](None, None, "Writer is closed.")
         data = record(bytes(record_bytes))
-        self._file.write(self._pack.compress(data) if self._pack else data)
+        with errors.of_files(self._path):
+            self._file.write(self._pack.compress(data) if self._pack else data)
 
     def flush(self):
-        self._file.flush()
+        with errors.of_files(self._path):
+            self._file.flush()
 
     def close(self):
         if self._file is None:
             return
-        if self._pack:
-            self._file.write(self._pack.flush())
-        self._file.close()
-        self._file = None
+        file, self._file = self._file, None
+        with errors.of_files(self._path), file:
+            if self._pack:
+                file.write(self._pack.flush())
 
     def __enter__(self):
         return self

@@ -287,15 +287,17 @@ class DropoutWrapper(_Wrapper):
                  variational_recurrent=False, input_size=None, dtype=None, seed=None,
                  dropout_state_filter_visitor=None):
         super().__init__(cell)
-        if variational_recurrent:
-            raise NotImplementedError("variational_recurrent is not there.")
         self._keep = {"input": input_keep_prob, "output": output_keep_prob,
                       "state": state_keep_prob}
         for keep in self._keep.values():
             if isinstance(keep, (int, float)) and not 0 < keep <= 1:
                 raise ValueError(f"Parameter keep_prob must be in (0, 1]: {keep}")
-        self._seed = seed
+        self._seed, self._noise = seed, {}
         self._filter = dropout_state_filter_visitor or _all_but_memory
+        if variational_recurrent:
+            from situ._lib import rnn_more
+            self._noise = rnn_more.variational_noise(self._keep, input_size, cell.state_size,
+                                                     cell.output_size, self._seed_of)
 
     def _dropout(self, values, part, index=0, which=True):
         if isinstance(values, (list, tuple)):
@@ -305,6 +307,9 @@ class DropoutWrapper(_Wrapper):
         keep = self._keep[part]
         if not which or isinstance(keep, (int, float)) and keep >= 1:
             return values
+        if part in self._noise:
+            from situ._lib import rnn_more
+            return rnn_more.drop_with(self._noise[part][index], values, keep)
         return _drop(values, keep, self._seed_of(part, index))
 
     def _seed_of(self, part, index):

@@ -35,18 +35,19 @@ def fsync_folder(path):
 def replace(path, parts):
     """Writes a file aside, then puts it in its place: a crash leaves the old one or the new one."""
     aside = f"{path}.tmp{os.getpid()}.{threading.get_ident()}"
-    try:
-        with open(aside, "wb") as file:
-            for part in parts:
-                file.write(part)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(aside, path)
-    except BaseException:
-        if os.path.exists(aside):
-            os.remove(aside)
-        raise
-    fsync_folder(path)
+    with errors.of_files(path):
+        try:
+            with open(aside, "wb") as file:
+                for part in parts:
+                    file.write(part)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(aside, path)
+        except BaseException:
+            if os.path.exists(aside):
+                os.remove(aside)
+            raise
+        fsync_folder(path)
 
 
 def write(path, tensors, metadata=None):

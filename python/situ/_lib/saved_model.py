@@ -9,7 +9,9 @@ import numpy
 
 from situ._lib import logs, nodedef, safetensors, shapes
 from situ._lib.api import export
-from situ._lib.function import ConcreteFunction, Function, TensorSpec
+from situ._lib.concrete import ConcreteFunction
+from situ._lib.function import Function
+from situ._lib.specs import TensorSpec
 from situ._lib.module import Module
 from situ._lib.variables import Variable
 
@@ -28,10 +30,13 @@ def _encoded(value, leaf):
     return leaf(value)
 
 
+def _sizes(shape):
+    return shape.as_list() if shape.rank is not None else None
+
+
 def _argument(value):
     if isinstance(value, TensorSpec):
-        shape = value.shape.as_list() if value.shape.rank is not None else None
-        return {"spec": [shape, value.dtype.name, value.name]}
+        return {"spec": [_sizes(value.shape), value.dtype.name, value.name]}
     if value is None or isinstance(value, (bool, int, float, str)):
         return {"value": value}
     raise ValueError(f"tf.saved_model.save: an argument {value!r} of a function is neither a "
@@ -74,6 +79,7 @@ class _Writer:
             "name": concrete.name, "names": list(names), "nodes": nodes, "captured": captured,
             "args": _encoded(tuple(args), _argument), "words": _encoded(words, _argument),
             "inputs": [t.name for t in concrete.inputs],
+            "types": {t.name: [_sizes(t.shape), t.dtype.name] for t in concrete.outputs},
             "reads": [[t.name, self.variable(v)] for v, t in graph.reads.items()],
             "writes": [[t.name, self.variable(v)] for v, t in graph.writes.items()],
             "outputs": _encoded(concrete.structure, lambda t: {
@@ -122,6 +128,24 @@ def _signature(function):
         if isinstance(function, Function) else function
 
 
+def _default(obj):
+    """The one function of an object that has a signature, or None."""
+    members = [getattr(obj, name) for name in dir(type(obj))
+               if isinstance(getattr(type(obj), name, None), Function)]
+    members += [v for k, v in vars(obj).items() if not k.startswith("_situ_function_")]
+    found = [f for f in members if isinstance(f, Function) and f.input_signature is not None and
+             _serves(f.get_concrete_function().structure)]
+    return found[0] if len(found) == 1 else None
+
+
+def _serves(outputs):
+    """Whether these outputs are what a signature may give: tensors, in a list or by name."""
+    if isinstance(outputs, dict):
+        outputs = list(outputs.values())
+    some = outputs if isinstance(outputs, (list, tuple)) else [outputs]
+    return all(hasattr(v, "dtype") for v in some)
+
+
 @export("saved_model.save", v2="saved_model.experimental.save")
 def save(obj, export_dir, signatures=None, options=None):
     """Writes the variables of an object, and its functions as far as they were traced."""
@@ -134,6 +158,7 @@ def save(obj, export_dir, signatures=None, options=None):
         if signatures is None:
             return
     tree = writer.object(obj, {id(obj)}) if not isinstance(obj, Model) else _of_model(writer, obj)
+    signatures = _default(obj) if signatures is None else signatures
     if signatures is not None and not isinstance(signatures, dict):
         signatures = {DEFAULT_SERVING: signatures}
     tree["signatures"] = {k: writer.trace(_signature(f)) for k, f in (signatures or {}).items()}
@@ -166,6 +191,15 @@ def _of_model(writer, model):
     return {"object": {"__call__": {"function": [number]}, "variables": {
         "list": [writer.thing(v, set()) for v in model.variables]}},
         "signatures": {DEFAULT_SERVING: number}}
+
+
+def export_model(model, folder):
+    """A folder with the function of a Keras model, as `serve`, and its variables."""
+    writer = _Writer()
+    tree = _of_model(writer, model)
+    tree["object"]["serve"] = tree["object"].pop("__call__")
+    tree["signatures"]["serve"] = tree["signatures"][DEFAULT_SERVING]
+    _write(os.fspath(folder), writer, tree)
 
 
 def write_model(model, folder):

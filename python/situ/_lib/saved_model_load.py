@@ -6,7 +6,9 @@ import os
 from situ._lib import graph_import, safetensors
 from situ._lib.api import export
 from situ._lib.array_ops import convert_to_tensor
-from situ._lib.function import Function, TensorSpec, _leaves, _map
+from situ._lib.function import Function
+from situ._lib.pieces import leaves as _leaves, mapped as _map
+from situ._lib.specs import TensorSpec
 from situ._lib.module import Module
 from situ._lib.saved_model import FILE
 from situ._lib.variables import variable as make_variable
@@ -42,6 +44,11 @@ class _Replayed:
     @property
     def structured_outputs(self):
         return _decoded(self._trace["outputs"], lambda t: t["tensor"])
+
+    def output(self, tensor, name=None):
+        """The specification of an output."""
+        shape, dtype = self._trace.get("types", {}).get(tensor, (None, "float32"))
+        return TensorSpec(shape, dtype, name)
 
     def _run(self, *tensors):
         values = dict(self._captured)
@@ -96,7 +103,10 @@ class _Replayed:
 
     def __call__(self, *args, **words):
         if words and not self.words:  # a signature: tensors by the names of their specs
-            names = [s.name for s in _leaves(self.args)]
+            names = [s.name for s in _leaves(self.args) if isinstance(s, TensorSpec)]
+            if set(names) != set(words):
+                raise TypeError(f"{self._trace['name']}: its signature takes the arguments "
+                                f"{sorted(names)}, but {sorted(words)} were given.")
             args, words = [words[n] for n in names], {}
             args = _packed(self.args, iter(args))
         return self.call(args, words)
@@ -118,7 +128,7 @@ def _paired(wanted, given):
 
 
 def _packed(structure, leaves):
-    return _map(structure, lambda _: next(leaves))
+    return _map(structure, lambda v: next(leaves) if isinstance(v, TensorSpec) else v)
 
 
 def _matches(value, wanted):
@@ -139,6 +149,16 @@ class _Signature:
 
     structured_input_signature = property(lambda s: ((), {
         spec.name: spec for spec in _leaves(s._replayed.args) if isinstance(spec, TensorSpec)}))
+
+    @property
+    def structured_outputs(self):
+        made = self._replayed.structured_outputs
+        names = list(made) if isinstance(made, dict) else [
+            f"output_{i}" for i in range(len(_leaves(made)))]
+        return {n: self._replayed.output(t, n) for n, t in zip(names, _leaves(made))}
+
+    inputs = property(lambda s: list(s.structured_input_signature[1].values()))
+    outputs = property(lambda s: list(s.structured_outputs.values()))
 
     def __call__(self, *args, **words):
         made = self._replayed(*args, **words)
@@ -214,7 +234,7 @@ class _Lazy:
         return self._get(number)
 
 
-@export("saved_model.load", v2="saved_model.experimental.load")
+@export(v1="saved_model.load_v2", v2=("saved_model.load", "saved_model.experimental.load"))
 def load(export_dir, tags=None, options=None):
     """The object that save or Keras's save wrote into a folder."""
     folder = os.fspath(export_dir)
@@ -233,6 +253,6 @@ def load(export_dir, tags=None, options=None):
     return made
 
 
-@export("saved_model.contains_saved_model", v1="saved_model.maybe_saved_model_directory")
+@export("saved_model.contains_saved_model")
 def contains_saved_model(export_dir):
     return os.path.isfile(os.path.join(os.fspath(export_dir), FILE))

@@ -21,6 +21,10 @@ _OTHER = ("Restoring from checkpoint failed. This is most likely due to a mismat
 def _named(var_list):
     """Variables by the names under which they are kept."""
     if isinstance(var_list, dict):
+        names = {}
+        for name, var in var_list.items():
+            if isinstance(var, Variable) and names.setdefault(id(var), name) != name:
+                raise ValueError(f"The same saveable will be restored with two names: {name}")
         return {str(k): v[0] if isinstance(v, (list, tuple)) else v for k, v in var_list.items()}
     found = {}
     for var in var_list:
@@ -79,33 +83,45 @@ class Saver:
         return {"max_to_keep": self._kept.most, "variables": {
             k: slots.base_name(v) for k, v in self._variables.items()}}
 
-    def _prefix(self, sess, save_path, global_step):
+    def _values(self, sess, global_step):
+        """The variables' values and the number of the step, of one moment."""
+        if sess is None:
+            return {k: v.numpy() for k, v in self._variables.items()}, global_step
+        if global_step is None or isinstance(global_step, (int, numpy.integer)):
+            return sess.run(dict(self._variables)), global_step
+        return sess.run((dict(self._variables), global_step))
+
+    def _prefix(self, save_path, global_step):
         if global_step is None:
             return save_path
-        if not isinstance(global_step, (int, numpy.integer)):
-            global_step = int(sess.run(global_step))
-        return f"{save_path}-{global_step:08d}" if self._pad else f"{save_path}-{global_step}"
+        return f"{save_path}-{int(global_step):0{8 if self._pad else 1}d}"
 
     def save(self, sess, save_path, global_step=None, latest_filename=None,
              meta_graph_suffix="meta", write_meta_graph=True, write_state=True,
              strip_default_attrs=False, save_debug_info=False):
-        """Writes a checkpoint; gives its name. Old ones go, as max_to_keep says."""
+        """Writes a checkpoint; gives its name. Old ones go, as max_to_keep says. sess is None:
+        of eager variables."""
         if self._variables is None:
             raise RuntimeError("`build()` should be called before save if defer_build==True")
         save_path = os.fspath(save_path)
-        prefix = self._prefix(sess, save_path, global_step)
-        folder = os.path.dirname(prefix)
+        folder = os.path.dirname(save_path)
         if folder and not os.path.isdir(folder):
-            raise ValueError(f"Parent directory of {save_path} doesn't exist, can't save.")
+            try:
+                os.mkdir(folder)  # one folder is made, as by TensorFlow
+            except OSError:
+                raise ValueError(f"Parent directory of {save_path} doesn't exist, can't save."
+                                 ) from None
         with self._saving:  # a supervisor saves in a thread of its own
-            self._write(sess, prefix, folder, latest_filename,
+            values, step = self._values(sess, global_step)
+            prefix = self._prefix(save_path, step)
+            self._write(sess, values, prefix, folder, latest_filename,
                         meta_graph_suffix if write_meta_graph else None, write_state)
         return prefix
 
-    def _write(self, sess, prefix, folder, latest_filename, meta_graph_suffix, write_state):
-        values = sess.run({k: v for k, v in self._variables.items()})
+    def _write(self, sess, values, prefix, folder, latest_filename, meta_graph_suffix,
+               write_state):
         checkpoint_reader.write(prefix, {k: numpy.asarray(v) for k, v in values.items()})
-        if meta_graph_suffix is not None:
+        if meta_graph_suffix is not None and sess is not None:
             from situ._lib import metagraph
             metagraph.write(f"{prefix}.{meta_graph_suffix}", sess.graph, self)
         if write_state:
@@ -116,7 +132,7 @@ class Saver:
                                                    meta_graph_suffix=meta_graph_suffix or "meta")
 
     def restore(self, sess, save_path):
-        """Gives all variables the values of a checkpoint."""
+        """Gives all variables the values of a checkpoint; sess is None: eager ones."""
         if save_path is None:
             raise ValueError("Can't load save_path when it is None.")
         save_path = os.fspath(save_path)
@@ -130,9 +146,14 @@ class Saver:
             if not reader.has_tensor(key):
                 raise errors.CLASSES[5](None, None,
                                         f"{_MISSING}Key {key} not found in checkpoint")
-            feeds[var.initializer.inputs[1]] = self._fitted(key, var, reader.get_tensor(key))
+            value = self._fitted(key, var, reader.get_tensor(key))
+            if sess is None:
+                var.assign(value)
+                continue
+            feeds[var.initializer.inputs[1]] = value
             run.append(var.initializer)
-        sess.run(run, feeds)
+        if run:
+            sess.run(run, feeds)
 
     def _fitted(self, key, var, value):
         value, want = numpy.asarray(value), var.shape.as_list()

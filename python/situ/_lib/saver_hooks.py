@@ -5,6 +5,7 @@ import os
 from situ._lib import logs
 from situ._lib.api import export
 from situ._lib.graph import GraphKeys, get_default_graph
+from situ._lib.graph_util import write_graph
 from situ._lib.hooks import SecondOrStepTimer, step_tensor
 from situ._lib.session_run_hook import SessionRunArgs, SessionRunHook
 from situ._lib.summary_protos import SessionLog, Summary
@@ -47,7 +48,7 @@ class CheckpointSaverHook(SessionRunHook):
             raise ValueError("You cannot provide both saver and scaffold.")
         logs.info("Create CheckpointSaverHook.")
         self._given, self._scaffold = saver, scaffold
-        self._dir = checkpoint_dir
+        self._dir, self._save_graph_def = checkpoint_dir, save_graph_def
         self._path = os.path.join(checkpoint_dir, checkpoint_basename)
         self._timer = SecondOrStepTimer(every_secs=save_secs, every_steps=save_steps)
         self._listeners = list(listeners or [])
@@ -72,6 +73,8 @@ class CheckpointSaverHook(SessionRunHook):
 
     def after_create_session(self, session, coord):
         step = session.run(self._step)
+        if self._save_graph_def:
+            write_graph(get_default_graph(), self._dir, "graph.pbtxt")
         self._writer.add_graph(get_default_graph())
         self._save(session, step)
         self._timer.update_last_triggered_step(step)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """scopes.py: tf.device, tf.name_scope, tf.control_dependencies and their like, in both styles."""
 import contextlib
+import threading
 
 import _situ
 from situ._lib import style
@@ -40,6 +41,8 @@ def device(device_name_or_function=None, device_name=None):
     """Operations of this scope go to a device: a name, a DeviceSpec, None, or (in graphs) a
     function of the operation."""
     name = device_name if device_name is not None else device_name_or_function
+    if hasattr(name, "device_type") and not isinstance(name, DeviceSpec):
+        name = name.name  # a tf.config.LogicalDevice
     if _is_building():
         return get_default_graph().device(name)
     if callable(name) and not isinstance(name, DeviceSpec):
@@ -57,11 +60,39 @@ class name_scope:
         self.name = self._name
 
     def __enter__(self):
+        if _situ.current_graph() is None:
+            self._scope, full = None, _joined(self._name)
+            _scopes().append(full)
+            return full
         self._scope = scope(self._name)
         return self._scope.__enter__()
 
     def __exit__(self, *error):
+        if self._scope is None:
+            _scopes().pop()
+            return None
         return self._scope.__exit__(*error)
+
+
+_eager = threading.local()
+
+
+def _scopes():
+    """The scopes of names that this thread has entered outside of graphs: "a/", "a/b/"."""
+    if not hasattr(_eager, "scopes"):
+        _eager.scopes = []
+    return _eager.scopes
+
+
+def eager_scope():
+    """What names of variables and summaries begin with outside of graphs."""
+    return _scopes()[-1] if _scopes() else ""
+
+
+def _joined(name):
+    if not name:
+        return ""
+    return name if name.endswith("/") else f"{eager_scope()}{name}/"
 
 
 export("name_scope")(name_scope)
@@ -118,8 +149,21 @@ def container(name):
     return get_default_graph().container(name)
 
 
-for _name in ("add_to_collection", "add_to_collections", "get_collection", "get_collection_ref"):
-    def _delegate(*args, _name=_name, **words):
-        return getattr(get_default_graph(), _name)(*args, **words)
-    _delegate.__name__ = _name
-    export(v1=_name)(_delegate)
+@export(v1="add_to_collection")
+def add_to_collection(name, value):
+    get_default_graph().add_to_collection(name, value)
+
+
+@export(v1="add_to_collections")
+def add_to_collections(names, value):
+    get_default_graph().add_to_collections(names, value)
+
+
+@export(v1="get_collection")
+def get_collection(key, scope=None):
+    return get_default_graph().get_collection(key, scope)
+
+
+@export(v1="get_collection_ref")
+def get_collection_ref(key):
+    return get_default_graph().get_collection_ref(key)

@@ -2,15 +2,17 @@
 """searching.py: elements found by what they are: masks, different ones, groups, counts."""
 import collections
 
-from situ._lib import shapes
+from situ._lib import errors, shapes
 from situ._lib.api import OPS, export
 from situ._lib.array_ops import cast, constant, convert_to_tensor, op, shape as shape_op
 from situ._lib.dtypes import as_dtype
 from situ._lib.graph import scope
+from situ._lib.rearranging import swapped
 
 Unique = collections.namedtuple("Unique", "y idx")
 UniqueWithCounts = collections.namedtuple("UniqueWithCounts", "y idx count")
 ListDiff = collections.namedtuple("ListDiff", "out idx")
+_MOST_DIMENSIONS = 8
 
 
 @export("unique")
@@ -44,12 +46,16 @@ def boolean_mask(tensor, mask, axis=None, name="boolean_mask"):
         if whole.rank is not None:
             whole[first:first + rank].assert_is_compatible_with(shapes.as_shape(mask.shape))
         if rank > 1:
-            whole = shape_op(tensor)
-            whole = op("ConcatV2", [op("Slice", whole, [0], [first]), constant([-1], "int32"),
-                                    op("Slice", whole, [first + rank], [-1])], 0)
-            tensor, mask = op("Reshape", tensor, whole), op("Reshape", mask, [-1])
+            sizes = shape_op(tensor)
+            count = op("Prod", op("Slice", sizes, [first], [rank]), [0], keep_dims=True)
+            sizes = op("ConcatV2", [op("Slice", sizes, [0], [first]), count,
+                                    op("Slice", sizes, [first + rank], [-1])], 0)
+            tensor, mask = op("Reshape", tensor, sizes), op("Reshape", mask, [-1])
         places = op("Squeeze", op("Where", mask), [1])
-        return op("GatherV2", tensor, places, first)
+        if rank > 1 or first or whole.rank == _MOST_DIMENSIONS:
+            return op("GatherV2", tensor, places, first)
+        rows = op("GatherV2", op("ExpandDims", tensor, -1), places, 0, name="Rows")
+        return op("Squeeze", rows, [-1], name="GatherV2")  # so its gradient is dense
 
 
 def count_nonzero(input, axis=None, keepdims=None, dtype="int64", name=None):
@@ -76,6 +82,7 @@ def bincount(arr, weights=None, minlength=None, maxlength=None, dtype="int32", n
     """How often each integer is there, or the sum of its weights."""
     with scope(name, "bincount"):
         arr = op("Reshape", convert_to_tensor(arr, name="arr"), [-1])
+        wrong = op("Less", arr, constant(0, arr.dtype))
         size = op("Add", OPS["Max"](op("ConcatV2", [arr, constant([-1], arr.dtype)], 0), 0),
                   constant(1, arr.dtype))
         if minlength is not None:
@@ -87,6 +94,7 @@ def bincount(arr, weights=None, minlength=None, maxlength=None, dtype="int32", n
             weights = op("Fill", shape_op(arr), constant(1, as_dtype(dtype)))
         else:
             weights = op("Reshape", convert_to_tensor(weights), [-1])
+        arr = op("SelectV2", wrong, size, arr)  # which is no place in the counts: it is refused
         return op("UnsortedSegmentSum", weights, arr, size)
 
 
@@ -121,24 +129,31 @@ def histogram_fixed_width(values, value_range, nbins=100, dtype="int32", name=No
         return op("UnsortedSegmentSum", ones, bins, constant(nbins, "int32"))
 
 
+def _mirrored(values):
+    """Values in the opposite order, none of which overflows."""
+    if values.dtype.is_floating:
+        return op("Neg", values)
+    most = values.dtype.max if values.dtype.min == 0 else -1
+    return op("Sub", constant(most, values.dtype), values)
+
+
 def _sorted(values, axis, direction):
-    """(sorted values, their places), both with the sorted axis last, and how to turn it back"""
+    """(sorted values, their places)"""
     values = convert_to_tensor(values)
-    rank = shapes.as_shape(values.shape).rank
-    axis = axis % rank
-    order = [d for d in range(rank) if d != axis] + [axis]
-    back = [order.index(d) for d in range(rank)]
-    if axis != rank - 1:
-        values = op("Transpose", values, order)
     up = direction == "ASCENDING"
     if not up and direction != "DESCENDING":
         raise ValueError(f"Argument `direction` should be one of 'ASCENDING' or 'DESCENDING'. "
                          f"Received: direction={direction}")
+    if shapes.as_shape(values.shape).rank == 0:
+        raise errors.wrong_argument("A scalar has no axis to sort along (op: 'TopKV2')")
+    order = swapped(values, axis)
+    if order is not None:
+        values = op("Transpose", values, order)
     size = op("StridedSlice", shape_op(values), [-1], [0], [1], shrink_axis_mask=1, end_mask=1)
-    made, places = op("TopKV2", op("Neg", values) if up else values, size)
-    made = op("Neg", made) if up else made
-    if axis != rank - 1:
-        made, places = op("Transpose", made, back), op("Transpose", places, back)
+    made, places = op("TopKV2", _mirrored(values) if up else values, size)
+    made = _mirrored(made) if up else made
+    if order is not None:
+        made, places = op("Transpose", made, order), op("Transpose", places, order)
     return made, places
 
 

@@ -3,7 +3,7 @@
 import collections
 
 from situ._lib import nest, seq2seq_attention, variable_scope as scopes
-from situ._lib.api import BOTH, OPS, V1, export
+from situ._lib.api import BOTH, OPS, V1
 from situ._lib.array_ops import convert_to_tensor, op
 from situ._lib.dtypes import as_dtype
 from situ._lib.random_ops import categorical
@@ -156,7 +156,7 @@ class _Decoding:
         finished, self._inputs, self._state = decoder.initialize()
         self._outputs = [TensorArray(t, 0, dynamic_size=True, element_shape=_element_shape(s))
                          for t, s in zip(nest.flatten(decoder.output_dtype), decoder.output_size)]
-        lengths = OPS["Fill"](op("Pack", [OPS["Size"](finished)]), convert_to_tensor(0))
+        lengths = op("ZerosLike", op("Cast", finished, DstT=as_dtype("int32")))
         if limit is not None:
             finished = OPS["LogicalOr"](finished, OPS["GreaterEqual"](
                 convert_to_tensor(0), convert_to_tensor(limit, "int32")))
@@ -171,7 +171,7 @@ class _Decoding:
                 nest.pack_sequence_as(self._state, list(rest[n + m:])))
 
     def test(self, time, finished, *rest):
-        return OPS["LogicalNot"](op("All", finished, [0]))
+        return OPS["LogicalNot"](op("All", finished, list(range(finished.shape.ndims or 1))))
 
     def body(self, time, finished, lengths, *rest):
         arrays, inputs, state = self._parts(rest)
@@ -206,8 +206,10 @@ def dynamic_decode(decoder, output_time_major=False, impute_finished=False,
     """Runs a decoder until all its sequences are over: outputs, the last state, the lengths."""
     with scopes.variable_scope(scope, "decoder"):
         outputs, state, lengths = _Decoding(decoder, impute_finished, maximum_iterations).run()
+        made = nest.pack_sequence_as(decoder.output_size, outputs) if not hasattr(
+            decoder.output_size, "_fields") else type(decoder.output_size)(*outputs)
+        if hasattr(decoder, "finalize"):
+            made, state = decoder.finalize(made, state, lengths)
         if not output_time_major:
-            outputs = [_swap(x) for x in outputs]
-        return nest.pack_sequence_as(decoder.output_size, outputs) if not hasattr(
-            decoder.output_size, "_fields") else type(decoder.output_size)(*outputs), \
-            state, lengths
+            made = nest.map_structure(_swap, made)
+        return made, state, lengths

@@ -29,6 +29,10 @@ class Session(_situ.Session):
     graph_def = property(lambda s: s.graph.as_graph_def())
     sess_str = property(lambda s: s._target)
 
+    @staticmethod
+    def reset(target, containers=None, config=None):
+        """Forgets the variables that sessions of a target share; here each session has its own."""
+
     def __enter__(self):
         graph = self.graph.as_default()
         graph.__enter__()

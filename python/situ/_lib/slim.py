@@ -153,6 +153,8 @@ def convert_collection_to_dict(collection, clear_collection=False):
 @export(v1=("contrib.slim.metrics.aggregate_metrics", "contrib.metrics.aggregate_metrics"))
 def aggregate_metrics(*value_update_tuples):
     """([values], [updates]) of pairs."""
+    if not value_update_tuples:
+        raise ValueError("Expected at least one value_tensor/update_op pair")
     values, updates = zip(*value_update_tuples)
     return list(values), list(updates)
 

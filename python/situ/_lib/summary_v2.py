@@ -10,6 +10,7 @@ from situ._lib import png
 from situ._lib.api import export
 from situ._lib.array_ops import convert_to_tensor
 from situ._lib.event_file import EventFile
+from situ._lib.scopes import eager_scope
 from situ._lib.summary_ops import text_value
 from situ._lib.summary_protos import Event, Summary, SummaryMetadata, tensor_proto
 
@@ -134,6 +135,7 @@ def _write(name, data, step, make):
     if writer is None or not _recording():
         return False
     graph = _situ.current_graph()
+    name = eager_scope() + name
     if graph is not None and graph.building_function:
         _trace(graph, writer, name, data, step, make)
     else:

@@ -99,7 +99,7 @@ class Supervisor:
         return None if self.global_step is None else int(sess.run(self.global_step))
 
     def _save(self, sess):
-        self.saver.save(sess, self.save_path, global_step=self._step(sess))
+        self.saver.save(sess, self.save_path, global_step=self.global_step)
 
     def summary_computed_now(self, sess):
         self._writer.add_summary(sess.run(self.summary_op), self._step(sess))

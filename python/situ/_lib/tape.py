@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tape.py: tf.GradientTape and tf.custom_gradient. Eager tensors are seen to by _situ.Tape."""
+"""tape.py: tf.GradientTape. Eager tensors are seen to by _situ.Tape."""
 import contextlib
-import functools
 
 import _situ
+from situ._lib import shapes
 from situ._lib.api import export
 from situ._lib.array_ops import convert_to_tensor, op
-from situ._lib.gradients import (UnconnectedGradients, flat, graph_gradients, is_zero, like,
-                                 override)
+from situ._lib.gradients import UnconnectedGradients, flat, graph_gradients, is_zero, like
 from situ._lib.indexed_slices import IndexedSlices, add
 from situ._lib.tensors import EagerTensor, GraphTensor
 from situ._lib.variable_eager import EagerVariable
@@ -57,8 +56,16 @@ class GradientTape(_situ.Tape):
             raise TypeError("Argument `sources` to GradientTape.gradient cannot be None.")
         zero = is_zero(unconnected_gradients)
         targets, wanted = flat(target), flat(sources)
-        targets = [t._situ_tensor_() if hasattr(t, "_situ_tensor_") else t for t in targets]
+        for read in targets:  # a variable is read here, and its gradient for itself is 1
+            if isinstance(read, EagerVariable) and read.trainable and \
+                    _situ.current_graph() is None:
+                self._watch_variable(read._here(), read._value)
         given = None if output_gradients is None else flat(output_gradients)
+        if given is not None:  # rows of a tensor: what arrives at those rows
+            given = [op("GatherV2", g, t.indices, 0) if isinstance(t, IndexedSlices) and
+                     g is not None else g for g, t in zip(given, targets)]
+        targets = [t.values if isinstance(t, IndexedSlices) else t for t in targets]
+        targets = [t._situ_tensor_() if hasattr(t, "_situ_tensor_") else t for t in targets]
         inside = [t for t in targets if isinstance(t, GraphTensor)]
         if inside:
             found = graph_gradients(inside[0].graph, targets, wanted, given, zero=zero)
@@ -149,60 +156,42 @@ def _unit(i, count, target):
               convert_to_tensor(0, target.dtype))
 
 
-# Functions with gradients of their own
+@export("autodiff.ForwardAccumulator")
+class ForwardAccumulator:
+    """Derivatives along a direction: products of Jacobian matrices and vectors (jvp), as gradients
+    of gradients, which are linear in what arrives."""
 
+    def __init__(self, primals, tangents):
+        self._primals, directions = flat(primals), flat(tangents)
+        self._tangents = [convert_to_tensor(t, convert_to_tensor(p).dtype)
+                          for p, t in zip(self._primals, directions)]
+        for p, t in zip(self._primals, self._tangents):
+            if not shapes.as_shape(p.shape).is_compatible_with(t.shape):
+                raise ValueError(f"Dimensions of tangent {t.shape} do not match the shape "
+                                 f"{p.shape} of its primal.")
+        self._tape = GradientTape(persistent=True)
 
-def _eager_custom(function, args, words):
-    tensors = [convert_to_tensor(a) for a in args]
-    if not _situ.tape_count():
-        return function(*tensors, **words)[0]
-    count = _situ.tape_pause()
-    try:
-        result, gradient = function(*tensors, **words)
-        outputs = [op("Identity", convert_to_tensor(r)) for r in flat(result)]
-    finally:
-        _situ.tape_resume(count)
+    def __enter__(self):
+        self._tape.__enter__()
+        self._tape.watch(self._primals)
+        return self
 
-    def back(grads):
-        given = [op("ZerosLike", o) if g is None else g for g, o in zip(grads, outputs)]
-        made = flat(gradient(*given))
-        return [None if g is None else convert_to_tensor(g) for g in made]
-    _situ.tape_function(tensors, outputs, back)
-    return like(result, outputs)
+    def __exit__(self, *exception):
+        self._tape.__exit__(*exception)
 
+    def jvp(self, primals, unconnected_gradients=UnconnectedGradients.NONE):
+        """The derivatives of tensors that were computed inside, along the tangents."""
+        return like(primals, [self._along(p, is_zero(unconnected_gradients))
+                              for p in flat(primals)])
 
-def _graph_custom(function, args, words):
-    """Each result is an operation of its own, whose gradient leads to the arguments."""
-    tensors = [convert_to_tensor(a) for a in args]
-    result, gradient = function(*tensors, **words)
-    inner = [convert_to_tensor(r) for r in flat(result)]
-    outputs = [op("Identity", r) for r in inner]
-
-    def back_from(place):
-        def back(operation, grads):
-            given = [op("ZerosLike", o) for o in outputs]
-            given[place] = grads[0]
-            return flat(gradient(*given))
-        return back
-    for place, output in enumerate(outputs):
-        override(output.op, (back_from(place), tuple(tensors)))
-    return like(result, outputs)
-
-
-@export("custom_gradient")
-def custom_gradient(f=None):
-    """A decorator: f(*args) gives (result, function of gradients that gives gradients)."""
-    if f is None:
-        return custom_gradient
-
-    @functools.wraps(f)
-    def decorated(*args, **words):
-        run = _eager_custom if _situ.current_graph() is None else _graph_custom
-        return run(f, args, words)
-    return decorated
-
-
-@export("recompute_grad")
-def recompute_grad(f):
-    """The function: what its gradient needs is kept, not computed again."""
-    return f
+    def _along(self, target, zero):
+        target = convert_to_tensor(target)
+        arriving = op("OnesLike", target)
+        with GradientTape() as outer:
+            outer.watch(arriving)
+            found = self._tape.gradient(target, self._primals, output_gradients=[arriving])
+            parts = [op("Sum", convert_to_tensor(g) * t, list(range(t.shape.rank)))
+                     for g, t in zip(found, self._tangents) if g is not None]
+            total = add(parts) if parts else None
+        made = None if total is None else outer.gradient(total, arriving)
+        return op("ZerosLike", target) if made is None and zero else made

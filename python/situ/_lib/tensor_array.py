@@ -119,7 +119,8 @@ class _EagerArray(_Common):
         return self
 
     def scatter(self, indices, value, name=None):
-        rows = OPS["Unpack"](self._value(value), num=int(value.shape[0]))
+        value = self._value(value)
+        rows = OPS["Unpack"](value, num=int(value.shape[0]))
         for i, row in zip(convert_to_tensor(indices).numpy(), rows):
             self.write(int(i), row)
         return self

@@ -99,13 +99,14 @@ def _refuse_bool(self):
                         "TensorFlow ops such as tf.cond to execute subgraphs conditioned on the "
                         "value of a tensor.")
     raise errors.OperatorNotAllowedInGraphError(
-        "Using a symbolic `tf.Tensor` as a Python `bool` is not allowed: AutoGraph is unavailable "
-        "in this runtime.\n" + _WAY_OUT)
+        "Using a symbolic `tf.Tensor` as a Python `bool` is not allowed: AutoGraph did not convert "
+        "this code.\n" + _WAY_OUT)
 
 
-_WAY_OUT = ("situ traces a tf.function as it is written, without AutoGraph: `if`, `while` and "
-            "`for` see tensors that have no value yet.\nUse tf.cond, tf.while_loop or tf.where, or "
-            "let the decision hang on an argument that is no tensor.")
+_WAY_OUT = ("`if`, `while` and `for` over tensors are converted in functions whose source is "
+            "there, outside of generators and installed packages; elsewhere they see tensors "
+            "that have no value yet.\nUse tf.cond, tf.while_loop or tf.where, or let the "
+            "decision hang on an argument that is no tensor.")
 
 
 def _refuse_iteration(self):
@@ -116,8 +117,8 @@ def _refuse_iteration(self):
         raise TypeError("Cannot iterate over a scalar tensor.")
     if self.shape.rank is None or self.shape.as_list()[0] is None:
         raise errors.OperatorNotAllowedInGraphError(
-            "Iterating over a symbolic `tf.Tensor` is not allowed: AutoGraph is unavailable in "
-            "this runtime.\n" + _WAY_OUT)
+            "Iterating over a symbolic `tf.Tensor` is not allowed: AutoGraph did not convert this "
+            "code.\n" + _WAY_OUT)
 
 
 def _refuse_array(self, dtype=None, copy=None):

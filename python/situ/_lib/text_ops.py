@@ -40,6 +40,8 @@ def timestamp(name=None):
 
 def _each(function, texts, dtype, kind):
     """A function of each text."""
+    if hasattr(texts, "with_flat_values"):
+        return texts.with_flat_values(_each(function, texts.flat_values, dtype, kind))
     tensor = convert_to_tensor(texts)
 
     def call(array):

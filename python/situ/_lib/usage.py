@@ -8,23 +8,54 @@ from situ._lib import importer
 
 # Names that TensorFlow 2 no longer has: a program that uses one is in graph style.
 GRAPH_NAMES = set("""
-    AUTO_REUSE ConfigProto FixedLengthRecordReader GPUOptions GraphKeys InteractiveSession
-    RandomShuffleQueue ReaderBase Session TFRecordReader TextLineReader WholeFileReader
-    add_to_collection all_variables app assign assign_add assign_sub contrib decode_raw
-    enable_eager_execution flags get_collection get_default_graph get_default_session
-    get_variable get_variable_scope gfile global_variables global_variables_initializer
-    initialize_all_variables initialize_variables layers local_variables
-    local_variables_initializer log logging parse_single_example placeholder
-    placeholder_with_default py_func python_io random_normal random_uniform
-    reset_default_graph set_random_seed to_double to_float to_int32 to_int64
-    trainable_variables truncated_normal variable_scope variables_initializer
-    losses.get_total_loss nn.bidirectional_dynamic_rnn nn.dynamic_rnn nn.rnn_cell nn.static_rnn
-    summary.FileWriter summary.merge summary.merge_all train.AdagradOptimizer
-    train.AdamOptimizer train.GradientDescentOptimizer train.MomentumOptimizer
-    train.MonitoredSession train.MonitoredTrainingSession train.QueueRunner
-    train.RMSPropOptimizer train.Saver train.Supervisor train.batch train.create_global_step
-    train.exponential_decay train.get_global_step train.get_or_create_global_step
-    train.shuffle_batch train.start_queue_runners train.string_input_producer""".split())
+    AUTO_REUSE ConfigProto FIFOQueue FixedLenFeature FixedLenSequenceFeature
+    FixedLengthRecordReader GPUOptions GraphDef GraphKeys GraphOptions InteractiveSession NodeDef
+    OptimizerOptions Print RandomShuffleQueue ReaderBase RunMetadata RunOptions Session
+    SparseTensorValue Summary TFRecordReader TextLineReader VERSION VarLenFeature WholeFileReader
+    add_to_collection all_variables app arg_max arg_min assign assign_add assign_sub contrib
+    decode_csv decode_raw diag distributions div enable_eager_execution flags floordiv
+    get_collection get_collection_ref get_default_graph get_default_session get_variable
+    get_variable_scope gfile global_norm global_variables global_variables_initializer
+    glorot_normal_initializer glorot_uniform_initializer initialize_all_variables
+    initialize_local_variables initialize_variables layers local_variables
+    local_variables_initializer log logging make_template matrix_inverse model_variables
+    moving_average_variables multinomial op_scope parse_example parse_single_example
+    parse_single_sequence_example placeholder placeholder_with_default py_func python_io
+    random_crop random_normal random_uniform read_file report_uninitialized_variables
+    reset_default_graph set_random_seed sparse_placeholder sparse_tensor_dense_matmul
+    sparse_tensor_to_dense sparse_to_dense squared_difference string_split string_to_number
+    tables_initializer to_double to_float to_int32 to_int64 trainable_variables truncated_normal
+    truncated_normal_initializer uniform_unit_scaling_initializer variable_scope
+    variables_initializer image.resize_bilinear image.resize_image_with_crop_or_pad
+    image.resize_images image.resize_nearest_neighbor initializers.global_variables
+    losses.absolute_difference losses.add_loss losses.get_losses losses.get_regularization_losses
+    losses.get_total_loss losses.hinge_loss losses.huber_loss losses.log_loss
+    losses.sigmoid_cross_entropy losses.softmax_cross_entropy losses.sparse_softmax_cross_entropy
+    metrics.accuracy metrics.mean metrics.precision metrics.recall nn.bidirectional_dynamic_rnn
+    nn.dynamic_rnn nn.fused_batch_norm nn.relu_layer nn.rnn_cell
+    nn.softmax_cross_entropy_with_logits_v2 nn.static_rnn nn.xw_plus_b python.platform.app
+    python.platform.flags random.set_random_seed summary.FileWriter summary.merge
+    summary.merge_all train.AdadeltaOptimizer train.AdagradOptimizer train.AdamOptimizer
+    train.CheckpointSaverHook train.FtrlOptimizer train.GradientDescentOptimizer
+    train.LoggingTensorHook train.MomentumOptimizer train.MonitoredSession
+    train.MonitoredTrainingSession train.NewCheckpointReader train.Optimizer train.QueueRunner
+    train.RMSPropOptimizer train.Saver train.Scaffold train.Server train.SessionRunArgs
+    train.SessionRunHook train.StopAtStepHook train.SummarySaverHook train.Supervisor
+    train.SyncReplicasOptimizer train.add_queue_runner train.batch train.batch_join
+    train.checkpoint_exists train.cosine_decay train.create_global_step train.exponential_decay
+    train.get_global_step train.get_or_create_global_step train.global_step
+    train.import_meta_graph train.init_from_checkpoint train.inverse_time_decay
+    train.limit_epochs train.match_filenames_once train.natural_exp_decay
+    train.piecewise_constant train.polynomial_decay train.queue_runner train.range_input_producer
+    train.replica_device_setter train.shuffle_batch train.shuffle_batch_join
+    train.slice_input_producer train.start_queue_runners train.string_input_producer
+    train.summary_iterator train.write_graph""".split())
+
+# Names below tf.compat.v1 that work in a graph alone, and names of eager style that bring one: a
+# program that uses some of the former and none of the latter counts on the default graph.
+GRAPH_NEEDERS = {"placeholder", "Session", "InteractiveSession"}
+GRAPH_MAKERS = {"Graph", "GradientTape", "enable_eager_execution", "enable_v2_behavior",
+                "executing_eagerly", "function", "keras", "wrap_function"}
 
 
 def parse(source, path):
@@ -111,16 +142,18 @@ def all_uses(path, source):
 
 def style_of(path, source):
     """'v1' if the program uses a name of graph style, else 'v2'."""
+    needs_graph = has_graph = False
     for _, name, _ in all_uses(path, source):
         parts = name.split(".")
-        if parts[:2] == ["compat", "v1"]:
-            parts = parts[2:]
-            if parts[:1] in (["disable_v2_behavior"], ["disable_eager_execution"]):
+        inner = parts[2:] if parts[:2] == ["compat", "v1"] else parts
+        has_graph = has_graph or inner[0:1] and inner[0] in GRAPH_MAKERS
+        if inner is not parts:
+            if inner[:1] in (["disable_v2_behavior"], ["disable_eager_execution"]):
                 return "v1"
-            continue
-        if parts[0] in GRAPH_NAMES or ".".join(parts[:2]) in GRAPH_NAMES:
+            needs_graph = needs_graph or inner[:1] and inner[0] in GRAPH_NEEDERS
+        elif any(".".join(parts[:n]) in GRAPH_NAMES for n in (1, 2, 3)):
             return "v1"
-    return "v2"
+    return "v1" if needs_graph and not has_graph else "v2"
 
 
 def lacking(root, name):
@@ -130,6 +163,11 @@ def lacking(root, name):
         if parts[1:] and parts[1] not in importer.INNER[parts[0]]:
             return ".".join(parts[:2])
         at, parts = importer.Inner.find(root, parts[:3]), parts[3:]
+    if parts[:1] == ["contrib"] and parts[2:3] == ["python"]:  # modules of its sources
+        inner = 3
+        while inner < len(parts) and parts[inner] in importer.CONTRIB:
+            inner += 1
+        at, parts = root, parts[:2] + parts[inner:]
     for i, part in enumerate(parts):
         if part == "compat":
             return None

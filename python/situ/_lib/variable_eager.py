@@ -6,7 +6,8 @@ import _situ
 from situ._lib import shapes, variable_slices
 from situ._lib.array_ops import convert_to_tensor, op
 from situ._lib.dtypes import as_dtype
-from situ._lib.tensors import GraphTensor
+from situ._lib.scopes import eager_scope
+from situ._lib.tensors import GraphTensor, _ref
 
 
 def _binary(name):
@@ -16,9 +17,15 @@ def _binary(name):
     return forward
 
 
+def _has_elements(value):
+    """Whether == compares a variable's elements with those of a value; else it is it, or not."""
+    return hasattr(value, "dtype") or isinstance(value, (int, float, list, tuple))
+
+
 class Operators:
     """A variable takes part in expressions as its value does."""
     __array_priority__ = 100
+    ref = experimental_ref = _ref
 
     def __getitem__(self, key):
         return variable_slices.remember(self._situ_tensor_()[key], self, key)
@@ -30,6 +37,9 @@ class Operators:
 for _name in ("add sub mul truediv floordiv mod pow matmul radd rsub rmul rtruediv rfloordiv rmod "
               "rpow rmatmul lt le gt ge neg abs and or xor invert").split():
     setattr(Operators, f"__{_name}__", _binary(f"__{_name}__"))
+
+
+listeners = []  # lists of variables that are read: of functions with gradients of their own
 
 
 class Place:
@@ -96,7 +106,7 @@ class EagerVariable(Operators):
         finally:
             _situ.swap_graph(before)
         self.trainable, self.constraint = bool(trainable), constraint
-        self.name = (name or "Variable") + ":0"
+        self.name = f"{eager_scope()}{name or 'Variable'}:0"
         self._device = self._value.device
         if Log.on:
             self._log_birth()
@@ -141,6 +151,8 @@ class EagerVariable(Operators):
 
     def _situ_tensor_(self):
         graph = _situ.current_graph()
+        for heard in listeners:
+            heard.append(self)
         if graph is not None and graph.building_function:
             return graph.read_variable(self)
         if self.trainable and _situ.tape_count():
@@ -172,16 +184,21 @@ class EagerVariable(Operators):
         return Log.instead("AssignVariableOp", self, self._put, value)
 
     @staticmethod
-    def _unrecorded(name, *inputs):
+    def _unrecorded(name, *inputs, **words):
         """Runs an op that no tape hears of: an assignment has no gradient."""
         count = _situ.tape_pause()
         try:
-            return op(name, *inputs)
+            return op(name, *inputs, **words)
         finally:
             _situ.tape_resume(count)
 
     def _changed(self, row, delta):
         return self._put(self._unrecorded(row, self._situ_tensor_(), delta))
+
+    def _assign_part(self, parts, value):
+        begin, end, strides, masks = parts
+        return self._put(self._unrecorded("TensorStridedSliceUpdate", self._situ_tensor_(), begin,
+                                          end, strides, value, **masks))
 
     def assign_add(self, delta, use_locking=False, name=None, read_value=True):
         return Log.instead("AssignAddVariableOp", self, self._changed, "Add", delta)
@@ -207,7 +224,10 @@ class EagerVariable(Operators):
                 f"numpy={text}>")
 
     def __eq__(self, other):
-        return self is other if not hasattr(other, "dtype") else self._situ_tensor_() == other
+        return _binary("__eq__")(self, other) if _has_elements(other) else self is other
+
+    def __ne__(self, other):
+        return _binary("__ne__")(self, other) if _has_elements(other) else self is not other
 
     def __hash__(self):
         return id(self)

@@ -50,3 +50,24 @@ class GraphVariable(variable_eager.Operators):
 
     def __hash__(self):
         return id(self)
+
+
+def _by_rows(word):
+    def scatter(self, sparse_delta, use_locking=False, name=None):
+        return self._scatter("Scatter" + word, sparse_delta.indices, sparse_delta.values, name)
+    scatter.__name__, scatter.__doc__ = "scatter_" + word.lower(), "Changes rows by their numbers."
+    return scatter
+
+
+def _by_elements(word):
+    def scatter(self, indices, updates, name=None):
+        return self._scatter("ScatterNd" + word, indices, updates, name)
+    scatter.__name__ = "scatter_nd_" + word.lower()
+    scatter.__doc__ = "Changes parts that tuples of numbers name."
+    return scatter
+
+
+for _word in ("Update", "Add", "Sub", "Mul", "Div", "Min", "Max"):
+    setattr(GraphVariable, "scatter_" + _word.lower(), _by_rows(_word))
+for _word in ("Update", "Add", "Sub"):
+    setattr(GraphVariable, "scatter_nd_" + _word.lower(), _by_elements(_word))

@@ -17,8 +17,10 @@ class ResourceVariable(GraphVariable):
                 "initial_value")
         self._initial_value, self.dtype = value, value.dtype.base_dtype
         self.shape = shapes.as_shape(value.shape)
+        graph._coming = {"shape": self.shape, "dtype": self.dtype}  # for functions of devices
         self._handle = op("VarHandleOp", dtype=self.dtype, shape=self.shape,
                           shared_name=full.rstrip("/"), name=full)
+        graph.__dict__.setdefault("_handles", {})[self._handle.op] = self
         with graph.name_scope("IsInitialized"):
             self._is_initialized = op("VarIsInitializedOp", self._handle)
         self._initializer = op("AssignVariableOp", self._handle, value, name="Assign")
@@ -54,6 +56,10 @@ class ResourceVariable(GraphVariable):
             rows = op("ResourceGather", self._handle, indices, dtype=self.dtype, name=full)
         return identity(rows)
 
+    def gather_nd(self, indices, name=None):
+        """The parts that tuples of numbers name."""
+        return op("GatherNd", self._situ_tensor_(), indices, name=name)
+
     def _situ_tensor_(self):
         graph = get_default_graph()
         return self._snapshot if graph.building_function else self._read()
@@ -81,36 +87,20 @@ class ResourceVariable(GraphVariable):
         return self._changed(op("AssignSubVariableOp", self._handle, self._fitting(delta),
                                 name=name), read_value)
 
+    def _assign_part(self, parts, value):
+        begin, end, strides, masks = parts
+        return self._changed(op("ResourceStridedSliceAssign", self._handle, begin, end, strides,
+                                value, **masks), True)
+
     def _scatter(self, row, indices, updates, name):
         updates = convert_to_tensor(updates, self.dtype)
-        return self._changed(op(row, self._handle, indices, updates, name=name), True)
-
-    def scatter_nd_update(self, indices, updates, name=None):
-        return self._scatter("ResourceScatterNdUpdate", indices, updates, name)
-
-    def scatter_nd_add(self, indices, updates, name=None):
-        return self._scatter("ResourceScatterNdAdd", indices, updates, name)
-
-    def scatter_nd_sub(self, indices, updates, name=None):
-        return self._scatter("ResourceScatterNdSub", indices, updates, name)
+        return self._changed(op("Resource" + row, self._handle, indices, updates, name=name), True)
 
     def count_up_to(self, limit):
         return op("ResourceCountUpTo", self._handle, limit=limit, T=self.dtype)
 
     def set_shape(self, shape):
         self.shape.assert_is_compatible_with(shape)
-
-
-def _scattering(word):
-    def scatter(self, sparse_delta, use_locking=False, name=None):
-        return self._scatter("ResourceScatter" + word, sparse_delta.indices, sparse_delta.values,
-                             name)
-    scatter.__name__ = "scatter_" + word.lower()
-    return scatter
-
-
-for _word in ("Update", "Add", "Sub", "Mul", "Div", "Min", "Max"):
-    setattr(ResourceVariable, "scatter_" + _word.lower(), _scattering(_word))
 
 
 class Changed(ResourceVariable):

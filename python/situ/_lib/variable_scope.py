@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """variable_scope.py: tf.variable_scope and tf.get_variable: variables by name, and their reuse."""
 import contextlib
+import functools
 
 from situ._lib import initializers, shapes
 from situ._lib.api import export
@@ -27,11 +28,13 @@ class VariableScope:
     """What get_variable knows of where it is called."""
 
     def __init__(self, reuse=False, name="", initializer=None, regularizer=None,
-                 name_scope="", dtype="float32", use_resource=None):
+                 caching_device=None, partitioner=None, custom_getter=None, name_scope="",
+                 dtype="float32", use_resource=None, constraint=None):
         self.reuse, self.name, self.initializer = reuse, name, initializer
         self.regularizer, self.original_name_scope = regularizer, name_scope
-        self.dtype, self.caching_device, self.partitioner = as_dtype(dtype), None, None
-        self.use_resource = use_resource
+        self.dtype, self.caching_device = as_dtype(dtype), caching_device
+        self.partitioner, self.custom_getter = partitioner, custom_getter
+        self.use_resource, self.constraint = use_resource, constraint
 
     def reuse_variables(self):
         self.reuse = True
@@ -41,6 +44,21 @@ class VariableScope:
 
     def set_initializer(self, initializer):
         self.initializer = initializer
+
+    def set_regularizer(self, regularizer):
+        self.regularizer = regularizer
+
+    def set_partitioner(self, partitioner):
+        self.partitioner = partitioner
+
+    def set_custom_getter(self, custom_getter):
+        self.custom_getter = custom_getter
+
+    def set_caching_device(self, caching_device):
+        self.caching_device = caching_device
+
+    def set_dtype(self, dtype):
+        self.dtype = as_dtype(dtype)
 
     def global_variables(self):
         return get_default_graph().get_collection(GraphKeys.GLOBAL_VARIABLES, self.name)
@@ -63,30 +81,50 @@ def get_variable_scope():
     return graph._variable_scope
 
 
+def _counts():
+    """How often scopes were entered, by their names: default names go on from there."""
+    return get_default_graph().__dict__.setdefault("_scope_counts", {})
+
+
 @contextlib.contextmanager
-def _entered(scope):
-    graph = get_default_graph()
-    before = get_variable_scope()
+def _entered(scope, again):
+    """Inside of a scope; what an object is the scope of goes on where it was left (`again`)."""
+    graph, before, counts = get_default_graph(), get_variable_scope(), _counts()
     graph._variable_scope = scope
-    counts = graph.__dict__.setdefault("_scope_counts", {})
-    saved = {k: v for k, v in counts.items() if k.startswith(scope.name + "/")}
-    for key in saved:
-        del counts[key]
+    counts[scope.name] = counts.get(scope.name, 0) + 1
+    saved = dict(counts) if again else None
     try:
         yield scope
     finally:
-        counts.update(saved)
+        for key in counts:
+            if key.startswith(scope.name + "/"):
+                counts[key] = 0
+        if again:
+            counts.clear()
+            counts.update(saved)
         graph._variable_scope = before
 
 
 def _unique(name):
     """The name of a scope that was asked for by default: name, name_1, ..."""
-    graph, here = get_default_graph(), get_variable_scope().name
-    counts = graph.__dict__.setdefault("_scope_counts", {})
+    here, counts = get_variable_scope().name, _counts()
     whole = f"{here}/{name}" if here else name
-    n = counts.get(whole, 0)
-    counts[whole] = n + 1
-    return f"{name}_{n}" if n else name
+    if not counts.get(whole):
+        return name
+    n = 1
+    while counts.get(f"{whole}_{n}"):
+        n += 1
+    return f"{name}_{n}"
+
+
+def _inside(getter, outer):
+    """A custom getter within the one of the scope around: each gets the next as its getter."""
+    if getter is None or outer is None:
+        return getter or outer
+
+    def both(inner, *args, **words):
+        return getter(functools.partial(outer, inner), *args, **words)
+    return both
 
 
 @export(v1="variable_scope")
@@ -99,22 +137,24 @@ def variable_scope(name_or_scope=None, default_name=None, values=None, initializ
     if name_or_scope is None and default_name is None:
         raise TypeError("If default_name is None then name_or_scope is required")
     graph, outer = get_default_graph(), get_variable_scope()
-    if isinstance(name_or_scope, VariableScope):
+    known = isinstance(name_or_scope, VariableScope)
+    if known:
         whole, part = name_or_scope.name, name_or_scope.name.split("/")[-1]
         base = name_or_scope
     else:
-        part = name_or_scope if name_or_scope is not None else _unique(default_name)
-        whole, base = (f"{outer.name}/{part}" if outer.name else part), outer
-        if name_or_scope is not None:
-            graph.__dict__.setdefault("_scope_counts", {}).setdefault(whole, 1)
-    new = VariableScope(reuse if reuse is not None else outer.reuse or
-                        (base.reuse if base is not outer else False), whole,
-                        initializer or base.initializer, regularizer or base.regularizer,
-                        dtype=dtype or base.dtype,
-                        use_resource=base.use_resource if use_resource is None else use_resource)
-    names = graph.name_scope(part) if auxiliary_name_scope else contextlib.nullcontext("")
-    with names as full, _entered(new):
-        new.original_name_scope = full
+        part = default_name if name_or_scope is None else name_or_scope
+        inner = _unique(default_name) if name_or_scope is None else name_or_scope
+        whole, base = (f"{outer.name}/{inner}" if outer.name else inner), outer
+    new = VariableScope(reuse or base.reuse, whole, initializer or base.initializer,
+                        regularizer or base.regularizer, caching_device or base.caching_device,
+                        partitioner or base.partitioner,
+                        _inside(custom_getter, base.custom_getter), dtype=dtype or base.dtype,
+                        use_resource=base.use_resource if use_resource is None else use_resource,
+                        constraint=constraint or base.constraint)
+    names = graph.name_scope(part) if auxiliary_name_scope and part else \
+        contextlib.nullcontext(graph._scope if auxiliary_name_scope else "")
+    with names as full, _entered(new, known):
+        new.original_name_scope = base.original_name_scope if known else full if part else ""
         yield new
 
 
@@ -133,12 +173,24 @@ def _check_found(found, whole, shape, dtype):
     return found
 
 
+def _takes_nothing(function):
+    import inspect
+    try:
+        return not inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return False
+
+
 def _first_value(whole, shape, dtype, initializer):
     if initializer is None:
         kind = initializers.GlorotUniform() if dtype.is_floating else initializers.Zeros()
     else:
         kind = initializer() if isinstance(initializer, type) else initializer
     if not callable(kind):
+        if shape is not None:
+            raise ValueError("If initializer is a constant, do not specify shape.")
+        return kind
+    if shape is None and not hasattr(kind, "get_config") and _takes_nothing(kind):
         return kind
     if shape is None or not shapes.as_shape(shape).is_fully_defined():
         raise ValueError(f"Shape of a new variable ({whole}) must be fully defined, but instead "
@@ -149,33 +201,73 @@ def _first_value(whole, shape, dtype, initializer):
 
 @export(v1="get_variable")
 def get_variable(name, shape=None, dtype=None, initializer=None, regularizer=None,
-                 trainable=True, collections=None, caching_device=None, partitioner=None,
+                 trainable=None, collections=None, caching_device=None, partitioner=None,
                  validate_shape=True, use_resource=None, custom_getter=None, constraint=None,
                  synchronization=None, aggregation=None):
     """The variable of that name in the scope: a new one, or (with reuse) the one that is there."""
-    graph, scope = get_default_graph(), get_variable_scope()
+    scope = get_variable_scope()
     whole = f"{scope.name}/{name}" if scope.name else name
-    found = graph._variable_store.get(whole)
+    words = dict(shape=shape, dtype=dtype,
+                 initializer=scope.initializer if initializer is None else initializer,
+                 regularizer=regularizer or scope.regularizer,
+                 reuse=True if scope.reuse is True else scope.reuse or False,
+                 trainable=True if trainable is None else trainable, collections=collections,
+                 caching_device=caching_device or scope.caching_device,
+                 partitioner=partitioner or scope.partitioner, validate_shape=validate_shape,
+                 use_resource=use_resource, constraint=constraint or scope.constraint)
+    getter = _inside(custom_getter, scope.custom_getter)
+    if getter is None:
+        return _get(whole, **words)
+    words["dtype"] = as_dtype(dtype or scope.dtype).base_dtype
+    return getter(_get, name=whole, **words, synchronization=synchronization,
+                  aggregation=aggregation)
+
+
+def _get(name, shape=None, dtype=None, initializer=None, regularizer=None, reuse=None,
+         trainable=True, collections=None, caching_device=None, partitioner=None,
+         validate_shape=True, use_resource=None, constraint=None, synchronization=None,
+         aggregation=None):
+    """The variable of a full name: found, or made."""
+    graph, scope = get_default_graph(), get_variable_scope()
+    if partitioner is not None and shape is not None:
+        from situ._lib import partitions
+        parts = partitions.get(_get, name, partitioner, shape, dtype, initializer,
+                               dict(regularizer=regularizer, reuse=reuse, trainable=trainable,
+                                    collections=collections, use_resource=use_resource,
+                                    constraint=constraint))
+        if parts is not None:
+            return parts
+    found = graph._variable_store.get(name)
     if found is not None:
-        if not scope.reuse:
-            raise ValueError(f"Variable {whole} already exists, disallowed. Did you mean to set "
+        if not reuse:
+            raise ValueError(f"Variable {name} already exists, disallowed. Did you mean to set "
                              "reuse=True or reuse=tf.AUTO_REUSE in VarScope?")
-        return _check_found(found, whole, shape, dtype)
-    if scope.reuse and scope.reuse is not AUTO_REUSE:
-        raise ValueError(f"Variable {whole} does not exist, or was not created with "
+        return _check_found(found, name, shape, dtype)
+    if reuse and reuse is not AUTO_REUSE:
+        raise ValueError(f"Variable {name} does not exist, or was not created with "
                          "tf.get_variable(). Did you mean to set reuse=tf.AUTO_REUSE in VarScope?")
     explicit, dtype = dtype is not None, as_dtype(dtype or scope.dtype).base_dtype
-    value = _first_value(whole, shape, dtype,
-                         scope.initializer if initializer is None else initializer)
+    value = _first_value(name, shape, dtype, initializer)
     before, graph._scope = graph._scope, ""
     try:
-        made = variable(value, trainable=trainable, collections=collections, name=whole,
+        made = variable(value, trainable=trainable, collections=collections, name=name,
                         dtype=dtype if callable(value) or explicit else None,
                         constraint=constraint, use_resource=use_resource)
     finally:
         graph._scope = before
-    graph._variable_store[whole] = made
-    regularizer = regularizer or scope.regularizer
+    graph._variable_store[name] = made
     if regularizer is not None:
-        graph.add_to_collection(GraphKeys.REGULARIZATION_LOSSES, regularizer(made))
+        with graph.name_scope(name + "/Regularizer/"):
+            loss = regularizer(made)
+        if loss is not None:
+            graph.add_to_collection(GraphKeys.REGULARIZATION_LOSSES, loss)
     return made
+
+
+@export(v1="get_local_variable")
+def get_local_variable(name, *args, **words):
+    """As get_variable, of a variable that is not saved and not trained."""
+    keys = words.pop("collections", None)
+    words["collections"] = [*(keys or []), GraphKeys.LOCAL_VARIABLES]
+    words["trainable"] = False
+    return get_variable(name, *args, **words)

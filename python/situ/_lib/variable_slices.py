@@ -3,7 +3,8 @@
 that remembers which part of which variable it is."""
 import weakref
 
-from situ._lib.array_ops import constant, convert_to_tensor, op
+from situ._lib import indexing
+from situ._lib.array_ops import convert_to_tensor, op
 from situ._lib.tensors import Tensor, _extend
 
 _known = {}  # id of a tensor -> (weak reference to it, variable, key)
@@ -16,19 +17,13 @@ def remember(tensor, variable, key):
     return tensor
 
 
-def _changed(variable, key, value, row):
-    """The variable's value with another part: what `row` (an op) makes of it and the given one."""
-    whole = convert_to_tensor(variable)
-    shape = whole.shape.as_list()
-    import numpy  # not before it is needed: it takes longer than all of situ
-    places = constant(numpy.arange(numpy.prod(shape), dtype="int32").reshape(shape))[key]
-    part = whole[key]
-    value = convert_to_tensor(value, whole.dtype)
-    value = op("BroadcastTo", value, op("Shape", part))
-    value = value if row is None else op(row, part, value)
-    flat = op("TensorScatterUpdate", op("Reshape", whole, [-1]), op("Reshape", places, [-1, 1]),
-              op("Reshape", value, [-1]))
-    return op("Reshape", flat, shape)
+def _change(variable, key, value, row):
+    """Gives another value to a part of a variable: what `row` (an op) makes of it and the given
+    one, or the given one itself."""
+    value = convert_to_tensor(value, variable.dtype.base_dtype)
+    if row is not None:
+        value = op(row, variable._situ_tensor_()[key], value)
+    return variable._assign_part(indexing.parts(key), value)
 
 
 def _assigner(name, row):
@@ -40,8 +35,7 @@ def _assigner(name, row):
         _, variable, key = found
 
         def assign(value, use_locking=False, name=None, read_value=True):
-            variable.assign(_changed(variable, key, value, row))
-            return variable
+            return _change(variable, key, value, row)
         return assign
     return property(get)
 

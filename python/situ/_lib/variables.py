@@ -22,6 +22,7 @@ class RefVariable(GraphVariable):
         else:
             value = convert_to_tensor(initial_value, dtype, "initial_value")
         self._initial_value = value
+        graph._coming = {"shape": value.shape, "dtype": value.dtype}  # for functions of devices
         self._ref = op("VariableV2", shape=value.shape, dtype=value.dtype, name=full)
         assign = op("Assign", self._ref, value, name="Assign")
         self._initializer = assign.op
@@ -57,6 +58,25 @@ class RefVariable(GraphVariable):
 
     def assign_sub(self, delta, use_locking=False, name=None, read_value=True):
         return op("AssignSub", self._ref, delta, use_locking=use_locking, name=name)
+
+    def count_up_to(self, limit):
+        return op("CountUpTo", self._ref, limit=limit)
+
+    def sparse_read(self, indices, name=None):
+        """The rows with these numbers."""
+        return op("GatherV2", self._snapshot, indices, 0, name=name)
+
+    def gather_nd(self, indices, name=None):
+        """The parts that tuples of numbers name."""
+        return op("GatherNd", self._snapshot, indices, name=name)
+
+    def _scatter(self, row, indices, updates, name):
+        return op(row, self._ref, indices, convert_to_tensor(updates, self.dtype.base_dtype),
+                  name=name)
+
+    def _assign_part(self, parts, value):
+        begin, end, strides, masks = parts
+        return op("StridedSliceAssign", self._ref, begin, end, strides, value, **masks)
 
     def set_shape(self, shape):
         self._snapshot.set_shape(shape)
@@ -144,7 +164,7 @@ class _Choice(type):
         return issubclass(other, _KINDS)
 
 
-@export("Variable")
+@export("Variable", v1="VariableV1")
 class Variable(metaclass=_Choice):
     """A variable: Variable(initial_value, trainable=True, name=None, dtype=None)."""
 
@@ -152,6 +172,8 @@ class Variable(metaclass=_Choice):
 def _assigning(name, method):
     @export(v1=name)
     def assign(ref, value, validate_shape=None, use_locking=None, name=None):
+        if validate_shape is False and hasattr(ref, "_ref") and method == "assign":
+            return op("Assign", ref._ref, value, validate_shape=False, name=name)
         if hasattr(ref, method):
             return getattr(ref, method)(value, name=name)
         row = {"assign": "Assign", "assign_add": "AssignAdd", "assign_sub": "AssignSub"}[method]

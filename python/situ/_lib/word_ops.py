@@ -32,9 +32,15 @@ class SparseTensor:
     def _situ_value_(self, values, session):
         return SparseTensorValue(*values)
 
+    _situ_pieces_ = _situ_parts_
+
+    @classmethod
+    def _situ_made_(cls, pieces):
+        return cls(*pieces)
+
     def __repr__(self):
-        return (f"SparseTensor(indices={self.indices}, values={self.values}, "
-                f"dense_shape={self.dense_shape})")
+        return (f"SparseTensor(indices={self.indices!s}, values={self.values!s}, "
+                f"dense_shape={self.dense_shape!s})")
 
     def get_shape(self):
         from situ._lib import shapes
@@ -42,6 +48,16 @@ class SparseTensor:
         return shapes.as_shape(None if known is None else [int(v) for v in known])
 
     shape = property(get_shape)
+
+    def eval(self, feed_dict=None, session=None):
+        """What it is in a session: a SparseTensorValue."""
+        from situ._lib.session import get_default_session
+        session = session or get_default_session()
+        if session is None:
+            raise ValueError("Cannot evaluate tensor using `eval()`: No default session is "
+                             "registered. Use `with sess.as_default()` or pass an explicit session "
+                             "to `eval(session=sess)`")
+        return session.run(self, feed_dict)
 
 
 @export("SparseTensorValue", v1="SparseTensorValue")
@@ -72,8 +88,13 @@ def sparse_to_dense(sparse_indices, output_shape, sparse_values, default_value=0
             numbers = op("Range", one, op("Size", values, out_type="int64") + 1, one)
             numbers = op("TensorScatterUpdate", op("Fill", shape, zero), places, numbers)
             texts = op("ConcatV2", [op("Reshape", preset, [1]), values], 0)
-            return op("GatherV2", texts, numbers, 0, name=full)
-        return op("TensorScatterUpdate", op("Fill", shape, preset), places, values, name=full)
+            made = op("GatherV2", texts, numbers, 0, name=full)
+        else:
+            made = op("TensorScatterUpdate", op("Fill", shape, preset), places, values, name=full)
+        sizes = shapes.as_shape(shape.shape).as_list() if shape.shape.rank is not None else [None]
+        if made.shape.rank is None and sizes != [None] and hasattr(made, "set_shape"):
+            made.set_shape([None] * sizes[0])
+        return made
 
 
 @export("sparse.to_dense", v1="sparse_tensor_to_dense")
@@ -92,6 +113,18 @@ def string_split(source=None, sep=None, skip_empty=True, delimiter=None, result_
     return SparseTensor(*op("StringSplit", source, separator, skip_empty=skip_empty, name=name))
 
 
+@export(v2="strings.to_hash_bucket")
+def to_hash_bucket(input, num_buckets, name=None):
+    """A number below num_buckets for each text."""
+    return op("StringToHashBucket", input, num_buckets=num_buckets, name=name)
+
+
+@export(v1=("strings.to_hash_bucket", "string_to_hash_bucket"))
+def string_to_hash_bucket(string_tensor=None, num_buckets=None, name=None, input=None):
+    """A number below num_buckets for each text."""
+    return to_hash_bucket(string_tensor if input is None else input, num_buckets, name)
+
+
 def _default(value):
     """(the default of a column as text, its type)"""
     kind = dtype_of(value)
@@ -105,8 +138,45 @@ def _default(value):
         kind = as_dtype("string" if isinstance(one, (str, bytes)) else
                         "float32" if isinstance(one, float) else
                         "int32" if isinstance(one, int) else array.dtype)
-    items = [v.decode() if isinstance(v, bytes) else str(v) for v in array.ravel().tolist()]
+    flat = [array] if isinstance(array, bytes) else array.ravel().tolist()
+    items = [v.decode() if isinstance(v, bytes) else str(v) for v in flat]
     return items[:1], kind.base_dtype
+
+
+def _chosen(lines, defaults, field_delim, use_quote_delim, na_value, select_cols):
+    """Some fields of each line, as texts; a default stands for what is not there."""
+    import csv
+    import numpy
+    from situ._lib import errors
+    from situ._lib.readers import py_func
+    lines = convert_to_tensor(lines, "string")
+    quote = csv.QUOTE_MINIMAL if use_quote_delim else csv.QUOTE_NONE
+
+    def read(array):
+        array = numpy.asarray(array, object)
+        columns = [[] for _ in defaults]
+        for n, line in enumerate(array.reshape(-1)):
+            fields = next(csv.reader([line.decode(errors="surrogateescape")],
+                                     delimiter=field_delim, quoting=quote), [])
+            wanted = range(len(fields)) if select_cols is None else select_cols
+            if len(wanted) != len(defaults) or any(i >= len(fields) for i in wanted):
+                raise errors.InvalidArgumentError(
+                    None, None, f"Expect {len(defaults)} fields but have {len(fields)} in record "
+                    f"{n}")
+            for column, i, default in zip(columns, wanted, defaults):
+                text = fields[i]
+                if text in ("", na_value):
+                    if not default:
+                        raise errors.InvalidArgumentError(
+                            None, None, f"Field {i} is required but missing in record {n}!")
+                    text = default[0]
+                column.append(text.encode(errors="surrogateescape"))
+        return [numpy.array([*c, None], object)[:-1].reshape(array.shape) for c in columns]
+    found = py_func(read, [lines], ["string"] * len(defaults))
+    for part in found:
+        if hasattr(part, "set_shape"):
+            part.set_shape(lines.shape)
+    return found
 
 
 @export("io.decode_csv", v1="decode_csv")
@@ -116,8 +186,12 @@ def decode_csv(records, record_defaults, field_delim=",", use_quote_delim=True, 
     with scope(name, "DecodeCSV"):
         defaults = [_default(d) if not hasattr(d, "as_numpy_dtype") else ([], as_dtype(d))
                     for d in record_defaults]
-        parts = op("DecodeCSV", records, [constant(text, "string") for text, _ in defaults],
-                   field_delim=field_delim, use_quote_delim=use_quote_delim)
+        if select_cols is not None or na_value:
+            parts = _chosen(records, [text for text, _ in defaults], field_delim, use_quote_delim,
+                            na_value, select_cols)
+        else:
+            parts = op("DecodeCSV", records, [constant(text, "string") for text, _ in defaults],
+                       field_delim=field_delim, use_quote_delim=use_quote_delim)
         parts = parts if isinstance(parts, (list, tuple)) else [parts]
         return [part if kind.name == "string" else op("StringToNumber", part, out_type=kind)
                 for part, (_, kind) in zip(parts, defaults)]

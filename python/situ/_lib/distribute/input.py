@@ -3,7 +3,7 @@
 import numpy
 
 import _situ
-from situ._lib import nest
+from situ._lib import errors, nest
 from situ._lib.api import export
 from situ._lib.array_ops import convert_to_tensor, op
 from situ._lib.distribute.values import PerReplica
@@ -80,6 +80,14 @@ class DistributedIterator:
 
     def get_next(self):
         return self._next()
+
+    def get_next_as_optional(self):
+        """The next batch, or an Optional without a value at the end."""
+        from situ._lib.data_iterators import Optional
+        try:
+            return Optional(self._next(), None)
+        except (StopIteration, errors.CLASSES[11]):
+            return Optional(None, None)
 
     def initialize(self):
         return []

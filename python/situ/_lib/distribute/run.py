@@ -49,11 +49,12 @@ class Run:
 
     def _has_homes(self, optimizer, variables):
         """Whether each variable may be changed on one device and copied to the others: not where
-        an optimizer looks at all gradients at once, or a program says how to add."""
+        an optimizer looks at all gradients or variables at once, or a program says how to add."""
         devices = self.strategy.devices
         if len(devices) == 1 or self.strategy.several_processes or \
                 self.strategy.cross_device_ops is not None or \
-                getattr(optimizer, "global_clipnorm", None):
+                getattr(optimizer, "global_clipnorm", None) or \
+                getattr(optimizer, "use_ema", False):
             return False
         return all(isinstance(v, MirroredVariable) and len(v.values) == len(devices)
                    for v in variables)

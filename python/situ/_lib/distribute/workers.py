@@ -6,7 +6,7 @@ import _situ
 from situ._lib import nest
 from situ._lib.api import export
 from situ._lib.array_ops import cast, convert_to_tensor, op
-from situ._lib.cluster import messages, processes
+from situ._lib.cluster import messages, processes, servers
 from situ._lib.distribute.input import DistributedDataset, InputContext, bounds
 from situ._lib.distribute.strategies import MirroredStrategy
 from situ._lib.distribute.strategy import Strategy
@@ -50,7 +50,7 @@ class MultiWorkerMirroredStrategy(MirroredStrategy):
                                      cluster_resolver.task_type, cluster_resolver.task_id)
         processes.init()
         super().__init__(num_gpus=num_gpus_per_worker)
-        self._resolver = cluster_resolver
+        self._resolver = cluster_resolver or servers.TFConfigClusterResolver()
 
     num_replicas_in_sync = property(lambda s: len(s.devices) * processes.size())
     cluster_resolver = property(lambda s: s._resolver)

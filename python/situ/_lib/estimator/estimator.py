@@ -59,9 +59,8 @@ class Estimator:
                              f"({params}) is passed to Estimator.")
         self._config = _config(config, model_dir)
         self._model_dir, self._session_config = self._config.model_dir, self._config.session_config
-        self._model_fn, self._params = model_fn, dict(params or {})
-        if params is not None and not isinstance(params, dict):
-            self._params = params  # HParams
+        other = params is not None and not isinstance(params, dict)  # HParams and its like
+        self._model_fn, self._params = model_fn, params if other else dict(params or {})
         self._warm_start = warm_start_from
         session.one_device_only(self._config)
         logs.info("Using config: %s", self._config._values)
@@ -186,12 +185,15 @@ class Estimator:
         finally:
             watched.close()
 
-    def export_savedmodel(self, *args, **words):
-        raise NotImplementedError(
-            "SavedModel is not there: the model is kept as checkpoints in "
-            f"{self._model_dir}, which tf.train.Saver and Estimator.predict read.")
+    def export_savedmodel(self, export_dir_base, serving_input_receiver_fn=None,
+                          assets_extra=None, as_text=False, checkpoint_path=None,
+                          strip_default_attrs=False, experimental_mode=ModeKeys.PREDICT):
+        """Writes the model for those who serve it, into a folder named by the time."""
+        from situ._lib.estimator import exporting
+        return exporting.export(self, export_dir_base, serving_input_receiver_fn,
+                                checkpoint_path or self.latest_checkpoint())
 
-    export_saved_model = experimental_export_all_saved_models = export_savedmodel
+    export_saved_model = export_savedmodel
 
 
 def _chosen(predictions, keys):

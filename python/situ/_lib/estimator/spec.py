@@ -5,6 +5,7 @@ import collections
 import _situ
 from situ._lib.api import BOTH, export
 from situ._lib.array_ops import op
+from situ._lib.graph import GraphKeys, get_default_graph
 from situ._lib.scaffold import Scaffold
 from situ._lib.session_run_hook import SessionRunHook
 
@@ -60,7 +61,18 @@ def _check_metrics(metrics):
         if not pair and not hasattr(value, "update_state"):
             raise TypeError("Values of eval_metric_ops must be (metric_value, update_op) tuples, "
                             f"given: {value} for key: {key}")
+    make_local([m for m in metrics.values() if not isinstance(m, tuple)])
     return metrics
+
+
+def make_local(metrics):
+    """Variables of Keras' metrics begin anew with each session, and no checkpoint has them."""
+    graph = get_default_graph()
+    everywhere = graph.get_collection_ref(GraphKeys.GLOBAL_VARIABLES)
+    for variable in [v for m in metrics for v in m.variables]:
+        if variable in everywhere:
+            everywhere.remove(variable)
+            graph.add_to_collection(GraphKeys.LOCAL_VARIABLES, variable)
 
 
 def _check_hooks(hooks, what):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """train_and_evaluate.py: training with an evaluation at every checkpoint."""
 import collections
+import os
 import time
 
 from situ._lib import logs
@@ -51,18 +52,30 @@ class _Evaluations(CheckpointSaverListener):
 
     def __init__(self, estimator, spec, last_step):
         self._estimator, self._spec, self._last_step = estimator, spec, last_step
-        self._seen, self._when, self.results = None, None, None
+        self._seen, self._when, self.results, self.exports = None, None, None, []
 
     def begin(self):
         self._when = None
 
-    def _evaluate(self, step):
+    def _evaluate(self, step, final=False):
         if step == self._seen:
+            if final:
+                self._export(True)
             return
         self._seen, spec = step, self._spec
         self.results = self._estimator.evaluate(spec.input_fn, spec.steps, list(spec.hooks),
                                                 name=spec.name)
         self._when = time.time()
+        self._export(final)
+
+    def _export(self, final):
+        """Lets exporters write the model; at the end only those that wait for it."""
+        made, told = [], self._estimator
+        for exporter in self._spec.exporters:
+            folder = os.path.join(told.model_dir, "export", exporter.name)
+            made.append(exporter.export(told, folder, told.latest_checkpoint(), self.results,
+                                        final))
+        self.exports = made or self.exports
 
     def after_save(self, session, global_step_value):
         if self._when is None:  # the checkpoint of the beginning
@@ -74,12 +87,12 @@ class _Evaluations(CheckpointSaverListener):
         return None
 
     def end(self, session, global_step_value):
-        self._evaluate(global_step_value)
+        self._evaluate(global_step_value, True)
 
 
 @export("estimator.train_and_evaluate")
 def train_and_evaluate(estimator, train_spec, eval_spec):
-    """Trains, and evaluates at checkpoints and at the end; (the last metrics, [])."""
+    """Trains, and evaluates at checkpoints and at the end; (last metrics, exports)."""
     if not isinstance(estimator, Estimator):
         raise TypeError(f"`estimator` must have type `tf.estimator.Estimator`, given "
                         f"{type(estimator)}")
@@ -89,8 +102,6 @@ def train_and_evaluate(estimator, train_spec, eval_spec):
     if not isinstance(eval_spec, EvalSpec):
         raise TypeError(f"`eval_spec` must have type `tf.estimator.EvalSpec`, given "
                         f"{type(eval_spec)}")
-    if eval_spec.exporters:
-        logs.warn("Exporters are left out: SavedModel is not there.")
     logs.info("Start train and evaluate loop. The evaluate will happen after every checkpoint. "
               "Checkpoint frequency is determined based on RunConfig arguments: "
               "save_checkpoints_steps %s or save_checkpoints_secs %s.",
@@ -100,4 +111,4 @@ def train_and_evaluate(estimator, train_spec, eval_spec):
                     saving_listeners=[*train_spec.saving_listeners, evaluations])
     if evaluations.results is None:  # trained already
         evaluations._evaluate(None if estimator.latest_checkpoint() else -1)
-    return evaluations.results, []
+    return evaluations.results, evaluations.exports

@@ -48,6 +48,18 @@ def batch_size(tensor):
         cast(shape(tensor)[0], "float32") if known else 1.0
 
 
+def matched(label, prediction):
+    """Labels as losses and metrics see them: a column for a vector of labels of rows, in the type
+    of the predictions where both are real or both whole."""
+    label, prediction = convert_to_tensor(label), convert_to_tensor(prediction)
+    if label.shape.rank == 1 and prediction.shape.rank == 2:
+        label = op("ExpandDims", label, -1)
+    kinds = [(t.dtype.is_floating, t.dtype.is_integer) for t in (label, prediction)]
+    if label.dtype != prediction.dtype and kinds[0] == kinds[1] and any(kinds[0]):
+        label = cast(label, prediction.dtype)
+    return label, prediction
+
+
 class LossesContainer:
     """The loss of a model: the weighted sum of those of its outputs."""
 
@@ -81,7 +93,7 @@ class LossesContainer:
         for i, (loss, y, p, w) in enumerate(zip(self._losses, labels, flat, weights)):
             if loss is None or y is None:
                 continue
-            y, p = convert_to_tensor(y), convert_to_tensor(p)
+            y, p = matched(y, p)
             each = loss.values(y, p, w)
             value = loss_classes.reduced(each, "sum" if loss.reduction == "sum" else "auto")
             size = size if size is not None else batch_size(p)
@@ -147,6 +159,11 @@ def _as_metric(given, y_true, y_pred):
     return metrics.MeanMetricWrapper(function, name or getattr(function, "__name__", "metric"))
 
 
+def objects(given):
+    """The metrics that a program made itself, among those that compile was given."""
+    return [m for m in nest.flatten(given) if isinstance(m, metrics.Metric)]
+
+
 class MetricsContainer:
     """The metrics of a model, for each output."""
 
@@ -203,6 +220,7 @@ class MetricsContainer:
         for some, y, p, w in zip(self._made, labels, nest.flatten(y_pred), weights):
             if y is None:
                 continue
+            y, p = matched(y, p)
             for metric, with_weights in some:
                 metric.update_state(y, p, sample_weight=w if with_weights else None)
 

@@ -6,8 +6,8 @@ import threading
 
 import _situ
 from situ._lib import style
-from situ._lib.function import FuncGraph
-from situ._lib.api import BOTH
+from situ._lib.concrete import FuncGraph
+from situ._lib.api import named as function  # of tf, wherever it is defined
 from situ._lib.keras.names import forget_names, shown
 from situ._lib.tensors import EagerTensor, GraphTensor, _extend
 
@@ -131,12 +131,6 @@ def graphed(python):
         return python
     from situ._lib.autograph import convert
     return convert(python)
-
-
-def function(name):
-    """A function of tf, wherever it is defined."""
-    from situ._lib import api
-    return BOTH.get(name) or api.V2.get(name) or api.read_rows()[name]
 
 
 _extend(EagerTensor, _keras_mask=property(get_mask, set_mask))

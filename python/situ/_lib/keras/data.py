@@ -117,9 +117,9 @@ class Arrays:
 
 
 def _listed(structure):
-    """Lists of numbers are arrays, lists of arrays stay."""
+    """Lists of numbers and texts are arrays, lists of arrays stay."""
     if isinstance(structure, (list, tuple)):
-        if structure and all(isinstance(v, (int, float, bool, numpy.generic)) or
+        if structure and all(isinstance(v, (int, float, bool, str, bytes, numpy.generic)) or
                              isinstance(v, (list, tuple)) and _is_numbers(v) for v in structure):
             return numpy.asarray(structure)
         return [_listed(v) for v in structure]
@@ -131,7 +131,7 @@ def _listed(structure):
 def _is_numbers(value):
     if isinstance(value, (list, tuple)):
         return all(_is_numbers(v) for v in value)
-    return isinstance(value, (int, float, bool, numpy.generic))
+    return isinstance(value, (int, float, bool, str, bytes, numpy.generic))
 
 
 class Batches:
@@ -139,7 +139,7 @@ class Batches:
 
     def __init__(self, source, steps=None):
         self.source, self.limit, self.count, self.batch_size = source, steps, None, None
-        self.is_endless = hasattr(source, "__next__")
+        self.is_endless = hasattr(source, "__next__") and not isinstance(source, Sequence)
         self.steps = steps
         self._iterator = None
         if steps is None and not self.is_endless:
@@ -148,14 +148,20 @@ class Batches:
     def __iter__(self):
         if self.is_endless or self.limit is not None:
             return self._limited()
-        return (unpack(b) for b in self.source)
+        return (unpack(b) for b in self._round())
+
+    def _round(self):
+        """The source from its beginning; pictures of a generator have an end here."""
+        if isinstance(self.source, Sequence):
+            return Sequence.__iter__(self.source)
+        return iter(self.source)
 
     def _limited(self):
         """Goes on where the last epoch ended; a source that ends begins anew."""
         done = 0
         while self.limit is None or done < self.limit:
             if self._iterator is None:
-                self._iterator = iter(self.source)
+                self._iterator = self._round()
             try:
                 batch = next(self._iterator)
             except StopIteration:

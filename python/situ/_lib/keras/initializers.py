@@ -5,7 +5,7 @@ import numpy
 from situ._lib import initializers as plain, random_ops
 from situ._lib.api import BOTH
 from situ._lib.array_ops import constant
-from situ._lib.keras.names import Kind, shown, snake
+from situ._lib.keras.names import Kind, shown
 
 KIND = Kind("initializer", {})
 
@@ -30,16 +30,6 @@ class Orthogonal(plain.Initializer):
 
     def get_config(self):
         return {"gain": self.gain, "seed": self.seed}
-
-
-def _scaled(name, scale, mode, distribution):
-    made = plain._scaling(name, scale, mode, distribution)
-    shown("initializers." + name, "initializers." + snake(name))(made)
-    return made
-
-
-_scaled("LecunNormal", 1.0, "fan_in", "truncated_normal")
-_scaled("LecunUniform", 1.0, "fan_in", "uniform")
 
 
 shown("initializers.Initializer")(plain.Initializer)

@@ -5,7 +5,7 @@ import inspect
 import numpy
 
 import _situ
-from situ._lib import nest, shapes
+from situ._lib import late, nest, shapes, style
 from situ._lib.array_ops import cast, convert_to_tensor
 from situ._lib.dtypes import as_dtype
 from situ._lib.graph import scope
@@ -53,6 +53,7 @@ class Layer(Module):
         self._own_weights, self._losses, self._loss_functions = [], [], []
         self._inbound_nodes, self._outbound_nodes, self._metrics = [], [], []
         self.input_spec, self._first_weights = None, kwargs.get("weights")
+        self._autocast = kwargs.get("autocast", True)
         self.activity_regularizer = regularizers.get(kwargs.get("activity_regularizer"))
         self._batch_input_shape = self._given_shape(kwargs)
         self._build_input_shape = None
@@ -249,20 +250,24 @@ class Layer(Module):
         if self.built:
             return
         tensors = [t for t in nest.flatten(inputs) if is_tensor(t)]
-        if self._dtype is None and tensors and tensors[0].dtype.is_floating:
-            self._dtype = tensors[0].dtype.base_dtype
+        if self._dtype is None and tensors and tensors[0].dtype.is_floating and style.is_graph():
+            self._dtype = tensors[0].dtype.base_dtype  # in eager style it is that of the backend
         shape = nest.map_structure(lambda t: shapes.as_shape(t.shape) if is_tensor(t) else None,
                                    inputs)
         self._build_input_shape = shape
         self.build(shape)
+        late.settle()
         self.built = True
         if self._first_weights is not None:
             values, self._first_weights = self._first_weights, None
             self.set_weights(values)
 
     def _cast(self, inputs):
+        """Real numbers in the type of the layer."""
         dtype = self._dtype
-        if dtype is None or not dtype.is_floating:
+        if dtype is None and not style.is_graph():
+            dtype = as_dtype(context.setting("float"))
+        if dtype is None or not dtype.is_floating or not self._autocast:
             return inputs
         return nest.map_structure(lambda t: cast(t, dtype) if is_tensor(t) and t.dtype.is_floating
                                   and t.dtype.base_dtype != dtype else t, inputs)

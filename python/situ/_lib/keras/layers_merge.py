@@ -14,6 +14,11 @@ class Merge(Layer):
         super().__init__(**words)
         self.supports_masking = True
 
+    def __call__(self, inputs, *args, **words):
+        if isinstance(inputs, type({}.values())):
+            inputs = list(inputs)
+        return super().__call__(inputs, *args, **words)
+
     def call(self, inputs):
         if not isinstance(inputs, (list, tuple)) or not inputs:
             raise ValueError("A merge layer should be called on a list of inputs. Received: "

@@ -10,7 +10,7 @@ from situ._lib.keras.layers_core import named, settings
 from situ._lib.random_ops import random_normal
 
 
-class _Scaled(Layer):
+class Scaled(Layer):
     """A layer with gamma and beta."""
 
     def __init__(self, axis, epsilon=1e-3, center=True, scale=True, beta_initializer="zeros",
@@ -58,7 +58,7 @@ def normalized(x, mean, variance, beta, gamma, epsilon):
 
 
 @named("BatchNormalization")
-class BatchNormalization(_Scaled):
+class BatchNormalization(Scaled):
     """Mean 0 and variance 1 over the batch; averages of both serve where nothing is trained."""
 
     def __init__(self, axis=-1, momentum=0.99, epsilon=1e-3, center=True, scale=True,
@@ -147,7 +147,7 @@ class BatchNormalization(_Scaled):
 
 
 @named("LayerNormalization")
-class LayerNormalization(_Scaled):
+class LayerNormalization(Scaled):
     """Mean 0 and variance 1 of each example."""
 
     def __init__(self, axis=-1, epsilon=1e-3, center=True, scale=True, **words):

@@ -165,8 +165,11 @@ class UpSampling2D(Layer):
         if self.interpolation == "nearest":
             made = repeated(repeated(inputs, 1, self.size[0]), 2, self.size[1])
         else:
+            sizes = op("Shape", inputs)
+            high = sizes[1] if rows is None else rows
+            wide = sizes[2] if columns is None else columns
             made = context.function("image.resize")(
-                inputs, [rows * self.size[0], columns * self.size[1]], self.interpolation)
+                inputs, [high * self.size[0], wide * self.size[1]], self.interpolation)
         return op("Transpose", made, [0, 3, 1, 2]) if first else made
 
     def get_config(self):
@@ -180,8 +183,9 @@ def repeated(x, axis, times):
     wide = op("ExpandDims", x, axis + 1)
     tiles = [1] * (len(known) + 1)
     tiles[axis + 1] = times
-    sizes = [-1 if d is None else d for d in known]
-    sizes[axis] = -1 if known[axis] is None else known[axis] * times
+    now = op("Shape", x) if sum(d is None for d in known) > 1 else None
+    sizes = [d if d is not None else -1 if now is None else now[i] for i, d in enumerate(known)]
+    sizes[axis] = sizes[axis] * times if known[axis] is not None or now is not None else -1
     return op("Reshape", op("Tile", wide, tiles), sizes)
 
 

@@ -3,13 +3,11 @@
 TextVectorization. Words are looked up by Python, on the host."""
 import collections
 import re
-import zlib
 
 import numpy
 
 from situ._lib import shapes
-from situ._lib.array_ops import convert_to_tensor, op
-from situ._lib.keras import context
+from situ._lib.array_ops import cast, convert_to_tensor, op
 from situ._lib.keras.normalization import Adapting, encoded, named
 from situ._lib.readers import py_func
 
@@ -136,9 +134,7 @@ class Lookup(Adapting):
         if self.num_oov_indices == 0:
             raise ValueError(f"{self.name}: '{token}' is not in the vocabulary, and "
                              "num_oov_indices is 0.")
-        if self.num_oov_indices == 1:
-            return first
-        return first + zlib.crc32(str(token).encode()) % self.num_oov_indices
+        return first if self.num_oov_indices == 1 else -1  # one of several: by its hash
 
     def _width(self):
         return self.max_tokens if self.pad_to_max_tokens and self.max_tokens else \
@@ -157,7 +153,17 @@ class Lookup(Adapting):
             return self._inverted(tensor)
         numbers = lambda a: numpy.array([self.number(self.KEY(v)) for v in a.reshape(-1)],
                                         "int64").reshape(a.shape)
-        return self._finish(_by_python(numbers, tensor, "int64", tensor.shape))
+        found = _by_python(numbers, tensor, "int64", tensor.shape)
+        if self.num_oov_indices > 1:
+            found = op("SelectV2", op("Less", found, cast(0, "int64")), self._other(tensor), found)
+        return self._finish(found)
+
+    def _other(self, tensor):
+        """The numbers of unknown tokens: by hash, or by remainder."""
+        count, first = self.num_oov_indices, self._front() - self.num_oov_indices
+        if tensor.dtype.name == "string":
+            return op("StringToHashBucketFast", tensor, num_buckets=count) + first
+        return op("FloorMod", cast(tensor, "int64"), cast(count, "int64")) + first
 
     def _inverted(self, tensor):
         names = dict(enumerate(self.get_vocabulary()))
@@ -283,17 +289,23 @@ class TextVectorization(StringLookup):
 
 @named("Hashing")
 class Hashing(Lookup):
-    """Numbers for anything, by a hash (CRC-32; TensorFlow's is another one)."""
+    """Numbers for anything, by TensorFlow's hash."""
 
-    def __init__(self, num_bins, mask_value=None, output_mode="int", **words):
+    def __init__(self, num_bins, mask_value=None, salt=None, output_mode="int", **words):
+        if salt is not None:
+            raise ValueError("Hashing: situ has no hash with a salt.")
         self.num_bins, self.mask_value = num_bins, mask_value
         super().__init__(output_mode=output_mode, **words)
 
-    def number(self, token):
-        if self.mask_value is not None and _text(token) == _text(self.mask_value):
-            return 0
+    def call(self, inputs):
+        tensor = inputs if hasattr(inputs, "dtype") else convert_to_tensor(inputs)
+        texts = tensor if tensor.dtype.name == "string" else op("AsString", tensor)
         first = int(self.mask_value is not None)
-        return first + zlib.crc32(_text(token).encode()) % (self.num_bins - first)
+        made = op("StringToHashBucketFast", texts, num_buckets=self.num_bins - first) + first
+        if first:
+            gone = tensor == convert_to_tensor(self.mask_value, tensor.dtype)
+            made = op("SelectV2", gone, cast(0, "int64"), made)
+        return self._finish(made)
 
     def _width(self):
         return self.num_bins

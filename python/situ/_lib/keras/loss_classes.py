@@ -90,6 +90,7 @@ class Loss:
         return cls(**config)
 
 
+@export("keras.losses.LossFunctionWrapper")
 class LossFunctionWrapper(Loss):
     """A loss made of a function."""
 

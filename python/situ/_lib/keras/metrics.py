@@ -27,13 +27,17 @@ class Metric(Layer):
 
     def __init__(self, name=None, dtype=None, **kwargs):
         super().__init__(name=name or unique(snake(type(self).__name__)), dtype=dtype)
-        self.stateful, self.built = True, True
+        self.stateful, self.built, self._updates = True, True, []
+
+    updates = property(lambda s: s._updates)  # in a graph, what update_state has added to it
 
     def add_weight(self, name, shape=(), aggregation="sum", synchronization="on_read",
                    initializer="zeros", dtype=None):
         with context.named():
             made = weights.create(name, shape, dtype or self.dtype, initializers.get(initializer),
                                   False, synchronization=synchronization, aggregation=aggregation)
+        if weights.is_plain_graph():
+            weights.note_changes(made, self._updates)
         self._own_weights.append(made)
         return made
 
@@ -44,11 +48,22 @@ class Metric(Layer):
         raise NotImplementedError
 
     def reset_state(self):
-        for variable in self.variables:
-            variable.assign(op("ZerosLike", variable.value()))
+        if type(self).reset_states is not Metric.reset_states:  # its name before TensorFlow 2.5
+            self.reset_states()
+        else:
+            self._clear()
 
     def reset_states(self):
-        self.reset_state()
+        if type(self).reset_state is not Metric.reset_state:
+            self.reset_state()
+        else:
+            self._clear()
+
+    def _clear(self):
+        noted = len(self._updates)
+        for variable in self.variables:
+            variable.assign(op("ZerosLike", variable.value()))
+        del self._updates[noted:]
 
     def __call__(self, *args, **kwargs):
         self.update_state(*args, **kwargs)
@@ -137,6 +152,10 @@ class MeanTensor(Metric):
         return op("DivNoNan", self.total.value(), self.count.value())
 
 
+def _is_ours(function):
+    return str(getattr(function, "__module__", "")).startswith("situ.")
+
+
 @named("MeanMetricWrapper")
 class MeanMetricWrapper(Mean):
     """The mean of a function of labels and predictions."""
@@ -148,6 +167,9 @@ class MeanMetricWrapper(Mean):
     def update_state(self, y_true, y_pred, sample_weight=None):
         y_pred = convert_to_tensor(y_pred)
         mask = context.get_mask(y_pred)
+        y_true = convert_to_tensor(y_true)
+        if y_true.dtype.is_bool or not _is_ours(self._fn) and y_true.dtype.name != "string":
+            y_true, y_pred = cast(y_true, self.dtype), cast(y_pred, self.dtype)
         if self._fn not in _SPARSE:
             y_true, y_pred = losses.squeezed(y_true, y_pred)
         values = context.graphed(self._fn)(y_true, y_pred, **self._words)

@@ -24,7 +24,7 @@ class Model(Training, Saving, Layer):
             inputs, args = args[0], args[1:]
             if args and outputs is None:
                 outputs, args = args[0], args[1:]
-        if args:
+        if args and isinstance(args[0], str):  # Keras passes over other things, such as self
             kwargs.setdefault("name", args[0])
         if "input" in kwargs:
             inputs, outputs = kwargs.pop("input"), kwargs.pop("output", outputs)
@@ -43,6 +43,9 @@ class Model(Training, Saving, Layer):
         """Becomes the layers between inputs and outputs."""
         inputs = list(inputs) if isinstance(inputs, tuple) else inputs
         outputs = list(outputs) if isinstance(outputs, tuple) else outputs
+        one = lambda some: some[0] if isinstance(some, list) and len(some) == 1 and \
+            not isinstance(some[0], (list, tuple, dict)) else some
+        inputs, outputs = one(inputs), one(outputs)  # a list of one is the one
         self._topology = Topology(inputs, outputs)
         self.built, self.supports_masking = True, True
 
@@ -178,7 +181,7 @@ class Model(Training, Saving, Layer):
         return None
 
     def _cast(self, inputs):
-        return inputs
+        return inputs if self._topology is not None else super()._cast(inputs)
 
     # Descriptions
 

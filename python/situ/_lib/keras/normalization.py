@@ -56,8 +56,16 @@ class Normalization(Adapting):
             raise ValueError("When setting values directly, both `mean` and `variance` must be "
                              f"set. Got mean: {mean} and variance: {variance}")
         self.input_mean, self.input_variance, self.invert = mean, variance, invert
-        self.mean = self.variance = self._sums = None
-        self._kept = None
+        self._sums = self._kept = self._fixed = None
+
+    mean = property(lambda s: s._learned(0))
+    variance = property(lambda s: s._learned(1))
+
+    def _learned(self, which):
+        """The mean or the variance in the shape of an input, once there is one."""
+        if self._kept is None or self._fixed is not None:
+            return self._fixed and self._fixed[which]
+        return op("Reshape", (self.adapt_mean, self.adapt_variance)[which], self._kept[1])
 
     def _learn_shape(self, sizes):
         rank = len(sizes)
@@ -81,7 +89,8 @@ class Normalization(Adapting):
         else:
             spread = lambda v: convert_to_tensor(numpy.broadcast_to(
                 numpy.asarray(v, self.dtype), shape).reshape(self._kept[1]))
-            self.mean, self.variance = spread(self.input_mean), spread(self.input_variance)
+            with context.eager():  # tensors of every graph that the layer is used in
+                self._fixed = spread(self.input_mean), spread(self.input_variance)
         self.built = True
 
     def reset_state(self):
@@ -118,11 +127,7 @@ class Normalization(Adapting):
 
     def call(self, inputs):
         inputs = cast(convert_to_tensor(inputs), self.dtype)
-        if self.input_mean is None:
-            mean, variance = (op("Reshape", w, self._kept[1])
-                              for w in (self.adapt_mean, self.adapt_variance))
-        else:
-            mean, variance = self.mean, self.variance
+        mean, variance = self.mean, self.variance
         spread = op("Maximum", op("Sqrt", variance), cast(1e-7, self.dtype))
         return inputs * spread + mean if self.invert else (inputs - mean) / spread
 

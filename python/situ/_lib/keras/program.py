@@ -4,7 +4,10 @@ from numpy import ndarray
 
 from situ._lib import nest
 from situ._lib.array_ops import op
-from situ._lib.function import ConcreteFunction, TensorSpec, _leaves, functions_run_eagerly
+from situ._lib.concrete import ConcreteFunction
+from situ._lib.function import functions_run_eagerly
+from situ._lib.pieces import leaves as _leaves
+from situ._lib.specs import TensorSpec
 from situ._lib.keras import context
 from situ._lib.keras.data import array, as_tensor, pack
 from situ._lib.scopes import device

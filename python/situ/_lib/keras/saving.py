@@ -6,9 +6,9 @@ import os
 
 import numpy
 
-from situ._lib import checkpoint_state, optimizer_v2, safetensors, saved_model
-from situ._lib.keras import context, hdf5, weights
-from situ._lib.keras.names import KINDS_OF_LAYERS, plain, serialized, shown
+from situ._lib import checkpoint_state, optimizer_v2, safetensors, saved_model, shapes
+from situ._lib.keras import context, hdf5, loss_classes, metrics, weights
+from situ._lib.keras.names import KINDS_OF_LAYERS, custom, plain, serialized, shown
 
 _FORMAT = "situ keras 1"
 FILE = "model.safetensors"  # of a model that is a folder
@@ -42,10 +42,11 @@ def _target(path, overwrite):
 
 
 def _place(path, save_format):
-    """A name without an ending is that of a folder."""
+    """A name without one of the endings of files is that of a folder."""
     path = os.fspath(path)
-    if not os.path.splitext(path)[1] and save_format not in ("h5", "hdf5", "keras") or \
-            save_format == "tf":
+    ending = os.path.splitext(path)[1]
+    if ending not in (".h5", ".hdf5", ".keras", ".safetensors") and \
+            save_format not in ("h5", "hdf5", "keras") or save_format == "tf":
         os.makedirs(path, exist_ok=True)
     return path
 
@@ -104,12 +105,16 @@ class Saving:
                 hdf5.read_weights(file, self, by_name, skip_mismatch)
             return _Status()
         found = _values(_open(path), "weights/")
+        if not self.weights and not self.built and found and not by_name:
+            self._late_weights = [a for _, a in found]  # given when the first call has made them
+            return _Status()
         if by_name:
             known = dict(found)
             pairs = [(v, known[v.name.split(":")[0]]) for v in self.weights
                      if v.name.split(":")[0] in known]
         else:
-            if len(found) != len(self.weights):
+            partly = not os.path.splitext(path)[1] or path.endswith(".ckpt")  # as checkpoints are
+            if len(found) != len(self.weights) and not (partly and self._begins_with(found)):
                 raise ValueError(f"Layer count mismatch when loading weights from file. Model "
                                  f"expected {len(self.weights)} weights, found {len(found)} saved "
                                  "weights.")
@@ -118,6 +123,24 @@ class Saving:
             pairs = [(v, a) for v, a in pairs if tuple(v.shape.as_list()) == a.shape]
         weights.assign([v for v, _ in pairs], [a for _, a in pairs], f'"{self.name}"')
         return _Status()
+
+    _late_weights = None
+
+    def _run(self, inputs, args, words):
+        if self._late_weights is not None:
+            found, self._late_weights = self._late_weights, None
+            super()._run(inputs, args, words)
+            if len(found) != len(self.weights):
+                raise ValueError(f"The file of weights has {len(found)} arrays, but {self.name} "
+                                 f"has {len(self.weights)} weights.")
+            with context.eager():
+                weights.assign(self.weights, found, f'"{self.name}"')
+        return super()._run(inputs, args, words)
+
+    def _begins_with(self, found):
+        """Whether values fit the first weights."""
+        return len(found) < len(self.weights) and all(
+            tuple(v.shape.as_list()) == a.shape for v, (_, a) in zip(self.weights, found))
 
     def save(self, filepath, overwrite=True, include_optimizer=True, save_format=None, **words):
         """Writes the layers, the weights, what compile was given and the optimizer's state."""
@@ -128,6 +151,8 @@ class Saving:
         arrays = {"weights/" + k: v for k, v in _named(self.weights).items()}
         metadata = {"format": _FORMAT, "model": json.dumps({
             "class_name": self._saved(), "config": plain(self.get_config())})}
+        if isinstance(self._build_input_shape, shapes.TensorShape):
+            metadata["input_shape"] = json.dumps(self._build_input_shape.as_list())
         if training is not None:
             metadata["training"] = json.dumps(training)
             state = list(self.optimizer.variables)
@@ -135,6 +160,10 @@ class Saving:
         safetensors.write(_target(path, overwrite), arrays, metadata)
         if os.path.isdir(path):
             saved_model.write_model(self, path)
+
+    def export(self, filepath, format="tf_saved_model", **words):
+        """Writes what tf.saved_model.load reads: the function of the model, as `serve`."""
+        saved_model.export_model(self, filepath)
 
     def _described_training(self, include_optimizer):
         """What compile was given, as JSON takes it; None where there is nothing."""
@@ -174,6 +203,8 @@ def load_model(filepath, custom_objects=None, compile=True, safe_mode=True, opti
                                               custom_objects or {}):
         model = KINDS_OF_LAYERS.deserialize(json.loads(file.metadata["model"]), custom_objects)
         found = _values(file, "weights/")
+        if len(model.weights) != len(found) and "input_shape" in file.metadata:
+            model.build(shapes.TensorShape(json.loads(file.metadata["input_shape"])))
         if not model.built or len(model.weights) != len(found):
             raise ValueError("The weights of the saved model do not fit its layers: a sub-class "
                              "must be called on data before its weights can be loaded.")
@@ -205,8 +236,25 @@ def _load_hdf5(path, custom_objects, compile):
     return model
 
 
+def _made(described, kind, custom_objects):
+    """Losses or metrics of what _described wrote."""
+    if isinstance(described, dict) and set(described) == {"class_name", "config"}:
+        return kind.deserialize(described, custom_objects)
+    if isinstance(described, dict):
+        return {k: _made(v, kind, custom_objects) for k, v in described.items()}
+    if isinstance(described, list):
+        return [_made(v, kind, custom_objects) for v in described]
+    if isinstance(described, str):  # one of the program's own is known now, and later perhaps not
+        return custom(described, custom_objects) or described
+    return described
+
+
 def _compile(model, given, custom_objects, state):
     given["optimizer"] = optimizer_v2.deserialize(given["optimizer"], custom_objects)
+    for word, kind in (("loss", loss_classes.KIND), ("metrics", metrics.KIND),
+                       ("weighted_metrics", metrics.KIND)):
+        if word in given:
+            given[word] = _made(given[word], kind, custom_objects)
     model.compile(**given)
     _restore(model, state)
 

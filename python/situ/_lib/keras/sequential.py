@@ -36,7 +36,7 @@ class Sequential(Model):
             else:
                 raise TypeError("The added layer must be an instance of class Layer. Received: "
                                 f"layer={layer} of type {type(layer)}.")
-        if any(layer.name == other.name for other in self._stack):
+        if any(layer.name == other.name and layer is not other for other in self._stack):
             raise ValueError("All layers added to a Sequential model should have unique names. "
                              f'Name "{layer.name}" is already the name of a layer in this model. '
                              "Update the `name` argument to pass a unique name.")
@@ -116,7 +116,10 @@ class Sequential(Model):
     def _maybe_build(self, inputs):
         if not self.built and self._topology is None and hasattr(inputs, "shape"):
             sizes = shapes.as_shape(inputs.shape).as_list()
-            self._graph_for([None, *sizes[1:]], inputs.dtype)
+            try:
+                self._graph_for([None, *sizes[1:]], inputs.dtype)
+            except Exception:  # a layer that needs values, say: it is called with them then, and
+                self._topology = None  # what is wrong with it is said there
         self.built = True
 
     def call(self, inputs, training=None, mask=None):
@@ -138,8 +141,13 @@ class Sequential(Model):
     def from_config(cls, config, custom_objects=None):
         config = {"layers": config} if isinstance(config, list) else config
         model = cls(name=config.get("name"))
+        known = {}  # a layer that stands there twice is one
         for one in config["layers"]:
-            model.add(KIND.deserialize(one, custom_objects))
+            name = one.get("config", {}).get("name") if isinstance(one, dict) else None
+            layer = known.get(name) or KIND.deserialize(one, custom_objects)
+            if name is not None:
+                known[name] = layer
+            model.add(layer)
         return model
 
     def predict_classes(self, x, batch_size=32, verbose=0):

@@ -3,7 +3,7 @@
 import numpy
 
 from situ._lib import nest, optimizer_v2, variables
-from situ._lib.api import BOTH
+from situ._lib.api import BOTH, V1
 from situ._lib.keras import compiled, context, data as batches_of, weights
 from situ._lib.keras.callbacks import make_callbacks
 from situ._lib.keras.program import Programs
@@ -45,6 +45,10 @@ class Training:
             self.compiled_loss = loss if isinstance(loss, compiled.LossesContainer) else \
                 compiled.LossesContainer(loss, loss_weights)
             self.compiled_metrics = compiled.MetricsContainer(metrics, weighted_metrics)
+            for thing in (self.optimizer, *compiled.objects([metrics, weighted_metrics])):
+                if not isinstance(thing, V1["train.Optimizer"]):
+                    weights.take_home(thing)
+            getattr(self.optimizer, "iterations", None)  # made here: not by a graph that asks
         self.loss, self._eagerly, self._is_compiled = loss, bool(run_eagerly), True
         self._given = {"optimizer": optimizer, "loss": loss, "metrics": metrics,
                        "loss_weights": loss_weights, "weighted_metrics": weighted_metrics}
@@ -158,6 +162,8 @@ class Training:
                 train.source.on_epoch_end()
             if self.stop_training:
                 break
+        if epochs > initial_epoch and getattr(self.optimizer, "use_ema", False):
+            self.optimizer.finalize_variable_values(self.trainable_weights)
         callbacks.on_train_end(logs if epochs > initial_epoch else None)
         return self.history
 

@@ -3,7 +3,7 @@
 import numpy
 
 import _situ
-from situ._lib import config, shapes, variables
+from situ._lib import api, config, shapes, variables
 from situ._lib.dtypes import as_dtype
 from situ._lib.keras import context
 from situ._lib.scopes import device, init_scope
@@ -61,6 +61,49 @@ def held(thing, wanted):
         if name not in thing.UNTRACKED:
             visit(value)
     return found
+
+
+def replaced(value, change):
+    """The value of an attribute with other variables, also in lists and dicts."""
+    if isinstance(value, VARIABLE):
+        return change(value)
+    if type(value) in (list, tuple):
+        return type(value)(replaced(v, change) for v in value)
+    if type(value) is dict:
+        return {k: replaced(v, change) for k, v in value.items()}
+    return value
+
+
+def take_home(thing):
+    """What an optimizer or a metric has made as variables of a graph becomes values of its own: a
+    model that was compiled with it has such, in graph style, too."""
+    made = {}
+
+    def own(variable):
+        if isinstance(variable, EagerVariable):
+            return variable
+        if id(variable) not in made:
+            with api.V1["Session"](graph=variable.graph) as session:
+                first = session.run(variable.initial_value)
+            with context.eager():
+                made[id(variable)] = variables.variable(
+                    first, trainable=variable.trainable, dtype=variable.dtype.base_dtype,
+                    name=variable.name.split(":")[0])
+        return made[id(variable)]
+    changed = {k: replaced(v, own) for k, v in vars(thing).items()}
+    if made:
+        vars(thing).update(changed)
+
+
+def note_changes(variable, log):
+    """Lists the operations of a graph that will change a variable."""
+    def noting(method):
+        def change(*args, **words):
+            log.append(method(*args, **words))
+            return log[-1]
+        return change
+    for name in ("assign", "assign_add", "assign_sub"):
+        setattr(variable, name, noting(getattr(variable, name)))
 
 
 def once(items):

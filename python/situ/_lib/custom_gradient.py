@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""custom_gradient.py: tf.custom_gradient: functions with gradients of their own, in both styles,
+and of the variables that they read."""
+import functools
+import inspect
+
+import _situ
+from situ._lib import variable_eager
+from situ._lib.api import export
+from situ._lib.array_ops import convert_to_tensor, op
+from situ._lib.gradients import flat, like, override
+
+
+def _takes_variables(gradient):
+    try:
+        found = inspect.signature(gradient).parameters
+    except (TypeError, ValueError):
+        return False
+    return "variables" in found or any(p.kind is p.VAR_KEYWORD for p in found.values())
+
+
+def _check(gradient, variables):
+    """A gradient of variables has to be told of them."""
+    if variables and not _takes_variables(gradient):
+        raise TypeError("@tf.custom_gradient grad_fn must accept keyword argument 'variables', "
+                        f"since function uses variables: {variables}")
+
+
+def _call(gradient, given, variables):
+    """The gradients of the arguments, then of the variables."""
+    if not variables:
+        return flat(gradient(*given))
+    of_arguments, of_variables = gradient(*given, variables=variables)
+    found = flat(of_variables)
+    if len(found) != len(variables):
+        raise ValueError("Must return gradient for each variable from @custom_gradient grad_fn.")
+    return flat(of_arguments) + found
+
+
+def _listen(function, tensors, words):
+    """(what the function gives, the trainable variables that it read, each once)"""
+    heard = []
+    variable_eager.listeners.append(heard)
+    try:
+        result, gradient = function(*tensors, **words)
+    finally:
+        variable_eager.listeners.remove(heard)
+    variables = list(dict.fromkeys(v for v in heard if v.trainable))
+    _check(gradient, variables)
+    return result, gradient, variables
+
+
+def _eager(function, args, words):
+    tensors = [convert_to_tensor(a) for a in args]
+    if not _situ.tape_count():
+        return function(*tensors, **words)[0]
+    result, gradient, variables = _listen(function, tensors, words)  # kept for second gradients
+    count = _situ.tape_pause()
+    try:
+        outputs = [op("Identity", convert_to_tensor(r)) for r in flat(result)]
+    finally:
+        _situ.tape_resume(count)
+    read = [v._situ_tensor_() for v in variables]
+
+    def back(grads):
+        given = [op("ZerosLike", o) if g is None else g for g, o in zip(grads, outputs)]
+        made = _call(gradient, given, [v._owner or v for v in variables])
+        return [None if g is None else convert_to_tensor(g) for g in made]
+    _situ.tape_function([*tensors, *read], outputs, back)
+    return like(result, outputs)
+
+
+def _graph(function, args, words):
+    """The results are one operation, whose gradient leads to the arguments and variables."""
+    from situ._lib.autograph import convert
+    graph = _situ.current_graph()
+    tensors = [convert_to_tensor(a) for a in args]
+    before = len(graph.get_operations())
+    result, gradient, variables = _listen(convert(function), tensors, words)
+    if not graph.building_function:
+        variables += [v for v in _read_since(graph, before) if v not in variables]
+        _check(gradient, variables)
+    inner = [convert_to_tensor(r) for r in flat(result)]
+    outputs = [op("Identity", inner[0])] if len(inner) == 1 else \
+        list(op("IdentityN", inner, T=[t.dtype for t in inner]))
+
+    def back(operation, grads):
+        given = [op("ZerosLike", o) if g is None else g for g, o in zip(grads, outputs)]
+        return _call(gradient, given, [getattr(v, "_owner", None) or v for v in variables])
+    behind = [graph.read_variable(v) if isinstance(v, variable_eager.EagerVariable) else v.handle
+              for v in variables]
+    override(outputs[0].op, (back, (*tensors, *behind)))
+    return like(result, outputs)
+
+
+def _read_since(graph, before):
+    """The trainable variables by handle that operations from a number on read."""
+    known = graph.__dict__.get("_handles", {})
+    found = {}
+    for operation in graph.get_operations()[before:]:
+        if operation.type == "VarHandleOp":
+            continue
+        for given in operation.inputs:
+            variable = known.get(given.op) if given.dtype.name == "resource" else None
+            if variable is not None and variable.trainable:
+                found[variable] = None
+    return list(found)
+
+
+@export("custom_gradient")
+def custom_gradient(f=None):
+    """A decorator: f(*args) gives (result, function of gradients that gives gradients)."""
+    if f is None:
+        return custom_gradient
+
+    @functools.wraps(f)
+    def decorated(*args, **words):
+        run = _eager if _situ.current_graph() is None else _graph
+        return run(f, args, words)
+    return decorated
+
+
+@export("recompute_grad")
+def recompute_grad(f):
+    """The function: what its gradient needs is kept, not computed again."""
+    return f

@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: Apache-2.0
+"""facts.py: names that tell programs which TensorFlow they have, switches that change nothing here,
+and what programs ask of hardware that situ does not drive."""
+import contextlib
+
+from situ._lib import logs, style
+from situ._lib.api import BOTH, export
+from situ._lib.cluster.servers import ClusterResolver
+from situ._lib.graph import get_default_graph
+
+VERSION = style.VERSIONS["v2"]
+BOTH.update({"version.VERSION": VERSION, "version.GIT_VERSION": "situ",
+             "version.COMPILER_VERSION": "C11",
+             "version.GRAPH_DEF_VERSION": 1645,
+             "version.GRAPH_DEF_VERSION_MIN_CONSUMER": 0,
+             "version.GRAPH_DEF_VERSION_MIN_PRODUCER": 0, "sysconfig.CXX11_ABI_FLAG": 1,
+             "sysconfig.CXX_VERSION": 201703, "sysconfig.MONOLITHIC_BUILD": 0})
+
+
+@export("sysconfig.get_build_info")
+def get_build_info():
+    """What situ is built for: neither CUDA nor ROCm is needed to build it."""
+    return {"is_cuda_build": False, "is_rocm_build": False, "is_tensorrt_build": False,
+            "cuda_version": "", "cudnn_version": "", "msvcp_dll_names": ""}
+
+
+export("test.is_built_with_rocm", "test.is_built_with_xla")(lambda: False)
+
+# Switches
+
+
+_switches = {"jit": "", "options": {}, "tf32": True, "synchronous": True, "filtering": True}
+
+
+def _switch(name, *setters):
+    """Functions that keep a value and give it back."""
+    def get():
+        return _switches[name]
+
+    def put(value=None):
+        _switches[name] = value
+    for place, which in setters:
+        export(place)(put if which else get)
+
+
+_switch("tf32", ("config.experimental.tensor_float_32_execution_enabled", False),
+        ("config.experimental.enable_tensor_float_32_execution", True))
+_switch("synchronous", ("config.experimental.get_synchronous_execution", False),
+        ("config.experimental.set_synchronous_execution", True))
+_switch("filtering", ("debugging.is_traceback_filtering_enabled", False))
+_switch("jit", ("config.optimizer.get_jit", False), ("config.optimizer.set_jit", True))
+
+
+@export("debugging.enable_traceback_filtering")
+def enable_traceback_filtering():
+    """What an error shows of situ itself stays as it is: little."""
+    _switches["filtering"] = True
+
+
+@export("debugging.disable_traceback_filtering")
+def disable_traceback_filtering():
+    _switches["filtering"] = False
+
+
+@export("config.optimizer.get_experimental_options")
+def get_experimental_options():
+    return dict(_switches["options"])
+
+
+@export("config.optimizer.set_experimental_options")
+def set_experimental_options(options):
+    """Kept: situ plans every graph in the same way."""
+    _switches["options"].update(options)
+
+
+@export("config.experimental.enable_op_determinism")
+def enable_op_determinism():
+    """Nothing to do: the order of sums does not depend on chance."""
+
+
+@export("config.experimental.get_device_details")
+def get_device_details(device):
+    """The name of a GPU, as far as it is known."""
+    from situ._lib import device_lib
+    number = device.name.rpartition(":")[2]
+    for found in device_lib.list_local_devices():
+        if found.device_type == "GPU" and found.name.rpartition(":")[2] == number:
+            text = getattr(found, "physical_device_desc", "") or ""
+            parts = dict(p.split(": ", 1) for p in text.split(", ") if ": " in p)
+            return {"device_name": parts.get("name", "GPU")}
+    return {}
+
+
+# What is around a call
+
+
+@export("get_current_name_scope")
+def get_current_name_scope():
+    graph = get_default_graph()
+    scope = getattr(graph, "get_name_scope", lambda: "")()
+    return scope or ""
+
+
+@export("inside_function")
+def inside_function():
+    import _situ
+    from situ._lib.concrete import FuncGraph
+    return isinstance(_situ.current_graph(), FuncGraph)
+
+
+@export("is_symbolic_tensor")
+def is_symbolic_tensor(tensor):
+    from situ._lib.tensors import GraphTensor
+    return isinstance(tensor, GraphTensor)
+
+
+# Hardware that situ does not drive
+
+
+@export("distribute.cluster_resolver.TPUClusterResolver")
+class TPUClusterResolver(ClusterResolver):
+    """There are no TPUs: programs that look for one get TensorFlow's error and go on without."""
+
+    def __init__(self, tpu=None, *args, **words):
+        raise ValueError("Please provide a TPU Name to connect to.")
+
+    @staticmethod
+    def connect(tpu=None, zone=None, project=None):
+        raise ValueError("Please provide a TPU Name to connect to.")
+
+
+@export("config.experimental_connect_to_cluster")
+def experimental_connect_to_cluster(*args, **words):
+    raise ValueError("situ joins the processes that `situ run --ranks` or mpirun starts, it does "
+                     "not connect to others (docs/cluster.md).")
+
+
+# Profiles
+
+
+_profile = {}
+
+
+@export("profiler.experimental.ProfilerOptions")
+class ProfilerOptions:
+    """Levels of detail, taken for programs that give them."""
+
+    def __init__(self, host_tracer_level=2, python_tracer_level=0, device_tracer_level=1,
+                 delay_ms=None):
+        self.host_tracer_level, self.python_tracer_level = host_tracer_level, python_tracer_level
+        self.device_tracer_level, self.delay_ms = device_tracer_level, delay_ms
+
+
+@export("profiler.experimental.start")
+def profiler_start(logdir, options=None):
+    """Records what runs where and when from now on."""
+    import _situ
+    from situ._lib import errors
+    if _profile:
+        raise errors.AlreadyExistsError(None, None, "Another profiler is running.")
+    _profile.update(folder=logdir, recording=_situ.Recording())
+    _profile["recording"].everything(True)
+
+
+@export("profiler.experimental.stop")
+def profiler_stop(save=True):
+    """Writes the record as a trace that chrome://tracing and Perfetto show."""
+    import os
+    import time
+    from situ._lib import errors
+    if not _profile:
+        raise errors.UnavailableError(None, None, "Cannot export profiling results. No profiler is "
+                                      "running.")
+    recording, folder = _profile["recording"], os.fspath(_profile["folder"])
+    recording.everything(False)
+    _profile.clear()
+    if save:
+        place = os.path.join(folder, "plugins", "profile", time.strftime("%Y_%m_%d_%H_%M_%S"))
+        os.makedirs(place, exist_ok=True)
+        recording.write(os.path.join(place, "situ.trace.json"))
+
+
+@export("profiler.experimental.Profile")
+@contextlib.contextmanager
+def profile(logdir, options=None):
+    """A record of what a block does."""
+    profiler_start(logdir, options)
+    try:
+        yield
+    finally:
+        profiler_stop()
+
+
+@export("profiler.experimental.Trace")
+@contextlib.contextmanager
+def profiler_trace(name, **words):
+    """Names a step of a program; the record has its operations all the same."""
+    yield
+
+
+@export("profiler.experimental.server.start")
+def profiler_server(port):
+    logs.warn("tf.profiler: situ has no server of profiles; tf.profiler.experimental.start and "
+              "stop write one.")

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""test_beam_search.py: tf.contrib.seq2seq.BeamSearchDecoder against all ways there are."""
+import itertools
+
+import numpy
+import pytest
+
+import situ.compat.v1 as tf
+
+START, END, WORDS, STEPS = 0, 1, 4, 3
+
+
+class Table(tf.nn.rnn_cell.RNNCell):
+    """A cell that gives its inputs back, and counts steps."""
+    state_size, output_size = 1, WORDS
+
+    def __call__(self, inputs, state, scope=None):
+        return inputs, state + 1
+
+
+@pytest.fixture(autouse=True)
+def fresh_graph():
+    tf.reset_default_graph()
+
+
+def all_ways(logs):
+    """(log probability, words) of every sequence that ends, or has as many words as it may."""
+    found = {}
+    for words in itertools.product(range(WORDS), repeat=STEPS):
+        cut = words.index(END) + 1 if END in words else STEPS
+        words = words[:cut]
+        found[words] = sum(logs[a, b] for a, b in zip((START, *words), words))
+    return sorted(((p, w) for w, p in found.items()), reverse=True)
+
+
+def decode(logits, width, weight=0.0):
+    seq2seq = tf.contrib.seq2seq
+    state = seq2seq.tile_batch(tf.zeros([2, 1]), width)
+    decoder = seq2seq.BeamSearchDecoder(Table(), tf.constant(logits), [START, START], END, state,
+                                        width, length_penalty_weight=weight)
+    made, state, _ = seq2seq.dynamic_decode(decoder, maximum_iterations=STEPS)
+    with tf.Session() as session:
+        return session.run([made.predicted_ids, state.log_probs, state.lengths])
+
+
+def test_a_wide_beam_finds_the_best_ways():
+    logits = numpy.random.RandomState(0).randn(WORDS, WORDS).astype("float32")
+    logs = logits - numpy.log(numpy.exp(logits).sum(1, keepdims=True))
+    width = 8
+    ids, probs, lengths = decode(logits, width)
+    best = all_ways(logs)
+    assert ids.shape == (2, STEPS, width)
+    for beam in range(3):
+        probability, words = best[beam]
+        for batch in range(2):
+            found = ids[batch, :, beam].tolist()
+            assert found == [*words, *[END] * (STEPS - len(words))]
+            assert abs(probs[batch, beam] - probability) < 1e-5
+            assert lengths[batch, beam] == len(words)
+
+
+def test_one_way_is_greedy():
+    logits = numpy.random.RandomState(1).randn(WORDS, WORDS).astype("float32")
+    ids, _, _ = decode(logits, 1)
+    at, words = START, []
+    for _ in range(STEPS):
+        at = END if END in words else int(logits[at].argmax())
+        words.append(at)
+    assert ids[0, :, 0].tolist() == words[:ids.shape[1]]
+
+
+def test_words_of_a_tree():
+    ids = [[[1, 2, 3]], [[4, 5, 6]], [[7, 8, 9]]]
+    parents = [[[0, 0, 0]], [[0, 1, 1]], [[2, 1, 2]]]
+    made = tf.contrib.seq2seq.gather_tree(tf.constant(ids), tf.constant(parents), [3], 10)
+    assert tf.Session().run(made)[:, 0].T.tolist() == [[2, 6, 7], [2, 5, 8], [2, 6, 9]]
+
+
+def test_scheduled_sampling():
+    seq2seq = tf.contrib.seq2seq
+    table = tf.eye(3)
+    for share, first in ((0.0, 1.0), (1.0, None)):
+        helper = seq2seq.ScheduledEmbeddingTrainingHelper(tf.ones([2, 4, 3]), [4, 4], table, share)
+        decoder = seq2seq.BasicDecoder(tf.nn.rnn_cell.GRUCell(3, name=f"cell{share:.0f}"), helper,
+                                       tf.zeros([2, 3]))
+        made, _, _ = seq2seq.dynamic_decode(decoder)
+        with tf.Session() as session:
+            session.run(tf.global_variables_initializer())
+            ids = session.run(made.sample_id)
+        assert ids.shape == (2, 4)
+        assert (ids == -1).all() if first else (ids >= 0).all()

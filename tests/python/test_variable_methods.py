@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""test_variable_methods.py: what variables of graphs can do beside being assigned, by reference and
+by handle; what their first values may be. Numbers are TensorFlow's."""
+import numpy as np
+import pytest
+
+import situ.compat.v1 as tf
+
+START = np.arange(6, dtype="f").reshape(3, 2)
+
+
+@pytest.fixture(params=[False, True], ids=["reference", "handle"])
+def variable(request):
+    with tf.Graph().as_default():
+        yield tf.Variable(START, use_resource=request.param)
+
+
+def _after(change, read=None):
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        return session.run(change if read is None else read)
+
+
+ROWS = {"update": [[7, 8], [2, 3], [9, 3]], "add": [[7, 9], [2, 3], [13, 8]],
+        "sub": [[-7, -7], [2, 3], [-5, 2]], "mul": [[0, 8], [2, 3], [36, 15]],
+        "div": [[0, .125], [2, 3], [4 / 9, 5 / 3]], "min": [[0, 1], [2, 3], [4, 3]],
+        "max": [[7, 8], [2, 3], [9, 5]]}
+
+
+@pytest.mark.parametrize("word", ROWS)
+def test_rows_by_number(variable, word):
+    delta = tf.IndexedSlices(tf.constant([[7., 8.], [9., 3.]]), tf.constant([0, 2]))
+    np.testing.assert_allclose(_after(getattr(variable, "scatter_" + word)(delta)), ROWS[word],
+                               rtol=1e-6)
+
+
+@pytest.mark.parametrize("word, want", [("update", [[0, 5], [2, 3], [6, 5]]),
+                                        ("add", [[0, 6], [2, 3], [10, 5]]),
+                                        ("sub", [[0, -4], [2, 3], [-2, 5]])])
+def test_elements_by_number(variable, word, want):
+    change = getattr(variable, "scatter_nd_" + word)([[0, 1], [2, 0]], [5., 6.])
+    assert _after(change).tolist() == want
+
+
+def test_reads_by_number(variable):
+    assert _after(variable.sparse_read([2, 0, 2])).tolist() == [[4, 5], [0, 1], [4, 5]]
+    assert _after(variable.gather_nd([[0, 1], [2, 0]])).tolist() == [1, 4]
+
+
+@pytest.mark.parametrize("handle", [False, True])
+def test_counting_up(handle):
+    with tf.Graph().as_default(), tf.Session() as session:
+        count = tf.Variable(0, use_resource=handle)
+        up = count.count_up_to(2)
+        session.run(count.initializer)
+        assert [session.run(up), session.run(up), session.run(count)] == [0, 1, 2]
+        with pytest.raises(tf.errors.OutOfRangeError, match="Reached limit of 2"):
+            session.run(up)
+
+
+def test_first_values():
+    with tf.Graph().as_default():
+        tf.set_random_seed(2)
+        assert _after(tf.get_variable("a", initializer=lambda: tf.ones([2]) * 3)).tolist() == [3, 3]
+        with pytest.raises(ValueError, match="If initializer is a constant, do not specify shape"):
+            tf.get_variable("b", [3], initializer=tf.ones([3]))
+        with pytest.raises(TypeError, match=r"Expected Tensor's shape: \(2, 2\), but got \(4,\)"):
+            tf.get_variable("c", [2, 2], initializer=tf.constant_initializer([1.] * 4,
+                                                                             verify_shape=True))
+        wide = tf.get_variable("d", [1000], initializer=tf.random_uniform_initializer(seed=1))
+        normal = tf.get_variable("e", [1000], initializer=tf.random_normal_initializer(seed=1))
+        value = _after(wide)
+        assert value.min() >= 0 and value.max() > 0.9 and 0.9 < _after(normal).std() < 1.1
+        lecun = tf.get_variable("f", [40, 50], initializer=tf.initializers.lecun_uniform(seed=3))
+        assert 0.9 < np.abs(_after(lecun)).max() / np.sqrt(3 / 40) < 1
+
+
+def test_first_values_of_eager_style(python):
+    done = python("""
+        import situ as tf
+        for kind in tf.random_normal_initializer, tf.random_uniform_initializer:
+            value = kind(seed=1)([1000]).numpy()
+            print(0.02 < value.std() < 0.06)
+    """)
+    assert done.out == "True\nTrue\n", done.err
