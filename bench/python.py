@@ -17,6 +17,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
 DATA = [[1.0, 2.0], [3.0, 4.0]]
 NODES = 100000
+LARGE = 1024  # rows and columns of a large matrix: 4 MiB
 
 
 def burst(run, calls):
@@ -71,7 +72,7 @@ class Rows:
 
 
 def eager():
-    """situ's calls of 2x2 tensors by name."""
+    """situ's calls by name, of 2x2 tensors, and of large ones."""
     import situ as tf
     a, b = tf.constant(DATA), tf.constant(DATA)
     function = tf.function(tf.add)
@@ -81,7 +82,9 @@ def eager():
             tape.watch(a)
             y = tf.reduce_sum(tf.matmul(a, b))
         return tape.gradient(y, a)
+    large = tf.ones([LARGE, LARGE])
     return {"add": lambda: tf.add(a, b), "plus": lambda: a + b, "gradient": gradient,
+            "large": lambda: tf.add(large, large),
             "matmul": lambda: tf.matmul(a, b),
             "relu": lambda: tf.nn.relu(a), "sum": lambda: tf.reduce_sum(a),
             "reshape": lambda: tf.reshape(a, [4]), "function": lambda: function(a, b)}
@@ -167,6 +170,10 @@ def beside_torch(rows):
     rows.compare("python.torch.gradient", "gradient of the sum of a matmul of 2x2",
                  ours["gradient"], against,
                  lambda: torch.autograd.grad(torch.sum(torch.matmul(leaf, b)), leaf), 0.1)
+    torch.set_num_threads(os.cpu_count())
+    large = torch.ones([LARGE, LARGE])
+    rows.compare("python.torch.large", f"add of {LARGE}x{LARGE}", ours["large"], against,
+                 lambda: torch.add(large, large), 0.9)
 
 
 def beside_jax(rows):
@@ -190,7 +197,7 @@ def beside_tensorflow(rows):
                      0.02)
 
 
-PEERS = {"torch": (beside_torch, "add plus matmul relu sum reshape gradient"),
+PEERS = {"torch": (beside_torch, "add plus matmul relu sum reshape gradient large"),
          "jax": (beside_jax, "function"),
          "tensorflow": (beside_tensorflow, "add plus matmul sum function")}
 

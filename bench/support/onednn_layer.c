@@ -18,6 +18,7 @@ enum { MOST_ARGS = 8 };
 struct onednn_layer {
   dnnl_engine_t engine;
   dnnl_stream_t stream;
+  dnnl_primitive_t forward; /* of max-pooling, whose gradient needs what it keeps; or NULL */
   dnnl_primitive_t primitive;
   dnnl_exec_arg_t args[MOST_ARGS];
   void *data[MOST_ARGS];
@@ -37,6 +38,8 @@ static void add_arg(struct onednn_layer *layer, const_dnnl_primitive_desc_t prim
                     dnnl_query_t query, int arg) {
   const dnnl_memory_desc_t *desc = dnnl_primitive_desc_query_md(primitive, query, 0);
   if (!desc || desc->ndims == 0) return;
+  for (int i = 0; i < layer->n_args; i++)
+    if (layer->args[i].arg == arg) return; /* shared by both passes */
   const size_t bytes = dnnl_memory_desc_get_size(desc);
   char *data = aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
   bench_expect(data != NULL, "no memory");
@@ -91,7 +94,8 @@ static dnnl_primitive_desc_t describe_conv(struct onednn_layer *layer, enum oned
   return primitive;
 }
 
-/* Without keeping anything for the gradient it is much faster, and situ keeps nothing either. */
+/* Without keeping anything for the gradient it is much faster; a forward pass alone keeps nothing
+ * in situ, either. */
 static dnnl_prop_kind_t how(bool alone) {
   return alone ? dnnl_forward_inference : dnnl_forward_training;
 }
@@ -114,6 +118,8 @@ static dnnl_primitive_desc_t describe_pool(struct onednn_layer *layer, enum oned
   check(
       dnnl_pooling_backward_desc_init(&desc, dnnl_pooling_max, &xd, &yd, stride, k, before, after));
   check(dnnl_primitive_desc_create(&primitive, &desc, NULL, layer->engine, hint));
+  check(dnnl_primitive_create(&layer->forward, hint));
+  add_args(layer, hint);
   check(dnnl_primitive_desc_destroy(hint));
   return primitive;
 }
@@ -151,6 +157,8 @@ struct onednn_layer *onednn_layer_open(enum onednn_kind kind, const struct onedn
 
 void onednn_layer_run(void *context) {
   struct onednn_layer *layer = context;
+  if (layer->forward)
+    check(dnnl_primitive_execute(layer->forward, layer->stream, layer->n_args, layer->args));
   check(dnnl_primitive_execute(layer->primitive, layer->stream, layer->n_args, layer->args));
   check(dnnl_stream_wait(layer->stream));
 }
@@ -161,6 +169,7 @@ void onednn_layer_close(struct onednn_layer *layer) {
     check(dnnl_memory_destroy(layer->args[i].memory));
     free(layer->data[i]);
   }
+  if (layer->forward) check(dnnl_primitive_destroy(layer->forward));
   check(dnnl_primitive_destroy(layer->primitive));
   check(dnnl_stream_destroy(layer->stream));
   check(dnnl_engine_destroy(layer->engine));

@@ -11,7 +11,7 @@ enum onednn_kind {
   ONEDNN_CONV_IMAGES,
   ONEDNN_CONV_FILTER,
   ONEDNN_POOL,
-  ONEDNN_POOL_GRAD,
+  ONEDNN_POOL_GRAD, /* both passes: the second reads what the first keeps */
   ONEDNN_LRN,
   ONEDNN_LRN_GRAD
 };

@@ -6,6 +6,7 @@
  * Every GPU has a tower: the network on its share of the batch. The variables are on the CPU and
  * shared; there the gradients of the towers are averaged and applied, and the moving averages are
  * kept with which the network is tested in the end. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -18,7 +19,7 @@ enum { VARIABLES = 10, MOST_GPUS = 16, LINES = 10, TEST_BATCH = 250 };
 
 struct options {
   int gpus, steps, batch;
-  double rate;
+  double rate, decay_steps;
   const char *folder;
 };
 
@@ -207,7 +208,8 @@ static situ_status run_batch(situ_session *session, const struct training *t, in
                              const struct options *options, const float *images,
                              const int32_t *labels, int count, const situ_value *fetches,
                              int n_fetches, situ_tensor **last) {
-  const float rate = (float)options->rate, moved = 1 - (1.f + (float)step) / (10.f + (float)step);
+  const float rate = (float)(options->rate * pow(0.1, step / options->decay_steps));
+  const float moved = 1 - (1.f + (float)step) / (10.f + (float)step);
   const situ_value values[] = {t->images, t->labels, t->rate, t->average_decay};
   situ_feed feeds[4] = {{values[0], NULL}, {values[1], NULL}, {values[2], NULL}, {values[3], NULL}};
   situ_tensor *results[2] = {NULL};
@@ -326,6 +328,8 @@ static bool take(char **argv, struct options *options) {
     options->batch = atoi(value);
   else if (!strcmp(name, "--rate"))
     options->rate = atof(value);
+  else if (!strcmp(name, "--decay-steps"))
+    options->decay_steps = atof(value);
   else if (!strcmp(name, "--data"))
     options->folder = value;
   else
@@ -334,15 +338,17 @@ static bool take(char **argv, struct options *options) {
 }
 
 int main(int argc, char **argv) {
-  struct options options = {1, 200, 128, 0.1, "/tmp/cifar10_data"};
+  struct options options = {1, 200, 128, 0.06, 250, "/tmp/cifar10_data"};
   bool ok = argc % 2;
   for (int i = 1; i < argc && ok; i += 2) ok = take(argv + i, &options);
   ok = ok && options.gpus > 0 && options.gpus <= MOST_GPUS && options.steps > 0 &&
-       options.batch > 0 && options.batch % options.gpus == 0;
+       options.batch > 0 && options.batch % options.gpus == 0 && options.decay_steps > 0;
   if (!ok) {
     fprintf(stderr,
-            "usage: %s [--gpus N] [--steps N] [--batch N] [--rate X] [--data FOLDER]\n"
-            "The GPUs (at most %d) get equal shares of the batch.\n",
+            "usage: %s [--gpus N] [--steps N] [--batch N] [--rate X] [--decay-steps N] "
+            "[--data FOLDER]\n"
+            "The GPUs (at most %d) get equal shares of the batch. The rate is a tenth after N\n"
+            "steps; for the real images take --rate 0.1 --decay-steps 100000.\n",
             argv[0], MOST_GPUS);
     return 2;
   }

@@ -83,7 +83,7 @@ static situ_status read_file(const char *path, struct records *records) {
   FILE *file = fopen(path, "rb");
   if (!file) return file_error("read", path);
   situ_status s = NULL;
-  if (fstat(fileno(file), &about) || about.st_size % CIFAR_RECORD)
+  if (fstat(fileno(file), &about) || !about.st_size || about.st_size % CIFAR_RECORD)
     s = situ_status_create(SITU_DATA_LOSS, "%s: %lld bytes are no whole number of records of %d",
                            path, (long long)about.st_size, CIFAR_RECORD);
   const int more = s ? 0 : (int)(about.st_size / CIFAR_RECORD);

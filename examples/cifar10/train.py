@@ -20,13 +20,14 @@ import model
 FLAGS = tf.app.flags.FLAGS
 tf.app.flags.DEFINE_string("data_dir", "/tmp/cifar10_data", "Where the files of images are.")
 tf.app.flags.DEFINE_string("train_dir", "/tmp/cifar10_train", "Where logs and checkpoints go.")
-tf.app.flags.DEFINE_integer("max_steps", 1000, "Steps to run.")
-tf.app.flags.DEFINE_integer("batch_size", 128, "Images of a step, on all GPUs together.")
-tf.app.flags.DEFINE_integer("num_gpus", 1, "GPUs to use.")
-tf.app.flags.DEFINE_integer("log_frequency", 10, "Steps between two lines.")
+tf.app.flags.DEFINE_integer("max_steps", 1000, "Steps to run.", lower_bound=1)
+tf.app.flags.DEFINE_integer("batch_size", 128, "Images of a step, on all GPUs together.",
+                            lower_bound=1)
+tf.app.flags.DEFINE_integer("num_gpus", 1, "GPUs to use.", lower_bound=1)
+tf.app.flags.DEFINE_integer("log_frequency", 10, "Steps between two lines.", lower_bound=1)
 tf.app.flags.DEFINE_integer("seed", 0, "Not 0: the same images and numbers in every run.")
-tf.app.flags.DEFINE_float("learning_rate", 0.1, "The first learning rate.")
-tf.app.flags.DEFINE_integer("decay_steps", 10000, "Steps after which it is a tenth.")
+tf.app.flags.DEFINE_float("learning_rate", 0.06, "The first learning rate.")
+tf.app.flags.DEFINE_integer("decay_steps", 250, "Steps after which it is a tenth.", lower_bound=1)
 tf.app.flags.DEFINE_boolean("resume", False, "Go on from the last checkpoint.")
 tf.app.flags.DEFINE_boolean("log_device_placement", False, "Say where each node runs.")
 
@@ -53,8 +54,7 @@ def training(step):
     """The op of a step, its loss, and its summaries."""
     paths = data.files(FLAGS.data_dir, data.TRAIN)
     batch, labels = images.batches(paths, FLAGS.batch_size, True, bool(FLAGS.seed))
-    rate = tf.train.exponential_decay(FLAGS.learning_rate, step, FLAGS.decay_steps, 0.1,
-                                      staircase=True)
+    rate = tf.train.exponential_decay(FLAGS.learning_rate, step, FLAGS.decay_steps, 0.1)
     loss, gradients = towers(batch, labels)
     apply = tf.train.GradientDescentOptimizer(rate).apply_gradients(gradients, global_step=step)
     averages = tf.train.ExponentialMovingAverage(model.MOVING_AVERAGE_DECAY, step)

@@ -22,6 +22,8 @@ def arguments():
     parser.add_argument("--max_steps", type=int, default=200)
     parser.add_argument("--batch_size", type=int, default=128, help="on all GPUs together")
     parser.add_argument("--num_gpus", type=int, default=1)
+    parser.add_argument("--learning_rate", type=float, default=0.06, help="the first one")
+    parser.add_argument("--decay_steps", type=int, default=250, help="until it is a tenth")
     parser.add_argument("--log_frequency", type=int, default=10)
     parser.add_argument("--seed", type=int, default=1)
     return parser.parse_args()
@@ -115,8 +117,8 @@ def main():
     tf.config.set_soft_device_placement(True)
     tf.random.set_seed(options.seed)
     network = Network()
-    optimizer = tf.keras.optimizers.SGD(
-        tf.keras.optimizers.schedules.ExponentialDecay(0.1, 10000, 0.1, staircase=True))
+    optimizer = tf.keras.optimizers.SGD(tf.keras.optimizers.schedules.ExponentialDecay(
+        options.learning_rate, options.decay_steps, 0.1))
     source = batches(*data.load(options.data_dir, data.TRAIN), options.batch_size,
                      numpy.random.RandomState(options.seed))
     step = make_step(network, optimizer, options.num_gpus)
