@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "bench.h"
 
@@ -33,6 +34,16 @@ static dnnl_memory_desc_t describe(int rank, const dnnl_dims_t dims, dnnl_format
   return desc;
 }
 
+/* Memory as ours is, in huge pages: with others, times depend on which pages a run happens to get. */
+static char *reserve(size_t bytes) {
+  const size_t page = (size_t)2 << 20, rounded = (bytes + page - 1) / page * page;
+  char *data = aligned_alloc(page, rounded);
+  bench_expect(data != NULL, "no memory");
+  madvise(data, rounded, MADV_HUGEPAGE);
+  memset(data, 0, bytes);
+  return data;
+}
+
 /* Gives the layer memory for one argument, as the primitive wants it. */
 static void add_arg(struct onednn_layer *layer, const_dnnl_primitive_desc_t primitive,
                     dnnl_query_t query, int arg) {
@@ -41,9 +52,7 @@ static void add_arg(struct onednn_layer *layer, const_dnnl_primitive_desc_t prim
   for (int i = 0; i < layer->n_args; i++)
     if (layer->args[i].arg == arg) return; /* shared by both passes */
   const size_t bytes = dnnl_memory_desc_get_size(desc);
-  char *data = aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
-  bench_expect(data != NULL, "no memory");
-  memset(data, 0, bytes);
+  char *data = reserve(bytes);
   for (size_t i = 0; i + 4 <= bytes && desc->data_type == dnnl_f32; i += 4)
     *(float *)(void *)(data + i) = (float)(i / 4 % 13) * 0.01f - 0.03f;
   dnnl_memory_t memory;

@@ -79,48 +79,44 @@ KERNEL(give_winners, IN(uchar, winners), IN(T, dy), OUT(T, dx), SIZES(dim), SIZE
 
 /* Neighbouring channels that are done side by side, so that the compiler makes vectors of them. */
 #define SIDES 32
+#define FEW_SIDES 8
 
-/* Windows of neighbouring channels, `rows` x `cols` pixels each: the largest element, and with
- * `winners` its number, where the first one is `number` and windows are `wide`. Where the sizes are
- * constants, all stays in registers. */
-INLINE void JOIN(largest, T_NAME)(const T *x, T *y, uchar *winners, i64 count, const i64 rows,
-                                  const i64 cols, const i64 *step, int number, int wide) {
-  const i64 down = step[1], next = step[2];
-  INDEPENDENT for (i64 c = 0; c < count; c++) {
-    T best = x[c];
-    int winner = number;
-    for (i64 r = 0; r < rows; r++)
-      for (i64 k = 0; k < cols; k++) {
-        const T v = x[r * down + k * next + c];
-        winner = v > best ? number + (int)(r * wide + k) : winner;
-        best = v > best ? v : best;
-      }
-    y[c] = best;
-    if (winners) winners[c] = (uchar)winner;
-  }
+/* Windows of `wanted` neighbouring channels, `rows` x `cols` pixels each: the largest element, and
+ * with `winners` its number, where the first one is `number` and windows are `wide`. Where the
+ * sizes are constants, all stays in registers. */
+INLINE void JOIN(sides, T_NAME)(const T *x, T *y, uchar *winners, const int wanted, i64 rows,
+                                i64 cols, const i64 *step, int number, int wide) {
+  T best[SIDES];
+  int winner[SIDES];
+  for (int s = 0; s < wanted; s++) best[s] = x[s];
+  for (int s = 0; s < wanted; s++) winner[s] = number;
+  for (i64 r = 0; r < rows; r++)
+    for (i64 k = 0; k < cols; k++) {
+      const T *from = x + r * step[1] + k * step[2];
+      const int own = number + (int)(r * wide + k);
+      if (winners)
+        for (int s = 0; s < wanted; s++) winner[s] = from[s] > best[s] ? own : winner[s];
+      for (int s = 0; s < wanted; s++) best[s] = from[s] > best[s] ? from[s] : best[s];
+    }
+  for (int s = 0; s < wanted; s++) y[s] = best[s];
+  if (winners)
+    for (int s = 0; s < wanted; s++) winners[s] = (uchar)winner[s];
 }
 
-/* The same for windows of any size, and where channels are no neighbours (`count` is 1 then). */
-INLINE void JOIN(largest_any, T_NAME)(const T *x, T *y, uchar *winners, i64 count, i64 rows,
-                                      i64 cols, const i64 *step, i64 number, i64 wide, i64 bytes,
-                                      i64 plane) {
+/* The same for `count` channels, with winners of any size; channels that are no neighbours come one
+ * by one. */
+INLINE void JOIN(largest, T_NAME)(const T *x, T *y, uchar *winners, i64 count, i64 rows, i64 cols,
+                                  const i64 *step, i64 number, i64 wide, i64 bytes, i64 plane) {
+  const int first = (int)number, across = (int)wide;
   i64 c = 0;
-  for (; c + SIDES <= count && bytes <= 1; c += SIDES) {
-    T best[SIDES];
-    int winner[SIDES];
-    for (int s = 0; s < SIDES; s++) best[s] = x[c + s];
-    for (int s = 0; s < SIDES; s++) winner[s] = (int)number;
-    for (i64 r = 0; r < rows; r++)
-      for (i64 k = 0; k < cols; k++) {
-        const T *from = x + r * step[1] + k * step[2] + c;
-        const int own = (int)(number + r * wide + k);
-        if (winners)
-          for (int s = 0; s < SIDES; s++) winner[s] = from[s] > best[s] ? own : winner[s];
-        for (int s = 0; s < SIDES; s++) best[s] = from[s] > best[s] ? from[s] : best[s];
-      }
-    for (int s = 0; s < SIDES; s++) y[c + s] = best[s];
-    if (winners)
-      for (int s = 0; s < SIDES; s++) winners[c + s] = (uchar)winner[s];
+  while (bytes <= 1 && count - c >= FEW_SIDES) {
+    uchar *to = winners ? winners + c : NULL;
+    const bool many = count - c >= SIDES;
+    if (many)
+      JOIN(sides, T_NAME)(x + c, y + c, to, SIDES, rows, cols, step, first, across);
+    else
+      JOIN(sides, T_NAME)(x + c, y + c, to, FEW_SIDES, rows, cols, step, first, across);
+    c += many ? SIDES : FEW_SIDES;
   }
   for (; c < count; c++) {
     T best = x[c];
@@ -163,12 +159,12 @@ INLINE void JOIN(pool_windows, T_NAME)(i64 begin, i64 end, const T *x, T *y, uch
         y[at + c] = (T)0;
         for (i64 b = 0; b < bytes; b++) to[c + b * plane] = 255;
       }
-    else if (neighbours && bytes <= 1 && rows == 3 && cols == 3)
-      JOIN(largest, T_NAME)(from, y + at, to, count, 3, 3, step, (int)number, (int)dim[4]);
-    else if (neighbours && bytes <= 1 && rows == 2 && cols == 2)
-      JOIN(largest, T_NAME)(from, y + at, to, count, 2, 2, step, (int)number, (int)dim[4]);
+    else if (rows == 3 && cols == 3)
+      JOIN(largest, T_NAME)(from, y + at, to, count, 3, 3, step, number, dim[4], bytes, plane);
+    else if (rows == 2 && cols == 2)
+      JOIN(largest, T_NAME)(from, y + at, to, count, 2, 2, step, number, dim[4], bytes, plane);
     else
-      JOIN(largest_any, T_NAME)
+      JOIN(largest, T_NAME)
     (from, y + at, to, count, rows, cols, step, number, dim[4], bytes, plane);
     channel_ += count;
     if (channel_ < dim[2]) continue;
@@ -285,6 +281,7 @@ RANGE(give_winners, IN(uchar, winners), IN(T, dy), OUT(T, dx), SIZES(dim), SIZES
 #undef SHARE
 #undef MOST
 #undef SIDES
+#undef FEW_SIDES
 #endif
 
 /* The elements that won, of images: the gradient of a gradient. */
