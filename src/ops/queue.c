@@ -4,8 +4,8 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/chance.h"
 #include "schema/schema.h"
 #include "tensor/shape.h"
 #include "tensor/tensor.h"
@@ -45,13 +45,12 @@ static enum queue_order order_of(const struct call *call) {
   return strncmp(call->schema->op->name, "Padding", 7) ? QUEUE_FIFO : QUEUE_PADDED;
 }
 
-/* A seed that is not given is the clock's. */
-static uint64_t seed_of(const struct call *call) {
-  const int64_t seed = call_integer(call, "seed"), seed2 = call_integer(call, "seed2");
-  if (seed || seed2) return (uint64_t)seed * 0x9e3779b97f4a7c15u + (uint64_t)seed2 + 1;
-  struct timespec now;
-  clock_gettime(CLOCK_REALTIME, &now);
-  return (uint64_t)now.tv_nsec * 0x9e3779b97f4a7c15u + (uint64_t)now.tv_sec;
+/* Seeds of 0 and 0 are anybody's. */
+static situ_status seed_of(const struct call *call, uint64_t *out) {
+  uint64_t seeds[] = {(uint64_t)call_integer(call, "seed"), (uint64_t)call_integer(call, "seed2")};
+  if (!seeds[0] && !seeds[1]) TRY(chance_seeds(seeds));
+  *out = seeds[0] * 0x9e3779b97f4a7c15u + seeds[1] + 1;
+  return NULL;
 }
 
 static situ_status copy_signature(const struct call *call, struct tuple_queue *queue) {
@@ -83,11 +82,11 @@ situ_status queue_create(void *context, struct resource **out) {
   queue->order = order_of(call);
   queue->capacity = call_integer(call, "capacity");
   if (queue->capacity < 0) queue->capacity = INT32_MAX;
-  if (queue->order == QUEUE_SHUFFLED) {
-    queue->min_after = call_integer(call, "min_after_dequeue");
-    queue->random = seed_of(call);
-  }
   situ_status status = copy_signature(call, queue);
+  if (!status && queue->order == QUEUE_SHUFFLED) {
+    queue->min_after = call_integer(call, "min_after_dequeue");
+    status = seed_of(call, &queue->random);
+  }
   if (!status && queue->min_after >= queue->capacity)
     status = INVALID("min_after_dequeue %lld must be < capacity %lld", (long long)queue->min_after,
                      (long long)queue->capacity);

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_queues.py: queues, readers, queue runners and functions of Python in graphs."""
 import threading
-import time
 
 import numpy as np
 import pytest
@@ -91,9 +90,23 @@ def test_slices_and_shuffled_batches():
         coord.join()
 
 
+def test_the_order_of_chance_can_be_had_again(python):
+    """SITU_SEED counts for queues, too."""
+    text = """
+        import situ.compat.v1 as tf
+        queue = tf.RandomShuffleQueue(100, 0, tf.int32, shapes=[[]])
+        with tf.Session() as sess:
+            sess.run(queue.enqueue_many([list(range(50))]))
+            print(sess.run(queue.dequeue_many(50)).tolist())
+        """
+    orders = [python(text, SITU_SEED=seed).out for seed in ("1", "1", "2")]
+    assert orders[0] == orders[1] != orders[2] and orders[0].startswith("[")
+
+
 def test_a_waiting_thread_ends_with_its_session():
-    queue = tf.FIFOQueue(1, [tf.float32])
-    take = queue.dequeue()
+    queue, begun = tf.FIFOQueue(1, [tf.float32]), threading.Event()
+    with tf.control_dependencies([tf.py_func(lambda: begun.set() or True, [], tf.bool)]):
+        take = queue.dequeue()
     sess, caught = tf.Session(), []
 
     def work():
@@ -103,9 +116,9 @@ def test_a_waiting_thread_ends_with_its_session():
             caught.append(str(error))
     thread = threading.Thread(target=work)
     thread.start()
-    time.sleep(0.1)
+    assert begun.wait(300)
     sess.close()
-    thread.join(5)
+    thread.join(300)
     assert not thread.is_alive() and "Dequeue operation was cancelled" in caught[0]
 
 

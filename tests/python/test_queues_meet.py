@@ -86,23 +86,33 @@ def _locked():
     return one, [two.enqueue(one.dequeue()), one.enqueue(two.dequeue())]
 
 
+def _once_begun(step, action):
+    """The step and an op that tells when it runs; a thread does something then."""
+    begun = threading.Event()
+    thread = threading.Thread(target=lambda: begun.wait(300) and action(), daemon=True)
+    thread.start()
+    return [*step, tf.py_func(lambda: begun.set() or True, [], tf.bool)], thread
+
+
 def test_dead_locks_end_in_time():
     one, step = _locked()
     with tf.Session(config=tf.ConfigProto(operation_timeout_in_ms=150)) as sess:
         for _ in range(2):
             with pytest.raises(tf.errors.DeadlineExceededError):
                 sess.run(step)
-        sess.run(one.enqueue(1.0))
-        sess.run(step)
-        assert sess.run(one.size()) == 1
+        patient = tf.RunOptions(timeout_in_ms=300000)
+        sess.run(one.enqueue(1.0), options=patient)
+        sess.run(step, options=patient)
+        assert sess.run(one.size(), options=patient) == 1
 
 
 def test_dead_locks_are_interrupted():
     one, step = _locked()
     with tf.Session() as sess:
-        threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
         with pytest.raises(KeyboardInterrupt):
+            step, thread = _once_begun(step, lambda: os.kill(os.getpid(), signal.SIGINT))
             sess.run(step)
+        thread.join()
         assert sess.run(one.size()) == 0
 
 
@@ -110,19 +120,19 @@ def test_other_threads_help():
     one, step = _locked()
     put = one.enqueue(1.0)
     with tf.Session() as sess:
-        timer = threading.Timer(0.1, lambda: sess.run(put))
-        timer.start()
+        step, thread = _once_begun(step, lambda: sess.run(put))
         sess.run(step)
-        timer.join()
+        thread.join()
         assert sess.run(one.size()) == 1
 
 
 def test_closed_sessions_let_go():
     _, step = _locked()
     sess = tf.Session()
-    threading.Timer(0.1, sess.close).start()
+    step, thread = _once_begun(step, sess.close)
     with pytest.raises(tf.errors.CancelledError):
         sess.run(step)
+    thread.join()
 
 
 def test_smallest_first():
