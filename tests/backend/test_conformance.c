@@ -3,45 +3,22 @@
  *
  * A new back end needs no line here. What it cannot do by its nature is named in known_gaps, with
  * the reason. */
-#include <dirent.h>
 #include <pthread.h>
-#include <time.h>
 
 #include "backend/backends.h"
 #include "backend/rig.h"
+#include "support/threads.h"
 
 static const char fleet[] = "Conformance A=64MiB,Conformance B=64MiB;link=1G;flops=1T";
-
-static int count_tasks(void) {
-  DIR *tasks = opendir("/proc/self/task");
-  int count = 0;
-  assert_non_null(tasks);
-  while (readdir(tasks)) count++;
-  closedir(tasks);
-  return count;
-}
-
-/* The system still lists a thread that was joined for a moment: counts until nothing changes. */
-static int count_threads(void) {
-  const struct timespec moment = {.tv_nsec = 2000000};
-  int count = count_tasks();
-  for (int same = 0; same < 10; same++) {
-    nanosleep(&moment, NULL);
-    const int now = count_tasks();
-    if (now != count) same = 0;
-    count = now;
-  }
-  return count;
-}
 
 static void listing_opens_nothing(struct rig *rig) {
   const struct backend_request request = rig_request(fleet);
   const char *why = NULL;
   int count = 0, again = 0;
-  const int threads = count_threads();
+  const int threads = threads_count();
   rig_close(rig);
   *rig = (struct rig){.api = rig->api};
-  const int threads_without = count_threads();
+  const int threads_without = threads_count();
   assert_true(threads_without <= threads);
   OK(rig->api->probe(&request, &count, &why));
   OK(rig->api->probe(&request, &again, &why));
@@ -55,7 +32,7 @@ static void listing_opens_nothing(struct rig *rig) {
     assert_true(strnlen(info.bus_id, sizeof info.bus_id) < sizeof info.bus_id);
     assert_true(strnlen(info.unit, sizeof info.unit) < sizeof info.unit);
   }
-  assert_int_equal(count_threads(), threads_without);
+  assert_true(threads_count() <= threads_without);
 }
 
 /* ---- Memory ---- */
@@ -376,11 +353,11 @@ static void a_kernel_may_fail(struct rig *rig) {
 
 static atomic_int arrived;
 
-/* Comes back when kernels on both devices have begun, or after ten seconds. */
+/* Comes back when kernels on both devices have begun, or after some minutes. */
 static situ_status meet(const union arg *args, int64_t begin, int64_t end) {
   (void)args, (void)begin, (void)end;
   atomic_fetch_add(&arrived, 1);
-  for (int i = 0; i < 10000 && atomic_load(&arrived) < 2; i++) usleep(1000);
+  for (int i = 0; i < 300000 && atomic_load(&arrived) < 2; i++) usleep(1000);
   return atomic_load(&arrived) < 2 ? INTERNAL("Nobody came.") : NULL;
 }
 

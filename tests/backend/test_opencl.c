@@ -83,7 +83,7 @@ static int32_t fail_event(cl_event event, int32_t state, event_callback callback
 }
 
 static bool wait_until_held(int count) {
-  for (int i = 0; i < 10000 && atomic_load(&held) < count; i++) usleep(1000);
+  for (int i = 0; i < 300000 && atomic_load(&held) < count; i++) usleep(1000);
   return atomic_load(&held) == count;
 }
 

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_find.c: which devices there are: what is visible, in which pieces, and what must be there.
  */
-#include <dirent.h>
-
 #include "device/buffer.h"
 #include "device/list.h"
 #include "support/capture.h"
 #include "support/clean.h"
 #include "support/listing.h"
+#include "support/threads.h"
 
 static const char four[] = "G0@0000:02:00.0,G1@0000:03:00.0,G2@0000:83:00.0,G3@0001:84:00.0";
 
@@ -239,17 +238,9 @@ static void configs_may_require(void **state) {
 
 /* ---- What is said, and what is taken ---- */
 
-static int count_threads(void) {
-  DIR *tasks = opendir("/proc/self/task");
-  int count = 0;
-  while (readdir(tasks)) count++;
-  closedir(tasks);
-  return count;
-}
-
 static void listing_opens_nothing_and_says_nothing(void **state) {
   (void)state;
-  const int threads = count_threads();
+  const int threads = threads_count();
   struct capture capture;
   setenv("SITU_SIM_GPUS", "64", 1);
   capture_begin(&capture);
@@ -266,7 +257,7 @@ static void listing_opens_nothing_and_says_nothing(void **state) {
   char *text = capture_end(&capture);
   assert_int_equal(count, 65);
   assert_string_equal(text, "");
-  assert_int_equal(count_threads(), threads);
+  assert_int_equal(threads_count(), threads);
   const struct device_list *list = NULL;
   OK(list_acquire(NULL, false, &list));
   for (int i = 1; i < list->count; i++) assert_null(list->devices[i]->handle);

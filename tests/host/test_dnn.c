@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_dnn.c: oneDNN against our own kernels; says so and passes where it is not installed. */
-#include <dirent.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -9,6 +8,7 @@
 #include "host/dnn.h"
 #include "host/gemm_kernels.h"
 #include "host/pool.h"
+#include "support/threads.h"
 
 #include <cmocka.h>
 
@@ -20,15 +20,6 @@ enum { SANITIZED = 0 };
 #endif
 
 enum { M = 203, N = 170, K = 190 };
-
-static int count_threads(void) {
-  int count = 0;
-  DIR *dir = opendir("/proc/self/task");
-  if (!dir) return 0;
-  while (readdir(dir)) count++;
-  closedir(dir);
-  return count - 2;
-}
 
 static void agrees_with_our_own(void **state) {
   (void)state;
@@ -55,7 +46,7 @@ static void agrees_with_our_own(void **state) {
     assert_memory_equal(c, d, M * N * sizeof *c);
   }
   /* This thread and the pool's one: none of OpenMP's. */
-  assert_in_range(count_threads(), 1, 2);
+  assert_in_range(threads_count(), 1, 2);
   free(space);
   free(a);
   free(b);

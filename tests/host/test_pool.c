@@ -176,7 +176,7 @@ static void a_child_runs_alone(void **state) {
   const pid_t child = fork();
   assert_true(child >= 0);
   if (!child) {
-    alarm(20);
+    alarm(600);
     const situ_status s = pool_run(count_kernel, args, ITEMS, 100);
     for (int i = 0; i < ITEMS; i++)
       if (items[i] != 2) _exit(2);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_queue.c: queues: order, batches, waiting, closing, cancelling, threads. */
 #include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -133,12 +134,28 @@ struct worker {
   situ_value value;
   situ_status status;
   bool puts;
+  atomic_bool waits; /* what takes has to wait */
 };
+
+/* Whoever waits is asked now and then whether it shall stop. */
+static bool note_waiting(void *context) {
+  atomic_store(&((struct worker *)context)->waits, true);
+  return false;
+}
 
 static void *work(void *context) {
   struct worker *worker = context;
-  worker->status = worker->puts ? put(worker->program, 1) : run(worker->program, worker->value);
+  const situ_run_options options = {.stop = note_waiting, .context = worker};
+  situ_tensor *none = NULL;
+  worker->status = worker->puts ? put(worker->program, 1)
+                                : situ_session_run_with(worker->program->session, &options, NULL, 0,
+                                                        &worker->value, 1, &none);
+  situ_tensor_release(none);
   return NULL;
+}
+
+static void await(const struct worker *worker) {
+  while (!atomic_load(&worker->waits)) usleep(1000);
 }
 
 /* Whoever waits in one thread does not hold up others, and goes on when its time has come. */
@@ -149,17 +166,17 @@ static void waiting_holds_up_nobody(void **state) {
   const situ_value other = emit2(p.graph, "Mul", scalar(p.graph, 2), scalar(p.graph, 3));
   start(&p);
   pthread_t thread;
-  struct worker taker = {&p, p.dequeue, NULL, false};
+  struct worker taker = {.program = &p, .value = p.dequeue};
   assert_int_equal(pthread_create(&thread, NULL, work, &taker), 0);
-  usleep(30000);
+  await(&taker);
   OK(run(&p, other));
   OK(put(&p, 1));
   pthread_join(thread, NULL);
   OK(taker.status);
   OK(put(&p, 2)); /* full now */
-  struct worker putter = {&p, p.enqueue, NULL, true};
+  struct worker putter = {.program = &p, .puts = true};
   assert_int_equal(pthread_create(&thread, NULL, work, &putter), 0);
-  usleep(30000);
+  usleep(30000); /* one that comes too late for it is cancelled as well */
   OK(run(&p, p.cancel));
   pthread_join(thread, NULL);
   fails_with(putter.status, SITU_CANCELLED, "Enqueue operation was cancelled");
@@ -173,9 +190,9 @@ static void closing_the_session_cancels(void **state) {
   begin(&p, "FIFOQueueV2", 1, 0);
   start(&p);
   pthread_t thread;
-  struct worker taker = {&p, p.dequeue, NULL, false};
+  struct worker taker = {.program = &p, .value = p.dequeue};
   assert_int_equal(pthread_create(&thread, NULL, work, &taker), 0);
-  usleep(30000);
+  await(&taker);
   OK(situ_session_close(p.session));
   pthread_join(thread, NULL);
   fails_with(taker.status, SITU_CANCELLED, "Dequeue operation was cancelled");

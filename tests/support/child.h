@@ -12,7 +12,7 @@
 
 #include "situ/status.h"
 
-enum { CHILD_SECONDS = 30 };
+enum { CHILD_SECONDS = 600 };
 
 /* Whether `body` returns true in a child. The child says what went wrong by itself; one that hangs
  * is ended by a signal. */
