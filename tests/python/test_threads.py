@@ -47,19 +47,23 @@ def test_threads_share_a_session():
 def test_the_lock_is_released_while_a_run_is_under_way():
     x, y, value = chain(400)
     sess = tf.Session()
-    done, counted = threading.Event(), [0]
-
-    def run():
-        sess.run(y, {x: value})
-        done.set()
-    thread = threading.Thread(target=run)
     sess.run(y, {x: value})
-    thread.start()
-    while not done.is_set():
-        counted[0] += 1
-        time.sleep(0.001)
-    thread.join()
-    assert counted[0] > 3
+
+    def count():
+        """How often this thread comes to its turn while another one is in a run."""
+        done, counted = threading.Event(), 0
+
+        def run():
+            sess.run(y, {x: value})
+            done.set()
+        thread = threading.Thread(target=run)
+        thread.start()
+        while not done.is_set():
+            counted += 1
+            time.sleep(0.001)
+        thread.join()
+        return counted
+    assert any(count() > 3 for _ in range(20))  # others may keep the cores for the time of a run
 
 
 def interrupt_soon():
@@ -67,21 +71,21 @@ def interrupt_soon():
 
 
 def test_ctrl_c_ends_a_run():
-    x, y, value = chain(20000)
+    x, y, value = chain(5000, side=2048)  # many minutes
     z = tf.reduce_sum(x)
     sess = tf.Session()
     assert sess.run(z, {x: value}) == 0
     begin = time.time()
-    interrupt_soon()
     with pytest.raises(KeyboardInterrupt):
+        interrupt_soon()
         while True:
             sess.run(y, {x: value})
-    assert time.time() - begin < 20
-    assert sess.run(z, {x: value + 1}) == 256 * 256
+    assert time.time() - begin < 200
+    assert sess.run(z, {x: value + 1}) == 2048 * 2048
 
 
 def test_another_handler_of_signals():
-    x, y, value = chain(20000)
+    x, y, value = chain(5000, side=2048)
     sess = tf.Session()
 
     class Enough(Exception):
@@ -91,8 +95,8 @@ def test_another_handler_of_signals():
         raise Enough
     before = signal.signal(signal.SIGINT, handle)
     try:
-        interrupt_soon()
         with pytest.raises(Enough):
+            interrupt_soon()
             while True:
                 sess.run(y, {x: value})
     finally:
@@ -105,28 +109,29 @@ def test_ctrl_c_on_a_gpu(python):
         import numpy as np
         import situ.compat.v1 as tf
         with tf.device('/gpu:0'):
-            x = tf.placeholder(tf.float32, [256, 256])
+            x = tf.placeholder(tf.float32, [2048, 2048])
             y = x
             for _ in range(3000):
                 y = tf.matmul(y, x)
             z = tf.reduce_sum(x)
-        sess, value = tf.Session(), np.ones([256, 256], 'float32')
+        sess, value = tf.Session(), np.ones([2048, 2048], 'float32')
         begin = time.time()
-        threading.Timer(0.05, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
         try:
+            threading.Timer(0.05, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
             while True:
                 sess.run(y, {x: value})
         except KeyboardInterrupt:
-            print('stopped', time.time() - begin < 20, sess.run(z, {x: value}))
+            print('stopped', time.time() - begin < 200, int(sess.run(z, {x: value})))
         """, gpus=1)
-    assert result.out == "stopped True 65536.0\n"
+    assert result.out == "stopped True 4194304\n", result.err
 
 
 STEPS = """
-    import gc, resource, sys, tracemalloc
+    import ctypes, gc, resource, sys, tracemalloc
     import numpy as np
     import situ{part} as tf
     {build}
+    ctypes.CDLL(None).prctl(41, 1, 0, 0, 0)  # no huge pages: they come when the system likes
     def memory():
         gc.collect()
         with open('/proc/self/statm') as file:
@@ -193,9 +198,10 @@ def test_a_hundred_thousand_steps(python):
 
 def test_sessions_and_graphs_are_freed(python):
     result = python("""
-        import gc, resource
+        import ctypes, gc, resource
         import numpy as np
         import situ.compat.v1 as tf
+        ctypes.CDLL(None).prctl(41, 1, 0, 0, 0)  # no huge pages
         def one():
             with tf.Graph().as_default():
                 x = tf.placeholder(tf.float32, [1000])
