@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # tests.cmake: every tests/FOLDER/test_NAME.c is a program of its own and a test FOLDER/test_NAME.
 enable_testing()
+set(patience 3600) # seconds: ends what hangs, not what a busy machine does slowly
 
 find_path(CMOCKA_INCLUDE cmocka.h)
 find_library(CMOCKA_LIBRARY cmocka)
@@ -35,7 +36,7 @@ foreach(file IN LISTS tests)
   target_include_directories(${target} PRIVATE ${CMOCKA_INCLUDE})
   target_link_libraries(${target} PRIVATE situ_support ${CMOCKA_LIBRARY})
   add_test(NAME ${folder}/${name} COMMAND ${target} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
-  set_tests_properties(${folder}/${name} PROPERTIES LABELS unit TIMEOUT 300)
+  set_tests_properties(${folder}/${name} PROPERTIES LABELS unit TIMEOUT ${patience})
 endforeach()
 
 # The same on OpenCL, where PoCL stands in for two GPUs; what it compiled stays in the build folder.
@@ -59,7 +60,7 @@ if(EXISTS /etc/OpenCL/vendors/pocl.icd AND tests AND NOT SITU_SANITIZE)
     set_tests_properties(opencl/towers2 PROPERTIES PASS_REGULAR_EXPRESSION
     "tower_1/MatMul[^\n]*device:GPU:1.*step 4: loss 0.0117\nhidden 0.5006 -0.4670 0.4768")
   endif()
-  set_tests_properties(${opencl_tests} PROPERTIES LABELS opencl TIMEOUT 900
+  set_tests_properties(${opencl_tests} PROPERTIES LABELS opencl TIMEOUT ${patience}
                        ENVIRONMENT "${opencl_environment}")
 endif()
 
@@ -74,7 +75,7 @@ foreach(file IN LISTS cases)
   add_test(NAME example/${name}
            COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/tests/run_example.py
                    ${CMAKE_BINARY_DIR}/examples ${file})
-  set_tests_properties(example/${name} PROPERTIES LABELS example TIMEOUT 300)
+  set_tests_properties(example/${name} PROPERTIES LABELS example TIMEOUT ${patience})
 endforeach()
 
 # The command as a user meets it.
@@ -82,7 +83,7 @@ if(TARGET situ_command)
   add_test(NAME cli/test_command
            COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_SOURCE_DIR}/tests/cli/test_command.py
                    ${CMAKE_BINARY_DIR})
-  set_tests_properties(cli/test_command PROPERTIES LABELS cli TIMEOUT 300)
+  set_tests_properties(cli/test_command PROPERTIES LABELS cli TIMEOUT ${patience})
 endif()
 
 # The Python package: pytest, in the environment where `import situ` works.
@@ -94,8 +95,8 @@ if(TARGET situ_python)
              COMMAND ${CMAKE_SOURCE_DIR}/.venv/bin/python -B -m pytest -q -p no:cacheprovider
                      ${file}
              WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
-    set_tests_properties(python/${name} PROPERTIES
-                         LABELS python TIMEOUT 600 ENVIRONMENT "SITU_BUILD=${CMAKE_BINARY_DIR}")
+    set_tests_properties(python/${name} PROPERTIES LABELS python TIMEOUT ${patience}
+                         ENVIRONMENT "SITU_BUILD=${CMAKE_BINARY_DIR}")
   endforeach()
 endif()
 
@@ -118,7 +119,7 @@ foreach(file IN LISTS quick)
   add_test(NAME valgrind/${name}
            COMMAND ${VALGRIND} -q --error-exitcode=9 --leak-check=no $<TARGET_FILE:${target}>
            WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
-  set_tests_properties(valgrind/${name} PROPERTIES LABELS valgrind TIMEOUT 600)
+  set_tests_properties(valgrind/${name} PROPERTIES LABELS valgrind TIMEOUT ${patience})
 endforeach()
 
 # The kernels as another compiler for another device sees them.
@@ -126,7 +127,7 @@ find_program(CLANG NAMES clang-16 clang-14 clang)
 if(CLANG)
   add_test(NAME kernel/opencl
            COMMAND ${CMAKE_SOURCE_DIR}/tests/kernel/opencl.sh ${CLANG} ${CMAKE_SOURCE_DIR})
-  set_tests_properties(kernel/opencl PROPERTIES LABELS kernel TIMEOUT 300)
+  set_tests_properties(kernel/opencl PROPERTIES LABELS kernel TIMEOUT ${patience})
 endif()
 
 # The headers alone, the symbols, and a program outside against an installed tree.
@@ -139,7 +140,7 @@ add_test(NAME install/pkg_config COMMAND ${installed}/outside.sh pkg_config ${CM
 add_test(NAME install/find_package COMMAND ${installed}/outside.sh find_package
                                            ${CMAKE_BINARY_DIR})
 set_tests_properties(install/headers install/symbols install/pkg_config install/find_package
-                     PROPERTIES LABELS install TIMEOUT 300 ENVIRONMENT "${compilers}")
+                     PROPERTIES LABELS install TIMEOUT ${patience} ENVIRONMENT "${compilers}")
 
 # The tools that guard the rest.
 file(GLOB tools CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/tools/test_*.py)
@@ -148,7 +149,7 @@ foreach(file IN LISTS tools)
   get_filename_component(name ${file} NAME_WE)
   if(CTAGS)
     add_test(NAME tools/${name} COMMAND ${Python3_EXECUTABLE} -B ${file})
-    set_tests_properties(tools/${name} PROPERTIES LABELS tools TIMEOUT 300)
+    set_tests_properties(tools/${name} PROPERTIES LABELS tools TIMEOUT ${patience})
   endif()
 endforeach()
 
@@ -157,7 +158,7 @@ if(TARGET situ_python)
            COMMAND ${CMAKE_SOURCE_DIR}/.venv/bin/python -B -m pytest -q -p no:cacheprovider
                    -p pytest_situ ${CMAKE_SOURCE_DIR}/examples/test_towers.py
            WORKING_DIRECTORY ${CMAKE_BINARY_DIR})
-  set_tests_properties(example/test_towers.py PROPERTIES LABELS example TIMEOUT 300)
+  set_tests_properties(example/test_towers.py PROPERTIES LABELS example TIMEOUT ${patience})
 endif()
 
 # What the texts show of the command and of the examples is what these print.
@@ -165,7 +166,7 @@ if(TARGET situ_command AND TARGET situ_python)
   add_test(NAME docs/test_texts
            COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_SOURCE_DIR}/tests/docs/test_texts.py
                    ${CMAKE_BINARY_DIR})
-  set_tests_properties(docs/test_texts PROPERTIES LABELS docs TIMEOUT 900)
+  set_tests_properties(docs/test_texts PROPERTIES LABELS docs TIMEOUT ${patience})
 endif()
 
 # Cases of the reference beside the repository, where they are.
@@ -177,7 +178,7 @@ foreach(cases names/names names/names_python placer/placer placer/placer_random 
              COMMAND ${CMAKE_SOURCE_DIR}/tests/conform/compare.sh $<TARGET_FILE:conform> ${family}
                      ${name}
              WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
-    set_tests_properties(conform/${name} PROPERTIES LABELS conform TIMEOUT 300
+    set_tests_properties(conform/${name} PROPERTIES LABELS conform TIMEOUT ${patience}
                                                     SKIP_RETURN_CODE 77)
   endif()
 endforeach()

@@ -92,7 +92,7 @@ def run(case, folder):
     program = case.program(os.path.abspath(folder), EXAMPLES)
     with tempfile.TemporaryDirectory() as scratch:
         return subprocess.run([*program, *case.args], env={**env, **case.env}, cwd=scratch,
-                              text=True, errors="replace", capture_output=True, timeout=120,
+                              text=True, errors="replace", capture_output=True, timeout=1200,
                               stdin=subprocess.DEVNULL, check=False)
 
 

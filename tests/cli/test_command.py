@@ -19,7 +19,7 @@ def run(*words, stdin=None, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **en
     clean = {k: v for k, v in os.environ.items()
              if not k.startswith("SITU_") and k != "CUDA_VISIBLE_DEVICES"}
     return subprocess.run([os.path.join(BUILD, "situ"), *words], env={**clean, **env}, input=stdin,
-                          stdout=stdout, stderr=stderr, text=True, timeout=120, check=False)
+                          stdout=stdout, stderr=stderr, text=True, timeout=1200, check=False)
 
 
 def saved(form=""):

@@ -61,7 +61,7 @@ def run(command, build):
     command = command.replace("build/", f"{build}/")
     in_order = ["stdbuf", "-oL", "sh", "-c", command]  # as on a terminal
     done = subprocess.run(in_order, cwd=ROOT, env=env, text=True, check=False,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=1200,
                           stdin=subprocess.DEVNULL)
     return done.stdout.replace(f"{build}/", "build/")
 

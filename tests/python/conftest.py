@@ -11,6 +11,7 @@ import pytest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.environ.get("SITU_BUILD", os.path.join(ROOT, "build"))
+PATIENCE = 1200  # seconds: ends what hangs, not what a busy machine does slowly
 SEED = os.environ.setdefault("SITU_SEED", "1")  # another one: other weights, other orders
 
 
@@ -45,7 +46,7 @@ def python():
     def run(text, gpus="0", words=(), **env):
         done = subprocess.run([sys.executable, "-c", textwrap.dedent(text), *words],
                               env=environment(SITU_SIM_GPUS=str(gpus), **env), check=False,
-                              capture_output=True, text=True, timeout=120)
+                              capture_output=True, text=True, timeout=PATIENCE)
         return Result(done)
     return run
 
@@ -60,7 +61,7 @@ def situ(tmp_path):
             path.write_text(textwrap.dedent(text))
         done = subprocess.run([os.path.join(BUILD, "situ"), *words], cwd=tmp_path,
                               env=environment(**env), check=False, capture_output=True, text=True,
-                              timeout=120)
+                              timeout=PATIENCE)
         return Result(done)
     return run
 

@@ -29,7 +29,8 @@ def losses(text):
 def run(program, *words):
     """Runs a program of the build; these take longer than what the fixture allows."""
     done = subprocess.run([os.path.join(conftest.BUILD, program), *words], check=False, text=True,
-                          env=conftest.environment(), capture_output=True, timeout=800)
+                          env=conftest.environment(), capture_output=True,
+                          timeout=conftest.PATIENCE)
     return conftest.Result(done)
 
 

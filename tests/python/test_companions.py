@@ -4,7 +4,7 @@ import subprocess
 import sys
 import textwrap
 
-from conftest import Result
+from conftest import PATIENCE, Result
 
 BARE = """
     import importlib.machinery
@@ -25,7 +25,7 @@ def bare(tmp_path, text, *words):
     start = textwrap.dedent(BARE) + "from situ import run\n" \
         f"sys.argv = ['run', '--', 'a.py', *{list(words)!r}]\nrun.main()\n"
     return Result(subprocess.run([sys.executable, "-c", start], cwd=tmp_path, check=False,
-                                 capture_output=True, text=True, timeout=120))
+                                 capture_output=True, text=True, timeout=PATIENCE))
 
 
 def test_six(tmp_path):

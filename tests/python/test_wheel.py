@@ -10,6 +10,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from conftest import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = os.environ.get("SITU_BUILD", ROOT / "build")
@@ -27,7 +28,7 @@ def run(*words, cwd):
     env = {k: v for k, v in os.environ.items()
            if not k.startswith(("SITU_", "PYTHON", "CUDA_")) and k != "VIRTUAL_ENV"}
     return subprocess.run([str(w) for w in words], cwd=cwd, env=env, text=True,
-                          capture_output=True, timeout=500, check=False)
+                          capture_output=True, timeout=PATIENCE, check=False)
 
 
 def output(*words, cwd):
