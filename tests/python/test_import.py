@@ -8,20 +8,29 @@ begin = time.process_time()
 import situ
 seconds = time.process_time() - begin
 peak = [line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")]
-print(seconds, int(peak[0]) / 1024)
+begin, table = time.process_time(), {}
+for i in range(100000):
+    table[i % 1000] = str(i)
+print(seconds, int(peak[0]) / 1024, time.process_time() - begin)
 """
+LOOP = 0.012  # seconds that the loop may take where the limit is meant: others may share the core
 
 USE = COST.replace("import situ\n", "import situ\nx = situ.constant([[1.0]])\nx @ x\n")
 
 
 @pytest.mark.parametrize("program", [COST, USE], ids=["import", "import_and_use"])
 def test_at_most_a_twentieth_of_a_second_and_20_mb(python, tmp_path, program):
-    runs = [python(program, PYTHONPYCACHEPREFIX=str(tmp_path), PYTHONDONTWRITEBYTECODE="")
-            for _ in range(6)]
-    assert all(r.code == 0 for r in runs), runs[0].err
-    seconds, megabytes = zip(*[map(float, r.out.split()) for r in runs])
-    assert min(seconds) <= 0.05
-    assert min(megabytes) <= 20
+    def run():
+        done = python(program, PYTHONPYCACHEPREFIX=str(tmp_path), PYTHONDONTWRITEBYTECODE="")
+        assert done.code == 0, done.err
+        return map(float, done.out.split())
+    run()  # compiles
+    times, peaks = [2], [99]
+    while len(times) < 40 and (min(times) > 1 or min(peaks) > 20):  # a slow moment passes
+        seconds, megabytes, loop = run()
+        times.append(seconds / (0.05 * max(1, loop / LOOP)))
+        peaks.append(megabytes)
+    assert min(times) <= 1 and min(peaks) <= 20, (times, peaks)
 
 
 @pytest.mark.parametrize("program", [
