@@ -69,7 +69,7 @@ typedef struct situ_recipe {
   int parallel;                    /* calls at a time; 0: in the caller's thread; or AUTOTUNE */
   int cycle, block;                /* Interleave: elements under way, and how many from each */
   unsigned flags;
-  int n_parts;             /* Generator: tensors of an element */
+  int n_parts;             /* Generator, Scan, Rows: tensors of an element */
   situ_type type;          /* Numbers: of them */
   const situ_shape *shape; /* PaddedBatch: per part */
   const char *text;        /* CopyToDevice: its name */
@@ -78,6 +78,7 @@ typedef struct situ_recipe {
 /* Makes a data set of a kind:
  *   Tensor, TensorSlice      params: tensors; one element, or one for each row
  *   Numbers                  params: start, stop, step (int64)
+ *   Random                   params: two seeds; flags
  *   Generator                generator, n_parts
  *   TextLine, TFRecord       params: names of files
  *   FixedLengthRecord        params: names, header, record and footer bytes
@@ -85,7 +86,8 @@ typedef struct situ_recipe {
  *   Repeat, Take, Skip       params: count; -1: for ever, all
  *   Shard                    params: number of shards, index
  *   Batch                    params: size; flags
- *   PaddedBatch              params: size, a padding value per part; shape, flags
+ *   PaddedBatch              params: size, a padding value per part, and unless `shape` says them
+ *                            a shape (a vector) per part; flags
  *   Unbatch, Cache           input alone
  *   Window                   params: size, shift, stride; flags; parts become data sets
  *   Shuffle                  params: room, two seeds; flags
@@ -93,6 +95,11 @@ typedef struct situ_recipe {
  *   Map, Filter, TakeWhile   transform, params: captured values; parallel, flags (Map)
  *   FlatMap, Interleave      transform, params, inner; parallel, cycle, block, flags (Interleave)
  *   CopyToDevice             text
+ *   Scan, Reduce             transform: of a state and the parts of an element, the next state and
+ *                            (Scan) n_parts to give; params: the first state, captured values
+ *   Group                    input: a key, a size, others; gives the key, a data set of the others
+ *   Distinct                 input alone
+ *   Rows                     params: tensors, n_parts for each element
  *   Handle                   params: a handle of a data set (Window gives them) */
 SITU_API situ_status situ_dataset_create(const char *kind, const situ_recipe *recipe,
                                          situ_dataset **out) SITU_MUST_USE;

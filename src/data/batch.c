@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "data/data.h"
+#include "tensor/number.h"
 #include "tensor/shape.h"
 #include "tensor/tensor.h"
 
@@ -16,7 +17,7 @@ struct batching {
   situ_tensor **rows; /* elements that wait for the others; n_parts each */
   int64_t n_rows, room;
   situ_tensor **batch; /* per part: the batch that is being filled, or NULL: see `rows` */
-  situ_tensor **padding;
+  situ_tensor **padding, **shapes; /* of PaddedBatch, per part; NULL: the recipe has the shape */
   bool ended;
 };
 
@@ -27,7 +28,8 @@ static situ_status batch_open(struct cursor *cursor) {
   if (self->size < 1) return INVALID("Batch size must be greater than zero.");
   self->batch = calloc(n + 1, sizeof(situ_tensor *));
   self->padding = calloc(n + 1, sizeof(situ_tensor *));
-  return self->batch && self->padding ? NULL : NO_MEMORY();
+  self->shapes = calloc(n + 1, sizeof(situ_tensor *));
+  return self->batch && self->padding && self->shapes ? NULL : NO_MEMORY();
 }
 
 static void forget_rows(struct batching *self) {
@@ -42,6 +44,7 @@ static void batch_close(struct cursor *cursor) {
   free(self->rows);
   free(self->batch);
   free(self->padding);
+  free(self->shapes);
 }
 
 static situ_status put_by(struct batching *self, situ_tensor **parts) {
@@ -224,22 +227,43 @@ const struct data_kind kind_Batch = {.name = "Batch",
 /* Elements of different shapes */
 
 static situ_status padded_make(situ_dataset *dataset) {
-  if (dataset->recipe.shape && dataset->recipe.n_params == dataset->n_parts + 1) return NULL;
+  const int n = dataset->recipe.n_params, parts = dataset->n_parts;
+  if (n == 2 * parts + 1 || (dataset->recipe.shape && n == parts + 1)) return NULL;
   return INVALID("A data set PaddedBatch needs a shape and a padding value for each part.");
 }
 
 static situ_status padded_open(struct cursor *cursor) {
   struct batching *self = (struct batching *)cursor;
   TRY(batch_open(cursor));
-  for (int i = 0; i < cursor->dataset->n_parts; i++)
+  const int n = cursor->dataset->n_parts;
+  const bool told = cursor->dataset->recipe.n_params > n + 1; /* shapes are params */
+  for (int i = 0; i < n; i++) {
     TRY(cursor_param(cursor, i + 1, &self->padding[i]));
+    if (told) TRY(cursor_param(cursor, n + i + 1, &self->shapes[i]));
+  }
+  return NULL;
+}
+
+/* The shape that was asked for, as a vector: -1 where a size is that of the largest row. */
+static situ_status told_shape(const situ_tensor *sizes, situ_shape *out) {
+  const int64_t n = sizes->shape.rank == 1 ? sizes->shape.dim[0] : -1;
+  if (n < 0 || n > SITU_MAX_RANK || !situ_tensor_data(sizes))
+    return INVALID("A padded shape must be a vector of sizes.");
+  *out = (situ_shape){.rank = (int)n};
+  for (int64_t i = 0; i < n; i++) {
+    out->dim[i] = number_integer_at(sizes->type, situ_tensor_data(sizes), i);
+    if (out->dim[i] < 0) out->dim[i] = SITU_ANY;
+  }
   return NULL;
 }
 
 /* The shape of the rows of a part: as asked for, or the largest. */
 static situ_status padded_shape(const struct batching *self, int part, situ_shape *out) {
   const int n = self->head.dataset->n_parts;
-  *out = self->head.dataset->recipe.shape[part];
+  if (self->shapes[part])
+    TRY(told_shape(self->shapes[part], out));
+  else
+    *out = self->head.dataset->recipe.shape[part];
   if (out->rank < 0) {
     out->rank = self->rows[part]->shape.rank;
     for (int d = 0; d < out->rank; d++) out->dim[d] = SITU_ANY;

@@ -38,6 +38,7 @@ struct data_kind {
   X(Tensor)            \
   X(TensorSlice)       \
   X(Numbers)           \
+  X(Random)            \
   X(Generator)         \
   X(Handle)            \
   X(Rows)              \
@@ -64,6 +65,10 @@ struct data_kind {
   X(Interleave)        \
   X(CopyToDevice)      \
   X(Choose)            \
+  X(Scan)              \
+  X(Reduce)            \
+  X(Group)             \
+  X(Distinct)          \
   X(IgnoreErrors)
 
 #define DATA_KIND_EXTERN(name) extern const struct data_kind kind_##name;
@@ -154,8 +159,8 @@ void keep_unbind(struct binding *binding);
 /* dataset.c: the number that a param is, or `unknown` where it is an argument. */
 int64_t dataset_number(const situ_dataset *dataset, int index, int64_t unknown);
 
-/* transform.c: runs the data set's function on the n parts of an element and the captured values.
- */
+/* transform.c: runs the data set's function on n tensors (the parts of an element, behind a state)
+ * and the captured values, which are the last params. */
 situ_status transform_call(const struct cursor *cursor, situ_tensor *const *row, int n,
                            situ_tensor **results) SITU_MUST_USE;
 int transform_inputs(const situ_transform *transform);

@@ -6,51 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/chance.h"
 #include "data/data.h"
-#include "kernel/host.h"
-#include "kernel/philox.h"
-
-/* One word after the other. */
-struct dice {
-  struct philox state;
-  struct words words;
-  int used; /* of `words`; 0: there are none yet */
-};
-
-static struct dice dice_of(int64_t seed, int64_t seed2) {
-  const u64 key = (u64)seed, counter = (u64)seed2;
-  return (struct dice){
-      .state = {{0, 0, (u32)counter, (u32)(counter >> 32)}, {(u32)key, (u32)(key >> 32)}}};
-}
-
-static u32 roll(struct dice *dice) {
-  if (!dice->used) {
-    dice->words = philox_words(dice->state);
-    dice->state = philox_skip(dice->state, 1);
-  }
-  const u32 word = dice->words.at[dice->used];
-  dice->used = (dice->used + 1) % 4;
-  return word;
-}
-
-/* The generator of seeds of a data set. */
-struct seeds {
-  struct keep head;
-  bool begun;
-  int64_t seed, seed2;
-  struct dice dice;
-};
-
-static void free_seeds(struct keep *keep) { free(keep); }
-
-static situ_status create_seeds(struct keep **out) {
-  struct seeds *seeds = calloc(1, sizeof *seeds);
-  if (!seeds) return NO_MEMORY();
-  seeds->head.release = free_seeds;
-  *out = &seeds->head;
-  return NULL;
-}
+#include "data/dice.h"
 
 struct shuffling {
   struct cursor head;
@@ -61,40 +18,12 @@ struct shuffling {
   bool ended;
 };
 
-/* Seeds of 0 and 0 are anybody's. */
-static situ_status begin_seeds(const struct cursor *cursor, struct seeds *seeds) {
-  TRY(cursor_number(cursor, 1, &seeds->seed));
-  TRY(cursor_number(cursor, 2, &seeds->seed2));
-  if (!seeds->seed && !seeds->seed2) {
-    uint64_t any[2];
-    TRY(chance_seeds(any));
-    seeds->seed = (int64_t)any[0];
-    seeds->seed2 = (int64_t)any[1];
-  }
-  seeds->dice = dice_of(seeds->seed, seeds->seed2);
-  seeds->begun = true;
-  return NULL;
-}
-
 static situ_status shuffle_open(struct cursor *cursor) {
   struct shuffling *self = (struct shuffling *)cursor;
-  struct keep *keep = NULL;
   TRY(cursor_number(cursor, 0, &self->size));
   if (self->size < 1)
     return INVALID("buffer_size must be greater than zero or UNKNOWN_CARDINALITY");
-  TRY(keep_find(cursor, create_seeds, &keep));
-  struct seeds *seeds = (struct seeds *)keep;
-  pthread_mutex_lock(&keep->lock);
-  const situ_status status = seeds->begun ? NULL : begin_seeds(cursor, seeds);
-  int64_t seed = seeds->seed, seed2 = seeds->seed2;
-  if (cursor->dataset->recipe.flags & SITU_RESHUFFLE) {
-    seed = roll(&seeds->dice);
-    seed2 = roll(&seeds->dice);
-  }
-  pthread_mutex_unlock(&keep->lock);
-  keep_release(keep);
-  self->dice = dice_of(seed, seed2);
-  return status;
+  return dice_begin(cursor, 1, cursor->dataset->recipe.flags & SITU_RESHUFFLE, &self->dice);
 }
 
 static void shuffle_close(struct cursor *cursor) {
@@ -135,7 +64,7 @@ static situ_status shuffle_next(struct cursor *cursor, situ_tensor **parts, bool
   TRY(fill(self));
   *end = !self->n_rows;
   if (*end) return NULL;
-  const int64_t chosen = (self->first + (int64_t)(roll(&self->dice) % (u64)self->n_rows));
+  const int64_t chosen = (self->first + (int64_t)(dice_roll(&self->dice) % (u64)self->n_rows));
   situ_tensor **from = self->rows + (size_t)(chosen % self->room) * n;
   situ_tensor **first = self->rows + (size_t)self->first * n;
   memcpy(parts, from, sizeof *parts * n);

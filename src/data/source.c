@@ -123,18 +123,24 @@ const struct data_kind kind_TensorSlice = {.name = "TensorSlice",
 /* Elements that are given one by one */
 
 static situ_status rows_make(situ_dataset *dataset) {
-  dataset->n_parts = 1;
-  return NULL;
+  dataset->n_parts = dataset->recipe.n_parts > 0 ? dataset->recipe.n_parts : 1;
+  if (dataset->recipe.n_params % dataset->n_parts == 0) return NULL;
+  return INVALID("%d tensors are no elements of %d parts.", dataset->recipe.n_params,
+                 dataset->n_parts);
 }
 
 static situ_status rows_next(struct cursor *cursor, situ_tensor **parts, bool *end) {
   struct place *place = (struct place *)cursor;
-  *end = place->at >= cursor->dataset->recipe.n_params;
-  if (!*end) parts[0] = situ_tensor_retain(cursor->dataset->recipe.params[place->at++].tensor);
+  const situ_recipe *recipe = &cursor->dataset->recipe;
+  *end = place->at >= recipe->n_params;
+  for (int i = 0; i < cursor->dataset->n_parts && !*end; i++)
+    parts[i] = situ_tensor_retain(recipe->params[place->at++].tensor);
   return NULL;
 }
 
-static int64_t rows_count(const situ_dataset *dataset) { return dataset->recipe.n_params; }
+static int64_t rows_count(const situ_dataset *dataset) {
+  return dataset->recipe.n_params / dataset->n_parts;
+}
 
 const struct data_kind kind_Rows = {.name = "Rows",
                                     .size = sizeof(struct place),

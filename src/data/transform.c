@@ -60,6 +60,8 @@ situ_status transform_call(const struct cursor *cursor, situ_tensor *const *row,
                            situ_tensor **results) {
   enum { FEW = 16 };
   const situ_transform *transform = cursor->dataset->recipe.transform;
+  const int before =
+      transform->n_inputs - cursor->dataset->recipe.n_params; /* inputs, less params */
   situ_feed few[FEW], *feeds = few;
   if (transform->n_inputs > FEW) feeds = malloc(sizeof *feeds * (size_t)transform->n_inputs);
   if (!feeds) return NO_MEMORY();
@@ -70,7 +72,7 @@ situ_status transform_call(const struct cursor *cursor, situ_tensor *const *row,
     if (i < n)
       feeds[i].tensor = row[i];
     else
-      status = cursor_param(cursor, i - n, &feeds[i].tensor);
+      status = cursor_param(cursor, i - before, &feeds[i].tensor);
   }
   if (!status)
     status = situ_session_run(transform->session, feeds, transform->n_inputs, transform->outputs,

@@ -2,6 +2,7 @@
  * iterator.c: the ops of iterators over data sets. */
 #include "ops/iterator.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "ops/ops.h"
@@ -59,6 +60,30 @@ static situ_status compute_next(struct compute *compute) {
   return end ? situ_status_create(SITU_OUT_OF_RANGE, "End of sequence") : NULL;
 }
 
+/* The element of an iterator that has only that one. */
+static situ_status take_single(const struct compute *compute, struct resource *iterator) {
+  const int n = compute->call->n_out;
+  bool end = false;
+  TRY(start(compute, iterator, 1, true));
+  TRY(iterator_table.next(iterator, compute->services, compute->out, n, &end));
+  if (end) return INVALID("Dataset was empty.");
+  situ_tensor **more = calloc((size_t)n + 1, sizeof(situ_tensor *));
+  if (!more) return NO_MEMORY();
+  situ_status status = iterator_table.next(iterator, compute->services, more, n, &end);
+  if (!status && !end) status = INVALID("Dataset had more than one element.");
+  for (int i = 0; i < n; i++) situ_tensor_release(more[i]);
+  free(more);
+  return status;
+}
+
+static situ_status compute_single(struct compute *compute) {
+  struct resource *iterator = NULL;
+  TRY(iterator_table.create(NULL, &iterator));
+  const situ_status status = take_single(compute, iterator);
+  resource_release(iterator);
+  return status;
+}
+
 static situ_status compute_to_text(struct compute *compute) {
   struct resource *iterator = NULL;
   TRY(compute_handle(compute, 0, iterator_table.kind, &iterator));
@@ -98,6 +123,9 @@ static const struct op rows[] = {
     ROW("IteratorGetNext", "iterator:resource", "components:output_types", ELEMENTS,
         "The next element of a data set; OutOfRange where there is none.", OP_BLOCKS, next_shape,
         compute_next),
+    ROW("DatasetToSingleElement", "dataset:resource arguments:Targuments",
+        "components:output_types", "Targuments:list(type)=[] " ELEMENTS,
+        "The element of a data set that has only one.", OP_BLOCKS, next_shape, compute_single),
     ROW("IteratorToStringHandle", "resource_handle:resource", "string_handle:string", "",
         "A name of an iterator, to be fed to IteratorFromStringHandleV2.", 0, op_scalar_shape,
         compute_to_text),

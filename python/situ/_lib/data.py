@@ -4,6 +4,8 @@ import _situ
 from situ._lib import data_trace as trace
 from situ._lib.api import export
 from situ._lib.array_ops import convert_to_tensor, op
+from situ._lib import data_padding
+from situ._lib.data_padding import batched
 from situ._lib.data_trace import DatasetSpec, Traced, flatten, map_leaves, pack, tensor
 from situ._lib.dtypes import as_dtype
 from situ._lib.specs import TensorSpec
@@ -23,12 +25,6 @@ def _number(value, dtype="int64"):
 def _known(value):
     """The number that a param is, or None."""
     return int(value.numpy()) if isinstance(value, EagerTensor) else None
-
-
-def _batched(spec, rows):
-    shape = spec.shape
-    dims = None if shape.rank is None else [rows] + shape.as_list()
-    return TensorSpec(dims, spec.dtype)
 
 
 def _row_of(spec):
@@ -133,11 +129,6 @@ class Dataset:
         return Dataset("Zip", flatten(datasets), (),
                        pack(datasets, [d.element_spec for d in flatten(datasets)]))
 
-    @staticmethod
-    def random(seed=None, name=None):
-        from situ._lib import data_sources
-        return data_sources.random(seed)
-
     def concatenate(self, dataset, name=None):
         mine, other = flatten(self._spec), flatten(dataset.element_spec)
         for a, b in zip(mine, other):
@@ -202,48 +193,19 @@ class Dataset:
               name=None):
         size = _number(batch_size)
         rows = _known(size) if drop_remainder is True else None
-        spec = map_leaves(lambda s: _batched(s, rows), self._spec)
+        spec = map_leaves(lambda s: batched(s, rows), self._spec)
         return self._then("Batch", size, spec=spec, flags=DROP_REMAINDER if drop_remainder else 0)
 
     def padded_batch(self, batch_size, padded_shapes=None, padding_values=None,
                      drop_remainder=False, name=None):
         size, specs = _number(batch_size), flatten(self._spec)
         rows = _known(size) if drop_remainder is True else None
-        shapes = self._padded_shapes(padded_shapes, specs)
-        values = self._padding_values(padding_values, specs)
-        spec = pack(self._spec, [_batched(TensorSpec(shape, s.dtype), rows)
+        shapes, late = data_padding.shapes(padded_shapes, self._spec)
+        values = data_padding.values(padding_values, specs) + (late or [])
+        spec = pack(self._spec, [batched(TensorSpec(shape, s.dtype), rows)
                                  for shape, s in zip(shapes, specs)])
         return self._then("PaddedBatch", size, *values, spec=spec, shapes=shapes,
                           flags=DROP_REMAINDER if drop_remainder else 0)
-
-    def _padded_shapes(self, given, specs):
-        if given is None:
-            for spec in specs:
-                if spec.shape.rank is None:
-                    raise ValueError("You must provide `padded_shapes` argument because component "
-                                     "0 has unknown rank.")
-            return [s.shape for s in specs]
-
-        def walk(structure, shapes):
-            if trace.is_structure(structure):
-                keys = sorted(structure) if isinstance(structure, dict) else \
-                    range(len(structure))
-                return [s for k in keys for s in walk(structure[k], shapes[k])]
-            if isinstance(shapes, (GraphTensor, EagerTensor)):
-                shapes = shapes.numpy().tolist()
-            dims = getattr(shapes, "as_list", lambda: shapes)()
-            return [as_shape(None if dims is None else
-                             [None if d in (-1, None) else int(d) for d in dims])]
-        return walk(self._spec, given)
-
-    def _padding_values(self, given, specs):
-        if given is None or not trace.is_structure(given):
-            given = [given] * len(specs)
-        else:
-            given = flatten(given)
-        return [tensor(("" if s.dtype.name == "string" else 0) if v is None else v,
-                       None if isinstance(v, (EagerTensor, GraphTensor)) else s.dtype)
-                for v, s in zip(given, specs)]
 
     def unbatch(self, name=None):
         return self._then("Unbatch", spec=map_leaves(_row_of, self._spec))
@@ -287,18 +249,6 @@ class Dataset:
                             f"{type(result)}.")
         return result
 
-    def reduce(self, initial_state, reduce_func, name=None):
-        from situ._lib.function import Function
-        state = map_leaves(convert_to_tensor, initial_state)
-        step = Function(reduce_func)
-        for element in self:
-            state = step(state, element)
-        return state
-
-    def scan(self, initial_state, scan_func, name=None):
-        from situ._lib import data_sources
-        return data_sources.scan(self, initial_state, scan_func)
-
     def with_options(self, options, name=None):
         made = self._then("Take", _number(-1))
         made._user_options = options
@@ -329,14 +279,8 @@ class Dataset:
                 for element in self)
 
     def get_single_element(self, name=None):
-        if not _situ.executing_eagerly():
-            return self.take(1).repeat().make_one_shot_iterator().get_next(name)
-        elements = list(self.take(2))
-        if len(elements) != 1:
-            from situ._lib import errors
-            raise errors.CLASSES[3](None, None, "Dataset was empty." if not elements else
-                                    "Dataset had more than one element.")
-        return elements[0]
+        from situ._lib import data_iterators
+        return data_iterators.single_element(self, name)
 
     def cardinality(self, name=None):
         made = self._build([])

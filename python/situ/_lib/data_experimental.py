@@ -136,50 +136,18 @@ def counter(start=0, step=1, dtype="int64"):
     return Dataset.range(start, (2 ** 63 - 1) if step > 0 else -2 ** 63, step, output_type=dtype)
 
 
-def choose_from_datasets(datasets, choice_dataset, stop_on_empty_dataset=False):
-    """Elements of the data sets that another one names."""
-    stops = _situ.host(int(stop_on_empty_dataset), as_dtype("int64"))
-    return Dataset("Choose", (choice_dataset, *datasets), (stops,), datasets[0].element_spec)
-
-
-def sample_from_datasets(datasets, weights=None, seed=None, stop_on_empty_dataset=False):
-    """Elements of data sets at random."""
-    import numpy
-    from situ._lib.data_sources import generated
-    from situ._lib.random_ops import get_seed
-    chances = numpy.ones(len(datasets)) if weights is None else \
-        numpy.asarray(constant_value(convert_to_tensor(weights)), "float64")
-    if chances.shape != (len(datasets),):
-        raise ValueError("`weights` must be as many numbers as there are data sets, known before "
-                         "the graph runs.")
-    datasets = [d for d, chance in zip(datasets, chances) if chance > 0]
-    chances = chances[chances > 0]
-    one, two = get_seed(seed)
-
-    def rows():
-        generator = numpy.random.default_rng(None if one is None else [one, two])
-        while True:
-            for choice in generator.choice(len(chances), 256, p=chances / chances.sum()):
-                yield (_situ.host(choice),)
-    return choose_from_datasets(datasets, generated(rows, TensorSpec([], "int64")),
-                                stop_on_empty_dataset)
-
-
 def ignore_errors(log_warning=False):
     """A transformation: elements whose computation fails are left out."""
     return lambda dataset: dataset._then("IgnoreErrors")
 
 
-Dataset.choose_from_datasets = staticmethod(choose_from_datasets)
-Dataset.sample_from_datasets = staticmethod(sample_from_datasets)
 Dataset.counter = staticmethod(counter)
 Dataset.ignore_errors = lambda self, log_warning=False, name=None: self.apply(ignore_errors())
 
 for _function in (copy_to_device, prefetch_to_device, map_and_batch, shuffle_and_repeat,
                   parallel_interleave, unbatch, enumerate_dataset, take_while, scan, cardinality,
-                  assert_cardinality, get_single_element, choose_from_datasets,
-                  sample_from_datasets, ignore_errors, batch_and_drop_remainder,
-                  padded_batch_and_drop_remainder):
+                  assert_cardinality, get_single_element, ignore_errors,
+                  batch_and_drop_remainder, padded_batch_and_drop_remainder):
     for _prefix in ("data.experimental.", "contrib.data."):
         BOTH[_prefix + _function.__name__] = _function
 BOTH["data.experimental.Counter"] = BOTH["contrib.data.Counter"] = counter

@@ -22,93 +22,6 @@ def _key(tensor):
     return int(convert_to_tensor(tensor).numpy())
 
 
-def group_by_window(self, key_func, reduce_func, window_size=None, window_size_func=None,
-                    name=None):
-    """Elements with one key, as many as a window holds, as what a function makes of them."""
-    size_of = window_size_func or (lambda key: window_size)
-    spec = self.element_spec
-
-    def reduced(key, window):
-        parts = [list(column) for column in zip(*[flatten(e) for e in window])]
-        rows = generated(lambda: iter([tuple(r) for r in zip(*parts)]), spec)
-        return reduce_func(convert_to_tensor(key, "int64"), rows)
-
-    def rows():
-        waiting = {}
-        for element in self:
-            given = element if isinstance(element, tuple) else (element,)
-            key = _key(key_func(*given))
-            waiting.setdefault(key, []).append(element)
-            if len(waiting[key]) >= int(size_of(convert_to_tensor(key, "int64"))):
-                for made in reduced(key, waiting.pop(key)):
-                    yield tuple(flatten(made))
-        for key, window in waiting.items():
-            for made in reduced(key, window):
-                yield tuple(flatten(made))
-    empty = generated(lambda: iter(()), spec)
-    return generated(rows, reduce_func(convert_to_tensor(0, "int64"), empty).element_spec)
-
-
-def bucket_by_sequence_length(self, element_length_func, bucket_boundaries, bucket_batch_sizes,
-                              padded_shapes=None, padding_values=None, pad_to_bucket_boundary=False,
-                              no_padding=False, drop_remainder=False, name=None):
-    """Batches of elements of similar lengths."""
-    if len(bucket_batch_sizes) != len(bucket_boundaries) + 1:
-        raise ValueError("len(bucket_batch_sizes) must equal len(bucket_boundaries) + 1 but "
-                         f"`len(bucket_batch_sizes)={len(bucket_batch_sizes)}` and "
-                         f"`len(bucket_boundaries)={len(bucket_boundaries)}`.")
-    bounds = numpy.asarray(bucket_boundaries)
-
-    def bucket(*given):
-        return numpy.searchsorted(bounds, _key(element_length_func(*given)), side="right")
-
-    def batch(key, window):
-        size = bucket_batch_sizes[_key(key)]
-        if no_padding:
-            return window.batch(size, drop_remainder)
-        shapes = padded_shapes
-        if pad_to_bucket_boundary and shapes is None:
-            most = int(bounds[_key(key)]) - 1
-            shapes = map_leaves(lambda s: [most if n is None else n for n in s.shape.as_list()],
-                                window.element_spec)
-        return window.padded_batch(size, shapes, padding_values, drop_remainder)
-    return group_by_window(self, bucket, batch,
-                           window_size_func=lambda key: bucket_batch_sizes[_key(key)])
-
-
-def unique(self, name=None):
-    """Each element once."""
-    def rows():
-        seen = set()
-        for element in self:
-            key = tuple((str(t.dtype), t.numpy().tobytes() if t.dtype.name != "string" else
-                         repr(t.numpy())) for t in flatten(element))
-            if key not in seen:
-                seen.add(key)
-                yield tuple(flatten(element))
-    return generated(rows, self.element_spec)
-
-
-def rejection_resample(self, class_func, target_dist, initial_dist=None, seed=None, name=None):
-    """Elements with their class, dropped by chance so that classes are there as often as wanted."""
-    target = numpy.asarray(convert_to_tensor(target_dist).numpy(), "float64")
-    chance = numpy.random.RandomState(seed)
-
-    def rows():
-        counts = numpy.ones(len(target)) if initial_dist is None else \
-            numpy.asarray(initial_dist, "float64") * 1e9
-        for element in self:
-            given = element if isinstance(element, tuple) else (element,)
-            kind = convert_to_tensor(class_func(*given))
-            counts[_key(kind)] += initial_dist is None
-            share = target / numpy.maximum(counts / counts.sum(), 1e-9)
-            if chance.rand() < share[_key(kind)] / share.max():
-                yield (kind, *flatten(element))
-    first = next(iter(self))
-    kind = convert_to_tensor(class_func(*(first if isinstance(first, tuple) else (first,))))
-    return generated(rows, (TensorSpec([], kind.dtype), self.element_spec))
-
-
 def rebatch(self, batch_size, drop_remainder=False, name=None):
     """Batches of another size."""
     return self.unbatch().batch(batch_size, drop_remainder)
@@ -172,24 +85,13 @@ def load(path, element_spec=None, compression=None, reader_func=None, wait=False
     return generated(rows, spec)
 
 
-for _function in (group_by_window, bucket_by_sequence_length, unique, rejection_resample, rebatch,
-                  save):
+for _function in (rebatch, save):
     setattr(Dataset, _function.__name__, _function)
 Dataset.load = staticmethod(load)
 Dataset.snapshot = lambda self, path, *args, **words: self
 export("data.experimental.save")(save)
 
 
-def _transformation(function):
-    """tf.data.experimental.NAME(...): a function for dataset.apply."""
-    @export("data.experimental." + function.__name__)
-    def make(*args, **words):
-        return lambda dataset: function(dataset, *args, **words)
-    make.__name__, make.__doc__ = function.__name__, function.__doc__
-
-
-for _function in (group_by_window, bucket_by_sequence_length, unique, rejection_resample):
-    _transformation(_function)
 export("data.experimental.snapshot")(lambda path, *args, **words: lambda dataset: dataset)
 
 

@@ -30,9 +30,29 @@ def _attrs(spec):
 
 
 def _next_node(handle, spec, name=None):
-    parts = op("IteratorGetNext", handle, name=name or "IteratorGetNext", **_attrs(spec))
+    return _packed(spec, op("IteratorGetNext", handle, name=name or "IteratorGetNext",
+                            **_attrs(spec)))
+
+
+def _packed(spec, parts):
+    """The outputs of a node as an element."""
     return pack(spec, [s(p) if isinstance(s, DatasetSpec) else p
                        for s, p in zip(flatten(spec), parts)])
+
+
+def single_element(dataset, name=None):
+    """The element of a data set that has only one."""
+    if _situ.current_graph() is None and _situ.executing_eagerly():
+        elements = list(dataset.take(2))
+        if len(elements) != 1:
+            raise errors.CLASSES[3](None, None, "Dataset was empty." if not elements else
+                                    "Dataset had more than one element.")
+        return elements[0]
+    handle, arguments = handle_in_graph(dataset)
+    return _packed(dataset.element_spec, op(
+        "DatasetToSingleElement", handle, arguments, Targuments=[a.dtype.base_dtype for a in
+                                                                arguments],
+        name=name or "DatasetToSingleElement", **_attrs(dataset.element_spec)))
 
 
 class OwnedIterator(_situ.Iterator):

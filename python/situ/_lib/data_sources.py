@@ -96,33 +96,6 @@ def from_generator(generator, output_types, output_shapes, args, signature):
     return first.flat_map(lambda _: inner)
 
 
-def scan(dataset, initial_state, scan_func):
-    """Elements that a function makes of a state and each element."""
-    from situ._lib.function import Function
-    start = map_leaves(tensor, initial_state)
-    graph = trace.Traced(scan_func, (map_leaves(trace.spec_of, start), dataset.element_spec))
-    spec = map_leaves(trace.spec_of, graph.result[1])
-    step = Function(scan_func)
-
-    def rows():
-        state = start
-        for element in dataset:
-            state, given = step(state, element)
-            yield tuple(flatten(given))
-    return generated(rows, spec)
-
-
-def random(seed=None):
-    """Numbers from 0 to before 2^32, for ever."""
-    one, two = get_seed(seed)
-
-    def rows():
-        generator = numpy.random.default_rng(None if one is None else [one, two])
-        while True:
-            yield (_situ.host(generator.integers(0, 2 ** 32, dtype=numpy.int64)),)
-    return generated(rows, TensorSpec([], "int64"))
-
-
 def list_files(pattern, shuffle, seed):
     """The names of the files that fit patterns."""
     if isinstance(pattern, GraphTensor):

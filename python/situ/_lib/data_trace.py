@@ -115,23 +115,45 @@ class DataGraph(FuncGraph):
         return self._capture(variable._value)
 
 
+def _at_run_time(function, result):
+    """A function that changes variables, as one that Python calls for each element."""
+    def call(element):
+        from situ._lib.readers import py_function
+
+        def now(*parts):
+            made = function(pack(element, parts))
+            return flatten(tuple(made) if isinstance(made, list) else made)
+        traced = flatten(result)
+        made = py_function(now, flatten(element), [t.dtype for t in traced])
+        for one, before in zip(made, traced):
+            one.set_shape(before.shape)
+        return pack(result, made)
+    return call
+
+
 class Traced:
     """A function of elements of a data set, traced once."""
 
-    def __init__(self, function, spec, name=None, unpack=True):
-        self.graph = graph = DataGraph(name or getattr(function, "__name__", "function"))
+    def __init__(self, function, spec):
+        name = getattr(function, "__name__", "function")
+        call = function = convert(function)
+        if type(spec) is tuple:
+            call = lambda element: function(*element)
+        self._trace(call, name, spec)
+        if self.graph.writes:
+            self._trace(_at_run_time(call, self.result), name, spec)
+        self._native = {}
+
+    def _trace(self, function, name, spec):
+        self.graph = graph = DataGraph(name)
         self.inputs = []
-        function = convert(function)
         device = _situ.swap_device("")
         try:
             with graph.as_default(), graph.device("/device:CPU:0"):
                 arguments = map_leaves(self._argument, spec)
-                result = function(*arguments) if unpack and type(arguments) is tuple else \
-                    function(arguments)
-                self.result = self._convert(result)
+                self.result = self._convert(function(arguments))
         finally:
             _situ.swap_device(device)
-        self._native = {}
 
     def _argument(self, spec):
         self.inputs.append(op("Placeholder", dtype=spec.dtype, shape=spec.shape, name="args"))
@@ -147,7 +169,7 @@ class Traced:
         if result is None:
             raise TypeError("Unsupported return value from function passed to Dataset.map(): None. "
                             "It must return tensors.")
-        return convert_to_tensor(result)
+        return tensor(convert_to_tensor(result))  # one of another graph is captured
 
     @property
     def captured(self):

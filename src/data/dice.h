@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * dice.h: words of chance for cursors: those of TensorFlow for the same seeds. */
+#ifndef SITU_DATA_DICE_H
+#define SITU_DATA_DICE_H
+
+#include "data/data.h"
+#include "kernel/host.h"
+#include "kernel/philox.h"
+
+/* Philox, one word after the other. */
+struct dice {
+  struct philox state;
+  struct words words;
+  int used; /* of `words`; 0: there are none yet */
+};
+
+u32 dice_roll(struct dice *dice);
+
+/* The dice of a cursor of a data set whose params `first` and `first` + 1 are seeds; two of 0 are
+ * anybody's. `anew`: the data set has a generator of seeds, and each cursor takes other ones. */
+situ_status dice_begin(const struct cursor *cursor, int first, bool anew,
+                       struct dice *out) SITU_MUST_USE;
+
+#endif
