@@ -24,11 +24,11 @@ void cursor_close(struct cursor *cursor) {
 situ_status cursor_begin(struct cursor *cursor, int input) {
   cursor_close(cursor->inputs[input]);
   cursor->inputs[input] = NULL;
-  return cursor_open(cursor->dataset->recipe.inputs[input], cursor->binding, cursor->ending,
+  return cursor_open(cursor->dataset->recipe.inputs[input], cursor->binding, cursor->walk,
                      &cursor->inputs[input]);
 }
 
-situ_status cursor_open(situ_dataset *dataset, struct binding *binding, const _Atomic bool *ending,
+situ_status cursor_open(situ_dataset *dataset, struct binding *binding, struct walk *walk,
                         struct cursor **out) {
   const struct data_kind *kind = dataset->kind;
   const int n = dataset->recipe.n_inputs;
@@ -36,7 +36,7 @@ situ_status cursor_open(situ_dataset *dataset, struct binding *binding, const _A
   if (!cursor) return NO_MEMORY();
   cursor->dataset = dataset;
   cursor->binding = binding;
-  cursor->ending = ending;
+  cursor->walk = walk;
   cursor->inputs = calloc((size_t)n + 1, sizeof(struct cursor *));
   const int parts = n ? dataset->recipe.inputs[0]->n_parts : 0;
   cursor->row = calloc((size_t)parts + 1, sizeof(situ_tensor *));
@@ -51,7 +51,7 @@ situ_status cursor_open(situ_dataset *dataset, struct binding *binding, const _A
 }
 
 situ_status cursor_next(struct cursor *cursor, situ_tensor **parts, bool *end) {
-  if (atomic_load_explicit(cursor->ending, memory_order_relaxed))
+  if (atomic_load_explicit(&cursor->walk->ending, memory_order_relaxed))
     return situ_status_create(SITU_CANCELLED, "The iterator was released.");
   *end = false;
   return cursor->dataset->kind->next(cursor, parts, end);

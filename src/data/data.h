@@ -105,18 +105,29 @@ struct binding {
   } * kept;
 };
 
+/* What all cursors of an iterator share. */
+struct walk {
+  _Atomic bool ending;  /* the iterator is going: loops give up */
+  pthread_mutex_t lock; /* guards what follows */
+  struct begun {
+    struct begun *next;
+    situ_transform *transform;
+    situ_session *session;
+  } * begun; /* functions that remember something, which begin anew with each iterator */
+};
+
 struct cursor {
-  situ_dataset *dataset;      /* borrowed: the iterator has it */
-  struct binding *binding;    /* borrowed; NULL: there are no arguments */
-  const _Atomic bool *ending; /* the iterator is going: loops give up */
-  struct cursor **inputs;     /* one per input; NULL: not open */
-  situ_tensor **row;          /* room for an element of input 0 */
+  situ_dataset *dataset;   /* borrowed: the iterator has it */
+  struct binding *binding; /* borrowed; NULL: there are no arguments */
+  struct walk *walk;       /* borrowed */
+  struct cursor **inputs;  /* one per input; NULL: not open */
+  situ_tensor **row;       /* room for an element of input 0 */
 };
 
 /* cursor.c */
 
 /* Opens a cursor of a data set. */
-situ_status cursor_open(situ_dataset *dataset, struct binding *binding, const _Atomic bool *ending,
+situ_status cursor_open(situ_dataset *dataset, struct binding *binding, struct walk *walk,
                         struct cursor **out) SITU_MUST_USE;
 void cursor_close(struct cursor *cursor);
 
@@ -163,6 +174,9 @@ int64_t dataset_number(const situ_dataset *dataset, int index, int64_t unknown);
  * and the captured values, which are the last params. */
 situ_status transform_call(const struct cursor *cursor, situ_tensor *const *row, int n,
                            situ_tensor **results) SITU_MUST_USE;
+
+/* What functions have remembered in a walk goes. */
+void transform_forget(struct walk *walk);
 int transform_inputs(const situ_transform *transform);
 int transform_outputs(const situ_transform *transform);
 

@@ -71,7 +71,7 @@ static situ_status enter(struct interleaving *self, struct inner *inner) {
   cursor_drop(self->arguments, n_arguments);
   if (status) return status;
   self->open++;
-  status = cursor_open(recipe->inner, inner->binding, cursor->ending, &inner->cursor);
+  status = cursor_open(recipe->inner, inner->binding, cursor->walk, &inner->cursor);
   if (!status && recipe->parallel)
     status = ahead_start(&(struct ahead_work){.source = inner->cursor,
                                               .n_parts = cursor->dataset->n_parts,

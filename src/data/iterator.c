@@ -12,13 +12,14 @@ struct situ_iterator {
   situ_dataset *dataset;
   struct binding *binding;
   struct cursor *cursor; /* NULL: there is no data set yet */
-  _Atomic bool ending;
+  struct walk walk;
 };
 
 /* Ends threads, and forgets the data set. */
 static void stop(struct situ_iterator *iterator) {
-  atomic_store(&iterator->ending, true);
+  atomic_store(&iterator->walk.ending, true);
   cursor_close(iterator->cursor);
+  transform_forget(&iterator->walk);
   keep_unbind(iterator->binding);
   situ_dataset_release(iterator->dataset);
   iterator->cursor = NULL;
@@ -30,6 +31,7 @@ static void destroy(struct resource *resource) {
   struct situ_iterator *iterator = (struct situ_iterator *)resource;
   stop(iterator);
   pthread_mutex_destroy(&iterator->lock);
+  pthread_mutex_destroy(&iterator->walk.lock);
   free(iterator);
 }
 
@@ -42,6 +44,7 @@ static situ_status create(void *context, struct resource **out) {
   iterator->head.references = 1;
   iterator->head.kind = &iterator_resource;
   pthread_mutex_init(&iterator->lock, NULL);
+  pthread_mutex_init(&iterator->walk.lock, NULL);
   *out = &iterator->head;
   return NULL;
 }
@@ -50,10 +53,10 @@ static situ_status create(void *context, struct resource **out) {
 static situ_status begin(struct situ_iterator *iterator, situ_dataset *dataset,
                          situ_tensor *const *arguments, int n, bool bound) {
   stop(iterator);
-  atomic_store(&iterator->ending, false);
+  atomic_store(&iterator->walk.ending, false);
   iterator->dataset = situ_dataset_retain(dataset);
   if (n || bound) TRY(keep_bind(arguments, n, &iterator->binding));
-  return cursor_open(dataset, iterator->binding, &iterator->ending, &iterator->cursor);
+  return cursor_open(dataset, iterator->binding, &iterator->walk, &iterator->cursor);
 }
 
 static situ_status start(struct resource *resource, situ_tensor *handle,

@@ -270,7 +270,7 @@ static situ_status handle_open(struct cursor *cursor) {
   if (self->dataset->n_parts != cursor->dataset->n_parts)
     return INVALID("The data set has elements of %d parts, not %d.", self->dataset->n_parts,
                    cursor->dataset->n_parts);
-  return cursor_open(self->dataset, NULL, cursor->ending, &self->cursor);
+  return cursor_open(self->dataset, NULL, cursor->walk, &self->cursor);
 }
 
 static situ_status handle_next(struct cursor *cursor, situ_tensor **parts, bool *end) {

@@ -157,3 +157,29 @@ def test_samples(elements):
         parity, [.5, .5], [.4, .6], seed=1))] == [0, 0, 1, 2, 3, 4, 2, 5, 6, 7, 4, 8, 9]
     assert [x for _, x in elements(lambda: Dataset.range(10).rejection_resample(
         parity, [.2, .8], seed=1))] == [1, 0, 1, 2, 3, 4, 3, 5, 7, 5, 9, 6]
+
+
+@pytest.mark.parametrize("calls", [None, 1])
+def test_random_numbers_begin_anew_with_each_iterator(calls):
+    first, second = [.8669, .0891, .9859], [.7997, .1684, .1442]
+
+    def drawn(data):
+        return [round(float(x), 4) for x in data.as_numpy_iterator()]
+    tf.random.set_seed(7)
+    data = Dataset.range(3).map(lambda x: tf.random.uniform([], seed=5), calls)
+    assert drawn(data) == drawn(data) == first
+    assert drawn(data.repeat(2)) == first + second
+    inner = Dataset.range(2).flat_map(lambda x: data)
+    assert drawn(inner) == drawn(inner) == first + second
+    assert [round(float(data.reduce(0., lambda s, x: s + x)), 4) for _ in range(2)] == [1.9419] * 2
+    branches = Dataset.range(3).map(lambda x: tf.cond(
+        x < 9, lambda: tf.random.uniform([], seed=5), lambda: 0.))
+    assert drawn(branches) == drawn(branches) == first
+    with tf.Graph().as_default(), tf1.Session() as sess:
+        tf1.set_random_seed(7)
+        iterator = tf1.data.make_initializable_iterator(
+            Dataset.range(3).map(lambda x: tf.random.uniform([], seed=5), calls))
+        element = iterator.get_next()
+        for _ in range(2):
+            sess.run(iterator.initializer)
+            assert [round(float(sess.run(element)), 4) for _ in range(3)] == first
