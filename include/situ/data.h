@@ -67,12 +67,13 @@ typedef struct situ_recipe {
   const situ_generator *generator; /* copied */
   situ_dataset *inner;             /* what `transform` gives the arguments of */
   int parallel;                    /* calls at a time; 0: in the caller's thread; or AUTOTUNE */
-  int cycle, block;                /* Interleave: elements under way, and how many from each */
+  int cycle, block;                /* Interleave: elements under way, and how many from each;
+                                      Unbatch: rows of each element, 0: not known */
   unsigned flags;
   int n_parts;             /* Generator, Scan, Rows: tensors of an element */
   situ_type type;          /* Numbers: of them */
   const situ_shape *shape; /* PaddedBatch: per part */
-  const char *text;        /* CopyToDevice: its name */
+  const char *text;        /* CopyToDevice: its name; of files: GZIP or ZLIB, NULL: not packed */
 } situ_recipe;
 
 /* Makes a data set of a kind:
@@ -84,8 +85,9 @@ typedef struct situ_recipe {
  *   FixedLengthRecord        params: names, header, record and footer bytes
  *   Zip, Concatenate         inputs
  *   Repeat, Take, Skip       params: count; -1: for ever, all
+ *   AssertCardinality        params: count; another one is an error
  *   Shard                    params: number of shards, index
- *   Batch                    params: size; flags
+ *   Batch                    params: size, or several that take turns; flags
  *   PaddedBatch              params: size, a padding value per part, and unless `shape` says them
  *                            a shape (a vector) per part; flags
  *   Unbatch, Cache           input alone

@@ -14,6 +14,8 @@ static const size_t most_ahead = (size_t)1 << 28;
 struct batching {
   struct cursor head;
   int64_t size;
+  situ_tensor *sizes; /* those of batches, in turn; borrowed */
+  int64_t given;
   situ_tensor **rows; /* elements that wait for the others; n_parts each */
   int64_t n_rows, room;
   situ_tensor **batch; /* per part: the batch that is being filled, or NULL: see `rows` */
@@ -21,11 +23,19 @@ struct batching {
   bool ended;
 };
 
+static situ_status next_size(struct batching *self) {
+  const int64_t at = self->given % situ_shape_count(self->sizes->shape);
+  self->size = number_integer_at(self->sizes->type, situ_tensor_data(self->sizes), at);
+  return self->size < 1 ? INVALID("Batch size must be greater than zero.") : NULL;
+}
+
 static situ_status batch_open(struct cursor *cursor) {
   struct batching *self = (struct batching *)cursor;
   const size_t n = (size_t)cursor->dataset->n_parts;
-  TRY(cursor_number(cursor, 0, &self->size));
-  if (self->size < 1) return INVALID("Batch size must be greater than zero.");
+  TRY(cursor_param(cursor, 0, &self->sizes));
+  if (!situ_tensor_data(self->sizes) || situ_shape_count(self->sizes->shape) < 1)
+    return INVALID("The size of a batch must be a number.");
+  TRY(next_size(self));
   self->batch = calloc(n + 1, sizeof(situ_tensor *));
   self->padding = calloc(n + 1, sizeof(situ_tensor *));
   self->shapes = calloc(n + 1, sizeof(situ_tensor *));
@@ -190,8 +200,9 @@ static situ_status add_row(struct batching *self, situ_tensor **row, int64_t ind
 static situ_status batch_next(struct cursor *cursor, situ_tensor **parts, bool *end) {
   struct batching *self = (struct batching *)cursor;
   const int n = cursor->dataset->n_parts;
-  situ_status status = NULL;
+  situ_status status = next_size(self);
   int64_t rows = 0;
+  self->given++;
   while (rows < self->size && !self->ended && !status) {
     status = cursor_pull(cursor, cursor->row, &self->ended);
     if (!status && !self->ended) status = add_row(self, cursor->row, rows);
@@ -210,6 +221,8 @@ static situ_status batch_next(struct cursor *cursor, situ_tensor **parts, bool *
 static int64_t batch_count(const situ_dataset *dataset) {
   const int64_t inner = situ_dataset_cardinality(dataset->recipe.inputs[0]);
   const int64_t size = dataset_number(dataset, 0, 0);
+  const situ_tensor *sizes = dataset->recipe.params[0].tensor;
+  if (sizes && situ_shape_count(sizes->shape) > 1) return UNKNOWN_COUNT;
   if (inner < 0) return inner;
   if (size < 1) return UNKNOWN_COUNT;
   return inner / size + (!(dataset->recipe.flags & SITU_DROP_REMAINDER) && inner % size);

@@ -51,6 +51,7 @@ struct data_kind {
   X(Take)              \
   X(Skip)              \
   X(Shard)             \
+  X(AssertCardinality) \
   X(Cache)             \
   X(Batch)             \
   X(PaddedBatch)       \

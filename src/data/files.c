@@ -33,6 +33,7 @@ static situ_status open(struct cursor *cursor) {
   if (self->names->type != SITU_STRING || self->names->shape.rank > 1)
     return INVALID("`filenames` must be a scalar or a vector of strings.");
   file->format = format_of(cursor->dataset->kind);
+  file->packing = cursor->dataset->recipe.text;
   if (file->format != RECORD_FIXED) return NULL;
   TRY(cursor_number(cursor, 1, &file->header_bytes));
   TRY(cursor_number(cursor, 2, &file->record_bytes));

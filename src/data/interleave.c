@@ -34,8 +34,11 @@ static situ_status make(situ_dataset *dataset) {
 static situ_status open(struct cursor *cursor) {
   struct interleaving *self = (struct interleaving *)cursor;
   const situ_recipe *recipe = &cursor->dataset->recipe;
-  self->cycle = recipe->cycle ? ahead_threads(recipe->cycle) : 1;
-  self->block = recipe->block > 0 ? recipe->block : 1;
+  const bool flat = cursor->dataset->kind == &kind_FlatMap;
+  if (!flat && !recipe->cycle) return INVALID("cycle_length must be greater than zero.");
+  if (!flat && recipe->block < 1) return INVALID("block_length must be greater than zero.");
+  self->cycle = flat ? 1 : ahead_threads(recipe->cycle);
+  self->block = flat ? 1 : recipe->block;
   self->inners = calloc((size_t)self->cycle, sizeof *self->inners);
   const int n = recipe->transform ? transform_outputs(recipe->transform) : 0;
   self->arguments = calloc((size_t)n + 1, sizeof(situ_tensor *));

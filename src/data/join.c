@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * join.c: data sets that choose from the elements of others: one after the other, side by side,
  * again, some of them. */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "data/data.h"
@@ -212,3 +213,36 @@ const struct data_kind kind_Shard = {.name = "Shard",
                                      .open = shard_open,
                                      .next = shard_next,
                                      .count = shard_count};
+
+/* As many as somebody said */
+
+static situ_status wrong_count(const struct counting *self, const char *found, int64_t count) {
+  char want[32] = "an infinite number of";
+  if (self->limit >= 0) snprintf(want, sizeof want, "%lld", (long long)self->limit);
+  return situ_status_create(SITU_FAILED_PRECONDITION,
+                            "Input dataset was expected to contain %s elements but contained %s "
+                            "%lld elements.",
+                            want, found, (long long)count);
+}
+
+static situ_status assert_next(struct cursor *cursor, situ_tensor **parts, bool *end) {
+  struct counting *self = (struct counting *)cursor;
+  TRY(cursor_pull(cursor, parts, end));
+  if (self->limit == UNKNOWN_COUNT) return NULL;
+  if (*end) return self->at == self->limit ? NULL : wrong_count(self, "only", self->at);
+  if (self->limit == UNENDING || self->at++ < self->limit) return NULL;
+  cursor_drop(parts, cursor->dataset->n_parts);
+  return wrong_count(self, "at least", self->at);
+}
+
+static int64_t assert_count(const situ_dataset *dataset) {
+  return dataset_number(dataset, 0, UNKNOWN_COUNT);
+}
+
+const struct data_kind kind_AssertCardinality = {.name = "AssertCardinality",
+                                                 .size = sizeof(struct counting),
+                                                 .n_inputs = 1,
+                                                 .n_params = 1,
+                                                 .open = count_open,
+                                                 .next = assert_next,
+                                                 .count = assert_count};

@@ -21,6 +21,7 @@ struct shuffling {
 static situ_status shuffle_open(struct cursor *cursor) {
   struct shuffling *self = (struct shuffling *)cursor;
   TRY(cursor_number(cursor, 0, &self->size));
+  if (self->size == UNKNOWN_COUNT) self->size = INT64_MAX; /* all of them */
   if (self->size < 1)
     return INVALID("buffer_size must be greater than zero or UNKNOWN_CARDINALITY");
   return dice_begin(cursor, 1, cursor->dataset->recipe.flags & SITU_RESHUFFLE, &self->dice);

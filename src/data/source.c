@@ -153,8 +153,7 @@ const struct data_kind kind_Rows = {.name = "Rows",
 static situ_status range_make(situ_dataset *dataset) {
   dataset->n_parts = 1;
   if (!dataset->recipe.type) dataset->recipe.type = SITU_INT64;
-  if (dataset_number(dataset, 2, 1)) return NULL;
-  return INVALID("step must be a non-zero integer.");
+  return NULL;
 }
 
 static situ_status range_open(struct cursor *cursor) {
@@ -192,6 +191,8 @@ static int64_t range_count(const situ_dataset *dataset) {
     if (!dataset->recipe.params[i].tensor) return UNKNOWN_COUNT;
   const int64_t start = dataset_number(dataset, 0, 0), stop = dataset_number(dataset, 1, 0);
   const int64_t step = dataset_number(dataset, 2, 1);
+  if (!step) return UNKNOWN_COUNT;
+  if (stop == (step > 0 ? INT64_MAX : INT64_MIN)) return UNENDING; /* nobody sees the end */
   if (step > 0) return stop > start ? (stop - start - 1) / step + 1 : 0;
   return start > stop ? (start - stop - 1) / -step + 1 : 0;
 }

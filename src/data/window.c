@@ -12,12 +12,9 @@ struct unbatching {
   bool full; /* the row of the cursor is a batch */
 };
 
-static situ_status open_batch(struct cursor *cursor, bool *end) {
+/* How many rows all parts of the batch in the cursor's row have. */
+static situ_status count_rows(struct cursor *cursor) {
   struct unbatching *self = (struct unbatching *)cursor;
-  TRY(cursor_pull(cursor, cursor->row, end));
-  if (*end) return NULL;
-  self->full = true;
-  self->at = self->rows = 0;
   for (int i = 0; i < cursor->dataset->n_parts; i++) {
     TRY(part_host(&cursor->row[i]));
     const situ_shape *shape = &cursor->row[i]->shape;
@@ -33,6 +30,17 @@ static situ_status open_batch(struct cursor *cursor, bool *end) {
     self->rows = shape->dim[0];
   }
   return NULL;
+}
+
+static situ_status open_batch(struct cursor *cursor, bool *end) {
+  struct unbatching *self = (struct unbatching *)cursor;
+  TRY(cursor_pull(cursor, cursor->row, end));
+  if (*end) return NULL;
+  const situ_status status = count_rows(cursor);
+  self->full = !status;
+  self->at = 0;
+  if (status) cursor_drop(cursor->row, cursor->dataset->n_parts);
+  return status;
 }
 
 static situ_status unbatch_next(struct cursor *cursor, situ_tensor **parts, bool *end) {
@@ -55,12 +63,19 @@ static void unbatch_close(struct cursor *cursor) {
   if (((struct unbatching *)cursor)->full) cursor_drop(cursor->row, cursor->dataset->n_parts);
 }
 
+static int64_t unbatch_count(const situ_dataset *dataset) {
+  const int64_t batches = situ_dataset_cardinality(dataset->recipe.inputs[0]);
+  const int64_t rows = dataset->recipe.block;
+  if (batches == UNENDING || !batches) return batches;
+  return batches < 0 || rows < 1 ? UNKNOWN_COUNT : batches * rows;
+}
+
 const struct data_kind kind_Unbatch = {.name = "Unbatch",
                                        .size = sizeof(struct unbatching),
                                        .n_inputs = 1,
                                        .next = unbatch_next,
                                        .close = unbatch_close,
-                                       .count = dataset_count_unknown};
+                                       .count = unbatch_count};
 
 /* Windows */
 

@@ -9,18 +9,35 @@
 
 #include "base/text.h"
 #include "ops/file.h"
+#include "ops/unpack.h"
 
 void record_close(struct record_file *file) {
   if (file->stream) fclose(file->stream);
   free(file->path);
+  text_free(&file->unpacked);
   file->stream = NULL;
   file->path = NULL;
+}
+
+/* The stream of a file, or of what a packed one holds. */
+static situ_status open_stream(struct record_file *file, const char *path) {
+  struct text *all = &file->unpacked;
+  if (file->packing) TRY(unpack_file(path, file->packing, all));
+  if (file->packing && all->length)
+    file->stream = fmemopen(all->data, all->length, "rb");
+  else
+    file->stream = fopen(file->packing ? "/dev/null" : path, "rb");
+  return NULL;
 }
 
 situ_status record_open(struct record_file *file, const char *path) {
   record_close(file);
   file->path = strdup(path);
-  file->stream = fopen(path, "rb");
+  const situ_status status = open_stream(file, path);
+  if (status) {
+    record_close(file);
+    return status;
+  }
   struct stat about;
   const bool is_folder =
       file->stream && !fstat(fileno(file->stream), &about) && S_ISDIR(about.st_mode);

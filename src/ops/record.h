@@ -5,9 +5,7 @@
 
 #include <stdio.h>
 
-#include "base/base.h"
-
-struct text;
+#include "base/text.h"
 
 enum record_format { RECORD_WHOLE, RECORD_LINE, RECORD_FIXED, RECORD_TF };
 
@@ -16,6 +14,8 @@ struct record_file {
   enum record_format format;
   int64_t skip; /* lines at the beginning */
   int64_t record_bytes, header_bytes, footer_bytes, hop_bytes;
+  const char *packing; /* "GZIP", "ZLIB"; NULL: none. Borrowed */
+  struct text unpacked;
   FILE *stream; /* NULL: closed */
   char *path;
   int64_t line, offset, size;

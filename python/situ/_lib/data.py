@@ -24,7 +24,7 @@ def _number(value, dtype="int64"):
 
 def _known(value):
     """The number that a param is, or None."""
-    return int(value.numpy()) if isinstance(value, EagerTensor) else None
+    return int(value.numpy()) if isinstance(value, EagerTensor) and not value.shape.rank else None
 
 
 def _row_of(spec):
@@ -102,6 +102,9 @@ class Dataset:
 
     @staticmethod
     def range(*args, output_type="int64", name=None):
+        if not 1 <= len(args) <= 3:
+            raise ValueError("Invalid `args`. The length of `args` should be between 1 and 3 but "
+                             f"was {len(args)}.")
         start, stop, step = {1: (0, *args, 1), 2: (*args, 1), 3: args}[len(args)]
         dtype = as_dtype(output_type)
         return Dataset("Numbers", (), [_number(v) for v in (start, stop, step)],
@@ -126,15 +129,19 @@ class Dataset:
             raise TypeError("Invalid input to `zip`. Inputs are expected to be (nested) structures "
                             "of `tf.data.Dataset` objects. Python `list` is not supported and you "
                             "should use `tuple` instead.")
+        for one in flatten(datasets):
+            if not isinstance(one, Dataset):
+                raise TypeError("Invalid input to `zip`. Inputs are expected to be (nested) "
+                                "structures of `tf.data.Dataset` objects but encountered object "
+                                f"of type {type(one)}.")
         return Dataset("Zip", flatten(datasets), (),
                        pack(datasets, [d.element_spec for d in flatten(datasets)]))
 
     def concatenate(self, dataset, name=None):
         mine, other = flatten(self._spec), flatten(dataset.element_spec)
-        for a, b in zip(mine, other):
-            if a.dtype != b.dtype:
-                raise TypeError(f"Incompatible types of input datasets: {self._spec} vs. "
-                                f"{dataset.element_spec}.")
+        if [a.dtype for a in mine] != [b.dtype for b in other]:
+            raise TypeError(f"Incompatible dataset elements:\n  {self._spec} vs.   "
+                            f"{dataset.element_spec}")
         joined = [TensorSpec(a.shape.most_specific_compatible_shape(b.shape), a.dtype)
                   if isinstance(a, TensorSpec) else a for a, b in zip(mine, other)]
         return Dataset("Concatenate", (self, dataset), (), pack(self._spec, joined))
@@ -179,9 +186,11 @@ class Dataset:
     def _chosen(self, kind, predicate):
         traced = Traced(predicate, self._spec)
         result = traced.result
-        if not isinstance(result, GraphTensor) or result.dtype.name != "bool":
-            raise ValueError("`predicate` return type must be convertible to a scalar boolean "
-                             f"tensor. Got {result}.")
+        if not isinstance(result, GraphTensor) or result.dtype.name != "bool" or \
+                result.shape.rank not in (0, None):
+            raise ValueError("Invalid `predicate`. `predicate` must return a `tf.bool` scalar "
+                             "tensor, but its return type is "
+                             f"{map_leaves(trace.spec_of, result)}.")
         return self._then(kind, traced=traced)
 
     def enumerate(self, start=0, name=None):
@@ -208,7 +217,17 @@ class Dataset:
                           flags=DROP_REMAINDER if drop_remainder else 0)
 
     def unbatch(self, name=None):
-        return self._then("Unbatch", spec=map_leaves(_row_of, self._spec))
+        shapes = [s.shape for s in flatten(self._spec)]
+        if any(s.rank == 0 for s in shapes):
+            raise ValueError("Cannot unbatch an input with scalar components.")
+        rows = list(dict.fromkeys(s.as_list()[0] for s in shapes
+                                  if s.rank and s.as_list()[0] is not None))
+        if len(rows) > 1:
+            raise ValueError("`unbatch()` is only supported for datasets of elements whose "
+                             "components have a matching leading dimension. Encountered both "
+                             f"{rows[0]} and {rows[1]}.")
+        return self._then("Unbatch", spec=map_leaves(_row_of, self._spec),
+                          block=rows[0] if rows else 0)
 
     def window(self, size, shift=None, stride=1, drop_remainder=False, name=None):
         spec = map_leaves(DatasetSpec, self._spec)
@@ -231,8 +250,10 @@ class Dataset:
 
     def interleave(self, map_func, cycle_length=None, block_length=None, num_parallel_calls=None,
                    deterministic=None, name=None):
-        return self._nested("Interleave", map_func, cycle=_parallel(cycle_length) or AUTOTUNE,
-                            block=int(block_length or 1), parallel=_parallel(num_parallel_calls))
+        cycle, block = [default if given is None else _parallel(given) for given, default in
+                        ((cycle_length, AUTOTUNE), (block_length, 1))]
+        return self._nested("Interleave", map_func, cycle=cycle, block=block,
+                            parallel=_parallel(num_parallel_calls))
 
     def _nested(self, kind, map_func, **options):
         traced = Traced(map_func, self._spec)

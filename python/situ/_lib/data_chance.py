@@ -53,7 +53,7 @@ def sample_from_datasets(datasets, weights=None, seed=None, stop_on_empty_datase
         raise ValueError("Invalid `datasets`. `datasets` should not be empty.")
     if isinstance(weights, Dataset):
         seeds = random(seed, rerandomize_each_iteration).batch(2)
-        chances = weights.map(lambda *w: OPS["Log"](convert_to_tensor(w[0] if len(w) == 1 else w)))
+        chances = weights.map(lambda *w: OPS["Log"](convert_to_tensor(list(w))))
         choices = Dataset.zip((chances, seeds)).map(_draw)
         return _chosen(datasets, choices, stop_on_empty_dataset)
     datasets, logits = _weighed(datasets, weights)
@@ -73,8 +73,8 @@ def _weighed(datasets, weights):
         raise TypeError("Invalid `weights`. `weights` type must be either `tf.float32` or "
                         f"`tf.float64` but is {weights.dtype.name}.")
     if weights.shape.as_list() not in ([len(datasets)], [None]):
-        raise ValueError("Invalid `weights`. The shape of `weights` should be compatible with "
-                         f"`[len(datasets)]` but is {weights.shape}.")
+        raise ValueError("Invalid `weights`. `weights` should have the same length as `datasets` "
+                         f"but its shape is {weights.shape} and `len(datasets)={len(datasets)}`.")
     known = constant_value(weights)
     if known is None:
         return datasets, OPS["ExpandDims"](OPS["Log"](weights), 0)
@@ -128,7 +128,7 @@ def rejection_resample(self, class_func, target_dist, initial_dist=None, seed=No
     kept = _kept(whole, chances.map(lambda keep, _: keep), seed).prefetch(3)
     if likely is not None and likely in (0, 1):
         return kept if likely == 0 else whole
-    weights = chances.map(lambda _, least: OPS["Pack"]([[least, 1 - least]]))
+    weights = chances.map(lambda _, least: OPS["Pack"]([least, 1 - least]))
     return sample_from_datasets([whole, kept], weights, seed, True)
 
 

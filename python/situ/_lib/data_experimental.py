@@ -6,7 +6,7 @@ import _situ
 from situ._lib import devicespec
 from situ._lib.api import BOTH, export
 from situ._lib.array_ops import convert_to_tensor
-from situ._lib.data import AUTOTUNE, INFINITE, UNKNOWN, Dataset, DatasetSpec
+from situ._lib.data import AUTOTUNE, INFINITE, UNKNOWN, Dataset, DatasetSpec, _number
 from situ._lib.data_iterators import Optional
 from situ._lib.dtypes import as_dtype
 from situ._lib.function import TensorSpec
@@ -124,7 +124,8 @@ def cardinality(dataset):
 
 
 def assert_cardinality(expected_cardinality):
-    return lambda dataset: dataset.take(expected_cardinality)
+    """A transformation: another number of elements is an error."""
+    return lambda dataset: dataset._then("AssertCardinality", _number(expected_cardinality))
 
 
 def get_single_element(dataset):

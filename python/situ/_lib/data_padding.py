@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """data_padding.py: shapes and values that rows of a batch are filled up with."""
+import numpy
+
 from situ._lib import data_trace as trace
 from situ._lib.array_ops import convert_to_tensor
 from situ._lib.data_trace import flatten, tensor
@@ -21,7 +23,7 @@ def _sizes(shape):
     """The sizes of a shape that somebody gave; a vector that is not known yet; or None."""
     if isinstance(shape, _TENSORS):
         known = constant_value(shape)
-        return tensor(shape) if known is None else [_size(n) for n in known.tolist()]
+        return tensor(shape) if known is None else [_size(n) for n in numpy.asarray(known)]
     sizes = getattr(shape, "as_list", lambda: shape)()
     return None if sizes is None else [_size(n) for n in sizes]
 
@@ -88,8 +90,20 @@ def values(given, specs):
     """The padding values of parts."""
     given = [given] * len(specs) if given is None or not trace.is_structure(given) else \
         flatten(given)
-    return [tensor(("" if s.dtype.name == "string" else 0) if v is None else v,
-                   None if isinstance(v, _TENSORS) else s.dtype) for v, s in zip(given, specs)]
+    return [_value(v, s.dtype) for v, s in zip(given, specs)]
+
+
+def _value(given, dtype):
+    if given is None:
+        return tensor("" if dtype.name == "string" else 0, dtype)
+    try:
+        made = tensor(given, None if isinstance(given, _TENSORS) else dtype)
+        if made.dtype == dtype:
+            return made
+    except TypeError:
+        made = tensor(given)
+    raise TypeError(f"Invalid `padding_values`. `padding_values` values type {made.dtype!r} does "
+                    f"not match type {dtype!r} of the corresponding input component.")
 
 
 def batched(spec, rows):

@@ -4,7 +4,7 @@ import numpy
 
 import _situ
 from situ._lib import data_trace as trace, errors, records
-from situ._lib.api import export
+from situ._lib.api import OPS, export
 from situ._lib.data import Dataset, _number
 from situ._lib.data_iterators import _spec
 from situ._lib.data_trace import flatten, map_leaves, tensor
@@ -74,7 +74,11 @@ def from_generator(generator, output_types, output_shapes, args, signature):
     if not callable(generator):
         raise TypeError("`generator` must be a Python callable.")
     if signature is None and output_types is None:
-        raise TypeError("Either `output_signature` or `output_types` must be specified.")
+        raise TypeError("To specify the output signature you need to provide either the "
+                        "`output_signature` argument or the `output_types` argument.")
+    if signature is not None and output_types is not None:
+        raise TypeError("The `output_types` argument can not be used together with the "
+                        "`output_signature` argument.")
     spec = signature if signature is not None else _spec(output_types, output_shapes)
     types = map_leaves(lambda s: s.dtype, spec)
     leaves = flatten(spec)
@@ -123,7 +127,12 @@ def _names(filenames):
         filenames = [str(f) if hasattr(f, "__fspath__") else f for f in filenames]
     elif hasattr(filenames, "__fspath__"):
         filenames = str(filenames)
-    return tensor(filenames, "string")
+    made = tensor(filenames, "string" if isinstance(filenames, (list, tuple)) and not filenames
+                  else None)
+    if made.dtype.name != "string":
+        raise TypeError("The `filenames` argument must contain `tf.string` elements. Got "
+                        f"`tf.{made.dtype.name}` elements.")
+    return made
 
 
 class _Files(type):
@@ -133,31 +142,17 @@ class _Files(type):
         return isinstance(thing, Dataset) and thing._kind == cls.kind
 
 
-def _opened(filenames, make):
-    names = _names(filenames)
+def _opened(filenames, kind, packing, reads, *sizes):
+    """The records of files: one file after another, or of some in turn."""
+    names, spec = _names(filenames), TensorSpec([], "string")
+    packing = records.packing(packing) or None
+    make = lambda some: Dataset(kind, (), [some, *sizes], spec, text=packing)
+    if reads is not None:
+        if not isinstance(names, Dataset):
+            names = Dataset.from_tensor_slices(OPS["Reshape"](names, [-1]) if names.shape.rank != 1
+                                               else names)
+        return names.interleave(make, reads, 1, reads)
     return names.flat_map(make) if isinstance(names, Dataset) else make(names)
-
-
-def _packed(filenames, packing, read):
-    """Records of packed files, unpacked by Python."""
-    names = _names(filenames)
-    if isinstance(names, Dataset):
-        names = [n for n in names.as_numpy_iterator()]
-    else:
-        names = numpy.atleast_1d(names.numpy()).tolist()
-
-    def rows():
-        for name in names:
-            for row in read(name.decode(), packing):
-                yield (_situ.host(row),)
-    return generated(rows, TensorSpec([], "string"))
-
-
-def _lines(name, packing):
-    from situ._lib.records import unpacked
-    lines = unpacked(name, packing).split(b"\n")
-    for line in lines[:-1] if not lines[-1] else lines:
-        yield line[:-1] if line.endswith(b"\r") else line
 
 
 @export("data.TextLineDataset", "contrib.data.TextLineDataset")
@@ -167,10 +162,7 @@ class TextLineDataset(Dataset, metaclass=_Files):
 
     def __new__(cls, filenames, compression_type=None, buffer_size=None, num_parallel_reads=None,
                 name=None):
-        if compression_type:
-            return _packed(filenames, records.packing(compression_type), _lines)
-        return _opened(filenames, lambda names: Dataset("TextLine", (), [names],
-                                                        TensorSpec([], "string")))
+        return _opened(filenames, "TextLine", compression_type, num_parallel_reads)
 
 
 @export("data.TFRecordDataset", "contrib.data.TFRecordDataset")
@@ -180,10 +172,7 @@ class TFRecordDataset(Dataset, metaclass=_Files):
 
     def __new__(cls, filenames, compression_type=None, buffer_size=None, num_parallel_reads=None,
                 name=None):
-        if compression_type:
-            return _packed(filenames, records.packing(compression_type), records.tf_record_iterator)
-        return _opened(filenames, lambda names: Dataset("TFRecord", (), [names],
-                                                        TensorSpec([], "string")))
+        return _opened(filenames, "TFRecord", compression_type, num_parallel_reads)
 
 
 @export("data.FixedLengthRecordDataset", "contrib.data.FixedLengthRecordDataset")
@@ -194,8 +183,8 @@ class FixedLengthRecordDataset(Dataset, metaclass=_Files):
     def __new__(cls, filenames, record_bytes, header_bytes=None, footer_bytes=None,
                 buffer_size=None, compression_type=None, num_parallel_reads=None, name=None):
         sizes = [_number(header_bytes or 0), _number(record_bytes), _number(footer_bytes or 0)]
-        return _opened(filenames, lambda names: Dataset("FixedLengthRecord", (), [names, *sizes],
-                                                        TensorSpec([], "string")))
+        return _opened(filenames, "FixedLengthRecord", compression_type, num_parallel_reads,
+                       *sizes)
 
 
 @export("data.experimental.CsvDataset", "contrib.data.CsvDataset")

@@ -160,16 +160,19 @@ class Traced:
         return spec(self.inputs[-1]) if isinstance(spec, DatasetSpec) else self.inputs[-1]
 
     def _convert(self, result):
-        if hasattr(result, "element_spec"):
-            return result
         if isinstance(result, list):
             result = tuple(result)
-        if is_structure(result):
-            return pack(result, [self._convert(x) for x in flatten(result)])
-        if result is None:
-            raise TypeError("Unsupported return value from function passed to Dataset.map(): None. "
-                            "It must return tensors.")
-        return tensor(convert_to_tensor(result))  # one of another graph is captured
+        return map_leaves(self._leaf, result)
+
+    @staticmethod
+    def _leaf(result):
+        if hasattr(result, "element_spec"):
+            return result
+        try:
+            return tensor(convert_to_tensor(result))  # one of another graph is captured
+        except (TypeError, ValueError) as error:
+            raise TypeError("Unsupported return value from function passed to Dataset.map(): "
+                            f"{result}.") from error
 
     @property
     def captured(self):
