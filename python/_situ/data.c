@@ -259,19 +259,46 @@ static situ_status ask(void *context) {
   return situ_iterator_next(asked->iterator, asked->parts, &asked->end);
 }
 
-/* Iterator(dataset, structure): elements have that structure: numbers of parts, or what makes
- * something of a part: functions with a number `index`. */
+/* The tensors of a tuple; to be freed. */
+static situ_tensor **tensors_of(PyObject *tuple) {
+  const Py_ssize_t n = PyTuple_GET_SIZE(tuple);
+  situ_tensor **tensors = PyMem_Calloc((size_t)n + 1, sizeof(situ_tensor *));
+  if (!tensors) PyErr_NoMemory();
+  for (Py_ssize_t i = 0; i < n && tensors; i++) {
+    PyObject *item = PyTuple_GET_ITEM(tuple, i);
+    if (IS_TENSOR(item)) {
+      tensors[i] = TENSOR_OF(item);
+      continue;
+    }
+    PyErr_Format(PyExc_TypeError, "%R is no tensor", item);
+    PyMem_Free(tensors);
+    tensors = NULL;
+  }
+  return tensors;
+}
+
+/* Iterator(dataset, structure, arguments): elements have that structure: numbers of parts, or what
+ * makes something of a part: functions with a number `index`. */
 static PyObject *iterator_new(PyTypeObject *type, PyObject *args, PyObject *words) {
   (void)words;
-  PyObject *dataset, *structure;
-  if (!PyArg_ParseTuple(args, "O!O", &dataset_type, &dataset, &structure)) return NULL;
+  PyObject *dataset, *structure, *arguments;
+  if (!PyArg_ParseTuple(args, "O!OO!", &dataset_type, &dataset, &structure, &PyTuple_Type,
+                        &arguments))
+    return NULL;
+  situ_tensor **values = tensors_of(arguments);
+  if (!values) return NULL;
   struct iterator_object *self = (struct iterator_object *)type->tp_alloc(type, 0);
-  if (!self) return NULL;
+  if (!self) {
+    PyMem_Free(values);
+    return NULL;
+  }
   situ_dataset *native = ((struct dataset_object *)dataset)->dataset;
   situ_status status = NULL;
   self->structure = Py_NewRef(structure);
   self->n_parts = situ_dataset_parts(native);
-  WITHOUT_LOCK(status = situ_iterator_create(native, NULL, 0, &self->iterator));
+  const int n = (int)PyTuple_GET_SIZE(arguments);
+  WITHOUT_LOCK(status = situ_iterator_create(native, values, n, &self->iterator));
+  PyMem_Free(values);
   if (!status) return (PyObject *)self;
   Py_DECREF(self);
   return errors_raise(status, NULL);

@@ -90,12 +90,13 @@ struct situ_dataset {
   situ_recipe recipe; /* what it points to is the data set's own */
   int n_parts;
   pthread_mutex_t lock;
-  struct keep *keep; /* of those iterators that have no arguments; guarded by lock */
+  struct keep *keep; /* of those iterators that share it; guarded by lock */
 };
 
 /* Values of the arguments of one iterator, and what its cursors keep. */
 struct binding {
   int references; /* atomic */
+  bool shares;    /* cursors keep what they keep with their data sets */
   int n_arguments;
   situ_tensor **arguments;
   pthread_mutex_t lock;
@@ -165,7 +166,8 @@ situ_status keep_find(const struct cursor *cursor, situ_status (*create)(struct 
 void keep_release(struct keep *keep);
 
 /* A binding takes references of the tensors. */
-situ_status keep_bind(situ_tensor *const *arguments, int n, struct binding **out) SITU_MUST_USE;
+situ_status keep_bind(situ_tensor *const *arguments, int n, bool shares,
+                      struct binding **out) SITU_MUST_USE;
 void keep_unbind(struct binding *binding);
 
 /* dataset.c: the number that a param is, or `unknown` where it is an argument. */

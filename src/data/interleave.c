@@ -70,7 +70,7 @@ static situ_status enter(struct interleaving *self, struct inner *inner) {
   if (self->ended) return NULL;
   situ_status status = n_arguments ? transform_call(cursor, cursor->row, n, self->arguments) : NULL;
   cursor_drop(cursor->row, n);
-  if (!status) status = keep_bind(self->arguments, n_arguments, &inner->binding);
+  if (!status) status = keep_bind(self->arguments, n_arguments, false, &inner->binding);
   cursor_drop(self->arguments, n_arguments);
   if (status) return status;
   self->open++;

@@ -49,25 +49,25 @@ static situ_status create(void *context, struct resource **out) {
   return NULL;
 }
 
-/* `bound`: what its cursors keep is this iterator's alone, even if there are no arguments. */
+/* `bound`: what its cursors keep is this iterator's alone. */
 static situ_status begin(struct situ_iterator *iterator, situ_dataset *dataset,
                          situ_tensor *const *arguments, int n, bool bound) {
   stop(iterator);
   atomic_store(&iterator->walk.ending, false);
   iterator->dataset = situ_dataset_retain(dataset);
-  if (n || bound) TRY(keep_bind(arguments, n, &iterator->binding));
+  if (n || bound) TRY(keep_bind(arguments, n, !bound, &iterator->binding));
   return cursor_open(dataset, iterator->binding, &iterator->walk, &iterator->cursor);
 }
 
 static situ_status start(struct resource *resource, situ_tensor *handle,
-                         situ_tensor *const *arguments, int n, bool once) {
+                         situ_tensor *const *arguments, int n, unsigned how) {
   struct situ_iterator *iterator = (struct situ_iterator *)resource;
   struct resource *dataset = NULL;
   TRY(resource_of(handle, &dataset_resource, &dataset));
   pthread_mutex_lock(&iterator->lock);
   situ_status status = NULL;
-  if (!once || !iterator->cursor)
-    status = begin(iterator, (situ_dataset *)dataset, arguments, n, true);
+  if (!(how & START_ONCE) || !iterator->cursor)
+    status = begin(iterator, (situ_dataset *)dataset, arguments, n, !(how & START_SHARED));
   pthread_mutex_unlock(&iterator->lock);
   return status;
 }

@@ -36,7 +36,7 @@ static struct keep **place_in(struct binding *binding, const situ_dataset *datas
 
 situ_status keep_find(const struct cursor *cursor, situ_status (*create)(struct keep **out),
                       struct keep **out) {
-  struct binding *binding = cursor->binding;
+  struct binding *binding = cursor->binding && !cursor->binding->shares ? cursor->binding : NULL;
   pthread_mutex_t *lock = binding ? &binding->lock : &cursor->dataset->lock;
   pthread_mutex_lock(lock);
   struct keep **place = binding ? place_in(binding, cursor->dataset) : &cursor->dataset->keep;
@@ -45,7 +45,7 @@ situ_status keep_find(const struct cursor *cursor, situ_status (*create)(struct 
   return status;
 }
 
-situ_status keep_bind(situ_tensor *const *arguments, int n, struct binding **out) {
+situ_status keep_bind(situ_tensor *const *arguments, int n, bool shares, struct binding **out) {
   struct binding *binding = calloc(1, sizeof *binding);
   if (!binding) return NO_MEMORY();
   binding->arguments = calloc((size_t)n + 1, sizeof(situ_tensor *));
@@ -55,6 +55,7 @@ situ_status keep_bind(situ_tensor *const *arguments, int n, struct binding **out
   }
   pthread_mutex_init(&binding->lock, NULL);
   binding->references = 1;
+  binding->shares = shares;
   binding->n_arguments = n;
   for (int i = 0; i < n; i++) binding->arguments[i] = situ_tensor_retain(arguments[i]);
   *out = binding;

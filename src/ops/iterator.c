@@ -20,14 +20,14 @@ static situ_status compute_iterator(struct compute *compute) {
 /* Begins with the data set of input 0 and arguments from input `first` on. Those that belong to the
  * program are copied: the iterator lives on. */
 static situ_status start(const struct compute *compute, struct resource *iterator, int first,
-                         bool once) {
+                         unsigned how) {
   enum { MOST = 64 };
   situ_tensor *arguments[MOST] = {NULL};
   const int n = compute->call->n_in - first;
   if (n > MOST) return INVALID("A data set takes at most %d arguments.", MOST);
   situ_status status = NULL;
   for (int i = 0; i < n && !status; i++) status = compute_keep(compute, i + first, &arguments[i]);
-  if (!status) status = iterator_table.start(iterator, compute->in[0], arguments, n, once);
+  if (!status) status = iterator_table.start(iterator, compute->in[0], arguments, n, how);
   for (int i = 0; i < n; i++) situ_tensor_release(arguments[i]);
   return status;
 }
@@ -36,13 +36,13 @@ static situ_status compute_one_shot(struct compute *compute) {
   struct resource *iterator = NULL;
   TRY(compute_iterator(compute));
   TRY(resource_of(compute->out[0], iterator_table.kind, &iterator));
-  return start(compute, iterator, 1, true);
+  return start(compute, iterator, 1, START_ONCE);
 }
 
 static situ_status compute_make(struct compute *compute) {
   struct resource *iterator = NULL;
   TRY(compute_handle(compute, 1, iterator_table.kind, &iterator));
-  return start(compute, iterator, 2, false);
+  return start(compute, iterator, 2, 0);
 }
 
 static situ_status next_shape(struct call *call) {
@@ -60,11 +60,44 @@ static situ_status compute_next(struct compute *compute) {
   return end ? situ_status_create(SITU_OUT_OF_RANGE, "End of sequence") : NULL;
 }
 
+static unsigned how_of(const struct compute *compute) {
+  return call_attr(compute->call, "shares")->integer ? START_SHARED : 0;
+}
+
+static situ_status compute_anonymous(struct compute *compute) {
+  struct resource *iterator = NULL;
+  TRY(iterator_table.create(NULL, &iterator));
+  const situ_status status = start(compute, iterator, 1, how_of(compute));
+  if (!status) return resource_handle(iterator, &compute->out[0]);
+  resource_release(iterator);
+  return status;
+}
+
+static situ_status next_or_shape(struct call *call) {
+  const struct attr_value *shapes = call_attr(call, "output_shapes");
+  call->out[0].shape = SITU_SCALAR;
+  for (int i = 1; i < call->n_out; i++)
+    call->out[i].shape = i <= shapes->shapes.count ? shapes->shapes.items[i - 1] : SITU_ANY_SHAPE;
+  return NULL;
+}
+
+static situ_status compute_next_or(struct compute *compute) {
+  const int n = compute->call->n_out;
+  struct resource *iterator = NULL;
+  bool end = false;
+  TRY(compute_handle(compute, 0, iterator_table.kind, &iterator));
+  if (situ_shape_count(compute->in[1]->shape) != 1) return INVALID("`ask` must be a scalar.");
+  end = !*(const bool *)situ_tensor_data(compute->in[1]);
+  if (!end) TRY(iterator_table.next(iterator, compute->services, compute->out + 1, n - 1, &end));
+  for (int i = 1; i < n && end; i++) TRY(compute_keep(compute, i + 1, &compute->out[i]));
+  return situ_tensor_create(SITU_BOOL, SITU_SCALAR, &(bool){!end}, &compute->out[0]);
+}
+
 /* The element of an iterator that has only that one. */
 static situ_status take_single(const struct compute *compute, struct resource *iterator) {
   const int n = compute->call->n_out;
   bool end = false;
-  TRY(start(compute, iterator, 1, true));
+  TRY(start(compute, iterator, 1, how_of(compute)));
   TRY(iterator_table.next(iterator, compute->services, compute->out, n, &end));
   if (end) return INVALID("Dataset was empty.");
   situ_tensor **more = calloc((size_t)n + 1, sizeof(situ_tensor *));
@@ -105,6 +138,7 @@ static situ_status compute_from_text(struct compute *compute) {
     .compute = compute_                                                                       \
   }
 #define ELEMENTS "output_types:list(type) output_shapes:list(shape)=[]"
+#define SHARES "shares:bool=false"
 #define NAMED " container:string='' shared_name:string=''"
 
 static const struct op rows[] = {
@@ -123,8 +157,15 @@ static const struct op rows[] = {
     ROW("IteratorGetNext", "iterator:resource", "components:output_types", ELEMENTS,
         "The next element of a data set; OutOfRange where there is none.", OP_BLOCKS, next_shape,
         compute_next),
+    ROW("AnonymousIterator", "dataset:resource arguments:Targuments", "handle:resource",
+        "Targuments:list(type)=[] " SHARES, "An iterator over a data set, a new one in each run.",
+        0, op_scalar_shape, compute_anonymous),
+    ROW("IteratorGetNextOr", "iterator:resource ask:bool otherwise:output_types",
+        "more:bool components:output_types", ELEMENTS,
+        "Whether there is one more element, and that; else, or where nobody asks, what was given.",
+        OP_BLOCKS, next_or_shape, compute_next_or),
     ROW("DatasetToSingleElement", "dataset:resource arguments:Targuments",
-        "components:output_types", "Targuments:list(type)=[] " ELEMENTS,
+        "components:output_types", "Targuments:list(type)=[] " SHARES " " ELEMENTS,
         "The element of a data set that has only one.", OP_BLOCKS, next_shape, compute_single),
     ROW("IteratorToStringHandle", "resource_handle:resource", "string_handle:string", "",
         "A name of an iterator, to be fed to IteratorFromStringHandleV2.", 0, op_scalar_shape,

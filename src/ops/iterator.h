@@ -5,13 +5,18 @@
 
 #include "schema/compute.h"
 
+enum {
+  START_ONCE = 1,   /* not where it has begun already */
+  START_SHARED = 2, /* what data sets keep (orders, caches) is that of all who share them */
+};
+
 struct iterator_table {
   const struct resource_kind *kind;
   /* A new one, that has no data set yet. */
   situ_status (*create)(void *context, struct resource **out);
-  /* Begins with the first element of a data set (a handle); `once`: unless it has begun already. */
+  /* Begins with the first element of a data set (a handle). */
   situ_status (*start)(struct resource *iterator, situ_tensor *dataset,
-                       situ_tensor *const *arguments, int n, bool once);
+                       situ_tensor *const *arguments, int n, unsigned how);
   /* The next element; the caller's services say when to give up. */
   situ_status (*next)(struct resource *iterator, const struct services *services,
                       situ_tensor **parts, int n, bool *end);

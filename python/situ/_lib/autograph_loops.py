@@ -246,8 +246,8 @@ def _for_rows(items, stop, body, state):
           [convert_to_tensor(0, "int32")])
 
 
-class _Elements:
-    """The elements of a data set, one after another, for a program that asks for them."""
+class _Spread:
+    """The elements of a data set for several devices, which Python asks for."""
 
     def __init__(self, items):
         self._items, self._specs = items, nest.flatten(items.element_spec)
@@ -258,9 +258,9 @@ class _Elements:
         self._iterator = iter(self._items)
         sizes = lambda shape: [] if shape.ndims is None else [d or 0 for d in shape.as_list()]
         self._last = [numpy.zeros(sizes(s.shape), s.dtype.as_numpy_dtype) for s in self._specs]
-        return self.next()
+        return self.following()
 
-    def next(self):
+    def following(self):
         """Whether there is one more, and that; at the end the last one again."""
         import numpy
         before = _situ.swap_graph(None)
@@ -281,15 +281,26 @@ class _Elements:
             tensor.set_shape(spec.shape)
         return found
 
+    def first(self):
+        return self.ask(self.start)
+
+    def after(self, *_):
+        return self.ask(self.following)
+
+    def element(self, parts):
+        return nest.pack_sequence_as(self._items.element_spec, list(parts))
+
 
 def _for_dataset(items, stop, body, state):
-    elements = _Elements(items)
+    from situ._lib.data_iterators import Elements, Iterator, OwnedIterator
+    from situ._lib.data import Dataset
+    plain = isinstance(items, (Dataset, Iterator, OwnedIterator))
+    elements = Elements(items) if plain else _Spread(items)
 
     def go(more, *parts):
-        body(nest.pack_sequence_as(items.element_spec, list(parts)))
-        return elements.ask(elements.next)
-    begin = lambda: _loop(lambda more, *_: _going(more, stop), go, state,
-                          elements.ask(elements.start))
+        body(elements.element(parts))
+        return elements.after(_going(convert_to_tensor(True), stop), *parts)
+    begin = lambda: _loop(lambda more, *_: _going(more, stop), go, state, elements.first())
     try:
         begin()
     except ValueError as error:

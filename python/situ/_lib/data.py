@@ -41,12 +41,14 @@ class Dataset:
         self._made = None
         values = self._params + tuple(traced.captured if traced else ())
         self._symbolic = any(i._symbolic for i in self._inputs) or \
-            any(isinstance(p, GraphTensor) for p in values)
+            any(isinstance(p, GraphTensor) or trace.is_variable(p) for p in values)
+        self._root = None
 
     element_spec = property(lambda s: s._spec)
 
     def _build(self, arguments):
-        """What the engine walks along; tensors of a graph become arguments, in this list."""
+        """What the engine walks along; tensors of a graph and variables become arguments, in this
+        list."""
         if self._made is not None:
             return self._made
         inputs = tuple(i._build(arguments) for i in self._inputs)
@@ -63,7 +65,7 @@ class Dataset:
             params += tuple(self._traced.captured)
         given = []
         for value in params:
-            if isinstance(value, GraphTensor):
+            if isinstance(value, GraphTensor) or trace.is_variable(value):
                 arguments.append(value)
                 given.append(len(arguments) - 1)
             else:
@@ -72,6 +74,14 @@ class Dataset:
         if not self._symbolic:
             self._made = made
         return made
+
+    def _begun(self):
+        """What an iterator walks along, and its arguments now."""
+        if self._root is None:
+            arguments = []
+            self._root = self._build(arguments), arguments
+        made, arguments = self._root
+        return made, tuple(a._situ_tensor_() for a in arguments if trace.is_variable(a))
 
     def _then(self, kind, *params, spec=None, **options):
         return Dataset(kind, (self,), params, self._spec if spec is None else spec, **options)
@@ -286,11 +296,14 @@ class Dataset:
                                  for i, s in enumerate(flatten(self._spec))])
 
     def __iter__(self):
+        from situ._lib import data_iterators
+        graph = _situ.current_graph()
+        if graph is not None and graph.building_function:
+            return data_iterators.in_function(self)
         if not _situ.executing_eagerly():
             raise RuntimeError("`tf.data.Dataset` only supports Python-style iteration in eager "
                                "mode or within tf.function.")
-        from situ._lib.data_iterators import OwnedIterator
-        return OwnedIterator.over(self)
+        return data_iterators.OwnedIterator.over(self)
 
     def as_numpy_iterator(self):
         if not _situ.executing_eagerly():
@@ -352,6 +365,7 @@ def handle_in_graph(dataset):
     """A data set as a node, and the tensors of the graph that it needs."""
     arguments = []
     made = dataset._build(arguments)
+    arguments = [convert_to_tensor(a) for a in arguments]
     return op("DatasetConstant", value=made.handle()), arguments
 
 

@@ -3,10 +3,12 @@
 import atexit
 import weakref
 
+import numpy
+
 import _situ
 from situ._lib import data_trace as trace, errors
 from situ._lib.api import export
-from situ._lib.array_ops import op
+from situ._lib.array_ops import convert_to_tensor, op
 from situ._lib.data import DatasetSpec, handle_in_graph
 from situ._lib.data_trace import flatten, map_leaves, pack
 from situ._lib.dtypes import as_dtype
@@ -50,9 +52,56 @@ def single_element(dataset, name=None):
         return elements[0]
     handle, arguments = handle_in_graph(dataset)
     return _packed(dataset.element_spec, op(
-        "DatasetToSingleElement", handle, arguments, Targuments=[a.dtype.base_dtype for a in
-                                                                arguments],
-        name=name or "DatasetToSingleElement", **_attrs(dataset.element_spec)))
+        "DatasetToSingleElement", handle, arguments, name=name or "DatasetToSingleElement",
+        **_shared(arguments), **_attrs(dataset.element_spec)))
+
+
+def _shared(arguments):
+    """Attributes of nodes that walk along a data set in each run: in a function a data set from
+    outside keeps what it keeps from call to call."""
+    return dict(Targuments=[a.dtype.base_dtype for a in arguments],
+                shares=not arguments and _situ.current_graph().building_function)
+
+
+def in_function(dataset):
+    """An iterator that begins anew in each run."""
+    handle, arguments = handle_in_graph(dataset)
+    return Iterator(op("AnonymousIterator", handle, arguments, **_shared(arguments)), None,
+                    dataset.element_spec)
+
+
+class Elements:
+    """The elements of a data set or an iterator, for a loop of a graph that asks for them."""
+
+    def __init__(self, items):
+        if isinstance(items, OwnedIterator):
+            self._handle = items.graph_handle()
+        else:
+            self._handle = getattr(items, "_iterator_resource", None)
+        self._spec = items.element_spec
+        if self._handle is None:
+            self._handle = in_function(items)._iterator_resource
+
+    def first(self):
+        """Whether there is an element, and its parts, or zeros."""
+        return self.after(True, *[_nothing(s) for s in flatten(self._spec)])
+
+    def after(self, asks, *otherwise):
+        """The same behind an element; nobody `asks` where a loop has been left."""
+        made = op("IteratorGetNextOr", self._handle, convert_to_tensor(asks, "bool"),
+                  list(otherwise), **_attrs(self._spec))
+        return [made[0], *made[1:]]
+
+    def element(self, parts):
+        return _packed(self._spec, parts)
+
+
+def _nothing(spec):
+    """Stands where there is no element."""
+    sizes = [] if spec.shape.rank is None else [n or 0 for n in spec.shape.as_list()]
+    texts = spec.dtype.name == "string"
+    return convert_to_tensor(numpy.full(sizes, b"", object) if texts else
+                             numpy.zeros(sizes, spec.dtype.as_numpy_dtype), spec.dtype)
 
 
 class OwnedIterator(_situ.Iterator):
@@ -60,7 +109,8 @@ class OwnedIterator(_situ.Iterator):
 
     @classmethod
     def over(cls, dataset):
-        self = cls(dataset._build([]), dataset._structure())
+        made, arguments = dataset._begun()
+        self = cls(made, dataset._structure(), arguments)
         self.element_spec, self._handle = dataset.element_spec, None
         _live.add(self)
         return self
@@ -78,9 +128,13 @@ class OwnedIterator(_situ.Iterator):
 
     def _emit_next(self):
         """The next element inside of a tf.function: each call of that takes one."""
+        return _next_node(self.graph_handle(), self.element_spec)
+
+    def graph_handle(self):
+        """What nodes know it by."""
         if self._handle is None:
             self._handle = self.handle()
-        return _next_node(self._handle, self.element_spec)
+        return self._handle
 
     output_types = property(lambda s: map_leaves(lambda x: x.dtype, s.element_spec))
     output_shapes = property(lambda s: map_leaves(lambda x: x.shape, s.element_spec))
@@ -93,7 +147,6 @@ class Optional:
         self._value, self.element_spec = value, spec
 
     def has_value(self, name=None):
-        from situ._lib.array_ops import convert_to_tensor
         return convert_to_tensor(self._value is not None)
 
     def get_value(self, name=None):
@@ -146,6 +199,11 @@ class Iterator:
     def get_next(self, name=None):
         """The next element, in each run."""
         return _next_node(self._iterator_resource, self.element_spec, name)
+
+    __next__ = next = get_next
+
+    def __iter__(self):
+        return self
 
     def string_handle(self, name=None):
         return op("IteratorToStringHandle", self._iterator_resource, name=name)

@@ -97,6 +97,10 @@ def tensor(value, dtype=None):
     return _situ.host(value, None if dtype is None else as_dtype(dtype))
 
 
+def is_variable(value):
+    return not isinstance(value, GraphTensor) and hasattr(value, "_situ_tensor_")
+
+
 class DataGraph(FuncGraph):
     """The graph of a function of elements; values from outside become params of the data set."""
 
@@ -112,7 +116,10 @@ class DataGraph(FuncGraph):
         return super()._capture(value, name)
 
     def read_variable(self, variable):
-        return self._capture(variable._value)
+        """A variable is read when an iterator begins."""
+        if isinstance(self._outer, DataGraph):
+            self._outer.read_variable(variable)
+        return FuncGraph._capture(self, variable, "captured")
 
 
 def _at_run_time(function, result):
@@ -180,7 +187,8 @@ class Traced:
         return [value for value, _ in self.graph.captured.values()]
 
     def native(self, outputs):
-        """The function that gives these tensors of the graph."""
+        """The function that gives these tensors of the graph, and values of these variables."""
+        outputs = [self.graph.captured[id(o)][1] if is_variable(o) else o for o in outputs]
         key = tuple(id(o) for o in outputs)
         if key not in self._native:
             inside = tuple(inner for _, inner in self.graph.captured.values())
