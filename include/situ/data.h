@@ -148,6 +148,13 @@ SITU_API situ_status situ_iterator_create(situ_dataset *dataset, situ_tensor *co
 SITU_API situ_status situ_iterator_next(situ_iterator *iterator, situ_tensor **parts,
                                         bool *end) SITU_MUST_USE;
 
+/* Where an iterator stands, as a vector that restore of another one over a data set that is alike
+ * takes. Elements are not saved: restore passes as many by as were asked for, with the same seeds,
+ * and calls functions of elements only where that cannot be helped. */
+SITU_API situ_status situ_iterator_save(situ_iterator *iterator, situ_tensor **out) SITU_MUST_USE;
+SITU_API situ_status situ_iterator_restore(situ_iterator *iterator,
+                                           const situ_tensor *saved) SITU_MUST_USE;
+
 /* A scalar of type resource that names the iterator, for IteratorGetNext nodes. */
 SITU_API situ_status situ_iterator_handle(situ_iterator *iterator, situ_tensor **out) SITU_MUST_USE;
 

@@ -352,6 +352,41 @@ static PyObject *iterator_handle(PyObject *object, PyObject *none) {
   return status ? errors_raise(status, NULL) : tensor_wrap(handle);
 }
 
+/* save(): where it stands, as a tensor. */
+static PyObject *iterator_save(PyObject *object, PyObject *none) {
+  (void)none;
+  struct iterator_object *self = (struct iterator_object *)object;
+  situ_tensor *saved = NULL;
+  if (!self->iterator) return PyErr_Format(PyExc_ValueError, "the iterator is closed");
+  situ_status status;
+  WITHOUT_LOCK(status = situ_iterator_save(self->iterator, &saved));
+  return status ? errors_raise(status, NULL) : tensor_wrap(saved);
+}
+
+struct restoring {
+  situ_iterator *iterator;
+  const situ_tensor *saved;
+};
+
+static situ_status restore(void *context) {
+  const struct restoring *restoring = context;
+  return situ_iterator_restore(restoring->iterator, restoring->saved);
+}
+
+/* restore(saved): goes there. */
+static PyObject *iterator_restore(PyObject *object, PyObject *saved) {
+  struct iterator_object *self = (struct iterator_object *)object;
+  if (!self->iterator) return PyErr_Format(PyExc_ValueError, "the iterator is closed");
+  if (!IS_TENSOR(saved)) return PyErr_Format(PyExc_TypeError, "%R is no tensor", saved);
+  struct restoring restoring = {situ_iterator_retain(self->iterator), TENSOR_OF(saved)};
+  const situ_status status = watch_call(restore, &restoring);
+  WITHOUT_LOCK(situ_iterator_release(restoring.iterator));
+  if (!status) Py_RETURN_NONE;
+  if (!PyErr_Occurred()) return errors_raise(status, NULL);
+  situ_status_release(status); /* Ctrl-C */
+  return NULL;
+}
+
 /* close(): ends its threads; there are no more elements. */
 static PyObject *iterator_close(PyObject *object, PyObject *none) {
   (void)none;
@@ -375,6 +410,8 @@ static void iterator_dealloc(PyObject *object) {
 static PyMethodDef iterator_methods[] = {
     {"close", iterator_close, METH_NOARGS, "Ends the threads of the iterator."},
     {"handle", iterator_handle, METH_NOARGS, "A tensor that names the iterator."},
+    {"save", iterator_save, METH_NOARGS, "Where the iterator stands."},
+    {"restore", iterator_restore, METH_O, "Goes where another iterator stood."},
     {NULL, NULL, 0, NULL}};
 
 PyTypeObject iterator_type = {

@@ -218,6 +218,12 @@ static situ_status batch_next(struct cursor *cursor, situ_tensor **parts, bool *
   return status;
 }
 
+static situ_status batch_skip(struct cursor *cursor, int64_t n) {
+  const struct batching *self = (struct batching *)cursor;
+  if (situ_shape_count(self->sizes->shape) > 1) return cursor_pass(cursor, n);
+  return cursor_skip(cursor->inputs[0], n * self->size);
+}
+
 static int64_t batch_count(const situ_dataset *dataset) {
   const int64_t inner = situ_dataset_cardinality(dataset->recipe.inputs[0]);
   const int64_t size = dataset_number(dataset, 0, 0);
@@ -235,7 +241,8 @@ const struct data_kind kind_Batch = {.name = "Batch",
                                      .open = batch_open,
                                      .next = batch_next,
                                      .close = batch_close,
-                                     .count = batch_count};
+                                     .count = batch_count,
+                                     .skip = batch_skip};
 
 /* Elements of different shapes */
 
@@ -373,4 +380,5 @@ const struct data_kind kind_PaddedBatch = {.name = "PaddedBatch",
                                            .open = padded_open,
                                            .next = padded_next,
                                            .close = batch_close,
-                                           .count = batch_count};
+                                           .count = batch_count,
+                                           .skip = batch_skip};

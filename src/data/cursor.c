@@ -61,6 +61,24 @@ situ_status cursor_pull(struct cursor *cursor, situ_tensor **parts, bool *end) {
   return cursor_next(cursor->inputs[0], parts, end);
 }
 
+situ_status cursor_skip(struct cursor *cursor, int64_t n) {
+  const struct data_kind *kind = cursor->dataset->kind;
+  return kind->skip ? kind->skip(cursor, n) : cursor_pass(cursor, n);
+}
+
+situ_status cursor_pass(struct cursor *cursor, int64_t n) {
+  const situ_dataset *dataset = cursor->dataset;
+  situ_tensor **parts = calloc((size_t)dataset->n_parts + 1, sizeof(situ_tensor *));
+  situ_status status = parts ? NULL : NO_MEMORY();
+  bool end = false;
+  for (int64_t i = 0; i < n && !end && !status; i++) {
+    status = cursor_next(cursor, parts, &end);
+    if (!status && !end) cursor_drop(parts, dataset->n_parts);
+  }
+  free(parts);
+  return status;
+}
+
 situ_status cursor_param(const struct cursor *cursor, int index, situ_tensor **out) {
   const situ_param *param = &cursor->dataset->recipe.params[index];
   const struct binding *binding = cursor->binding;

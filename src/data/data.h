@@ -30,6 +30,9 @@ struct data_kind {
    * NULL. */
   void (*close)(struct cursor *cursor);
   int64_t (*count)(const situ_dataset *dataset); /* NULL: that of input 0 */
+  /* Passes n elements by, before any was asked for, sooner than by asking for them. May be NULL. */
+  situ_status (*skip)(struct cursor *cursor, int64_t n);
+  int seeds; /* of two seeds among the params, the number of the second; 0: there are none */
   bool lazy; /* cursors of inputs are opened by the kind itself: cursor_begin */
 };
 
@@ -116,6 +119,22 @@ struct walk {
     situ_transform *transform;
     situ_session *session;
   } * begun; /* functions that remember something, which begin anew with each iterator */
+  struct mark *marks;
+};
+
+/* The seeds that a data set began with in a walk. */
+struct mark {
+  struct mark *next;
+  const situ_dataset *of;
+  int64_t seed, seed2, rolled; /* of its generator, as dice.c has them */
+  int64_t again;               /* how often it began anew with seeds that are anybody's */
+  bool known, given;           /* there are such; they have to be taken over */
+};
+
+/* Where an iterator stands. */
+struct stand {
+  int64_t asked; /* how many elements have been asked for */
+  bool failed;   /* some of them failed */
 };
 
 struct cursor {
@@ -142,6 +161,10 @@ situ_status cursor_next(struct cursor *cursor, situ_tensor **parts, bool *end) S
 /* The next element of input 0. */
 situ_status cursor_pull(struct cursor *cursor, situ_tensor **parts, bool *end) SITU_MUST_USE;
 
+/* Passes n elements by, of a cursor that has given none; and the same by asking for them. */
+situ_status cursor_skip(struct cursor *cursor, int64_t n) SITU_MUST_USE;
+situ_status cursor_pass(struct cursor *cursor, int64_t n) SITU_MUST_USE;
+
 /* The value of a param; borrowed. */
 situ_status cursor_param(const struct cursor *cursor, int index, situ_tensor **out) SITU_MUST_USE;
 
@@ -157,6 +180,23 @@ situ_status cursor_wait(pthread_cond_t *condition, pthread_mutex_t *lock) SITU_M
 
 /* Releases an element. */
 void cursor_drop(situ_tensor **parts, int n);
+
+/* walk.c */
+
+/* The mark of a data set, made where it is not there; NULL without memory. Called with the lock of
+ * the walk. */
+struct mark *walk_mark(struct walk *walk, const situ_dataset *dataset);
+
+/* What is remembered in a walk goes. */
+void walk_forget(struct walk *walk);
+
+/* Where an iterator over a data set stands, as a vector; a walk that is to begin where such a
+ * vector says; and a cursor that goes there. */
+situ_status walk_save(struct walk *walk, situ_dataset *root, bool shares, struct stand stand,
+                      situ_tensor **out) SITU_MUST_USE;
+situ_status walk_load(struct walk *walk, const situ_dataset *root, const situ_tensor *saved,
+                      struct stand *stand) SITU_MUST_USE;
+situ_status walk_resume(struct cursor *cursor, struct stand stand) SITU_MUST_USE;
 
 /* keep.c */
 
@@ -180,6 +220,9 @@ situ_status transform_call(const struct cursor *cursor, situ_tensor *const *row,
 
 /* What functions have remembered in a walk goes. */
 void transform_forget(struct walk *walk);
+
+/* Whether calls of the function leave nothing behind, so that one may be left out. */
+bool transform_is_plain(const situ_transform *transform);
 int transform_inputs(const situ_transform *transform);
 int transform_outputs(const situ_transform *transform);
 

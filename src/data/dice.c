@@ -28,6 +28,7 @@ struct seeds {
   bool begun;
   int64_t seed, seed2;
   struct dice dice;
+  int64_t rolled; /* how often it was asked */
 };
 
 static void free_seeds(struct keep *keep) { free(keep); }
@@ -40,18 +41,95 @@ static situ_status create_seeds(struct keep **out) {
   return NULL;
 }
 
-static situ_status begin_seeds(const struct cursor *cursor, int first, struct seeds *seeds) {
-  TRY(cursor_number(cursor, first, &seeds->seed));
-  TRY(cursor_number(cursor, first + 1, &seeds->seed2));
-  if (!seeds->seed && !seeds->seed2) {
-    uint64_t any[2];
-    TRY(chance_seeds(any));
-    seeds->seed = (int64_t)any[0];
-    seeds->seed2 = (int64_t)any[1];
-  }
-  seeds->dice = dice_of(seeds->seed, seeds->seed2);
+static void set_seeds(struct seeds *seeds, int64_t seed, int64_t seed2, int64_t rolled) {
+  seeds->seed = seed;
+  seeds->seed2 = seed2;
+  seeds->dice = dice_of(seed, seed2);
+  seeds->dice.state = philox_skip(seeds->dice.state, (u64)rolled / 4);
+  for (int64_t i = 0; i < rolled % 4; i++) dice_roll(&seeds->dice);
+  seeds->rolled = rolled;
   seeds->begun = true;
+}
+
+/* Two seeds of 0 are anybody's. */
+static situ_status choose_seeds(int64_t *seed, int64_t *seed2) {
+  uint64_t any[2];
+  if (*seed || *seed2) return NULL;
+  TRY(chance_seeds(any));
+  *seed = (int64_t)any[0];
+  *seed2 = (int64_t)any[1];
   return NULL;
+}
+
+/* Seeds that are anybody's follow from the first ones of the walk, so that another walk can be the
+ * same. */
+static situ_status begin_seeds(const struct cursor *cursor, int first, struct mark *mark,
+                               struct seeds *seeds) {
+  int64_t seed = 0, seed2 = 0;
+  TRY(cursor_number(cursor, first, &seed));
+  TRY(cursor_number(cursor, first + 1, &seed2));
+  if (!seed && !seed2 && mark->known) {
+    seed = mark->seed;
+    seed2 = (int64_t)((u64)mark->seed2 + (u64)++mark->again);
+  }
+  TRY(choose_seeds(&seed, &seed2));
+  set_seeds(seeds, seed, seed2, 0);
+  return NULL;
+}
+
+/* The seeds that a cursor finds, as the mark of its data set says or has to say. With both locks.
+ */
+static situ_status find_seeds(const struct cursor *cursor, int first, struct seeds *seeds) {
+  struct mark *mark = walk_mark(cursor->walk, cursor->dataset);
+  if (!mark) return NO_MEMORY();
+  if (mark->given)
+    set_seeds(seeds, mark->seed, mark->seed2, mark->rolled);
+  else if (!seeds->begun)
+    TRY(begin_seeds(cursor, first, mark, seeds));
+  mark->given = false;
+  if (mark->known) return NULL;
+  mark->seed = seeds->seed;
+  mark->seed2 = seeds->seed2;
+  mark->rolled = seeds->rolled;
+  mark->known = true;
+  return NULL;
+}
+
+/* With the locks of the walk and of what the data set keeps, if it does. */
+static situ_status mark_seeds(struct walk *walk, const situ_dataset *dataset,
+                              const struct seeds *seeds) {
+  const int last = dataset->kind->seeds;
+  const situ_param *params = dataset->recipe.params;
+  struct mark *mark = walk_mark(walk, dataset);
+  if (!mark) return NO_MEMORY();
+  if (mark->known) return NULL;
+  if (seeds && seeds->begun) {
+    mark->seed = seeds->seed;
+    mark->seed2 = seeds->seed2;
+    mark->rolled = seeds->rolled;
+  } else if (params[last].tensor && params[last - 1].tensor) {
+    mark->seed = dataset_number(dataset, last - 1, 0);
+    mark->seed2 = dataset_number(dataset, last, 0);
+    TRY(choose_seeds(&mark->seed, &mark->seed2));
+  } else {
+    return NULL; /* arguments tell them */
+  }
+  mark->known = mark->given = true;
+  return NULL;
+}
+
+situ_status dice_mark(struct walk *walk, situ_dataset *dataset, bool shares) {
+  pthread_mutex_lock(&dataset->lock);
+  struct keep *keep = shares ? dataset->keep : NULL;
+  if (keep) __atomic_add_fetch(&keep->references, 1, __ATOMIC_RELAXED);
+  pthread_mutex_unlock(&dataset->lock);
+  if (keep) pthread_mutex_lock(&keep->lock);
+  pthread_mutex_lock(&walk->lock);
+  const situ_status status = mark_seeds(walk, dataset, (struct seeds *)keep);
+  pthread_mutex_unlock(&walk->lock);
+  if (keep) pthread_mutex_unlock(&keep->lock);
+  keep_release(keep);
+  return status;
 }
 
 situ_status dice_begin(const struct cursor *cursor, int first, bool anew, struct dice *out) {
@@ -59,11 +137,14 @@ situ_status dice_begin(const struct cursor *cursor, int first, bool anew, struct
   TRY(keep_find(cursor, create_seeds, &keep));
   struct seeds *seeds = (struct seeds *)keep;
   pthread_mutex_lock(&keep->lock);
-  const situ_status status = seeds->begun ? NULL : begin_seeds(cursor, first, seeds);
+  pthread_mutex_lock(&cursor->walk->lock);
+  const situ_status status = find_seeds(cursor, first, seeds);
+  pthread_mutex_unlock(&cursor->walk->lock);
   int64_t seed = seeds->seed, seed2 = seeds->seed2;
   if (anew) {
     seed = dice_roll(&seeds->dice);
     seed2 = dice_roll(&seeds->dice);
+    seeds->rolled += 2;
   }
   pthread_mutex_unlock(&keep->lock);
   keep_release(keep);
@@ -100,6 +181,7 @@ static int64_t count(const situ_dataset *dataset) {
 }
 
 const struct data_kind kind_Random = {.name = "Random",
+                                      .seeds = 1,
                                       .size = sizeof(struct rolling),
                                       .n_params = 2,
                                       .make = make,

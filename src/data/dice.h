@@ -21,4 +21,8 @@ u32 dice_roll(struct dice *dice);
 situ_status dice_begin(const struct cursor *cursor, int first, bool anew,
                        struct dice *out) SITU_MUST_USE;
 
+/* Marks the seeds that a data set has, or will begin with, where the walk has not come to it yet.
+ * `shares`: its cursors share them. */
+situ_status dice_mark(struct walk *walk, situ_dataset *dataset, bool shares) SITU_MUST_USE;
+
 #endif

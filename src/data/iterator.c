@@ -13,13 +13,14 @@ struct situ_iterator {
   struct binding *binding;
   struct cursor *cursor; /* NULL: there is no data set yet */
   struct walk walk;
+  struct stand stand;
 };
 
 /* Ends threads, and forgets the data set. */
 static void stop(struct situ_iterator *iterator) {
   atomic_store(&iterator->walk.ending, true);
   cursor_close(iterator->cursor);
-  transform_forget(&iterator->walk);
+  walk_forget(&iterator->walk);
   keep_unbind(iterator->binding);
   situ_dataset_release(iterator->dataset);
   iterator->cursor = NULL;
@@ -49,14 +50,18 @@ static situ_status create(void *context, struct resource **out) {
   return NULL;
 }
 
-/* `bound`: what its cursors keep is this iterator's alone. */
+/* `bound`: what its cursors keep is this iterator's alone. `saved`: where to begin; may be NULL. */
 static situ_status begin(struct situ_iterator *iterator, situ_dataset *dataset,
-                         situ_tensor *const *arguments, int n, bool bound) {
+                         situ_tensor *const *arguments, int n, bool bound,
+                         const situ_tensor *saved) {
   stop(iterator);
   atomic_store(&iterator->walk.ending, false);
   iterator->dataset = situ_dataset_retain(dataset);
+  iterator->stand = (struct stand){0};
+  if (saved) TRY(walk_load(&iterator->walk, dataset, saved, &iterator->stand));
   if (n || bound) TRY(keep_bind(arguments, n, !bound, &iterator->binding));
-  return cursor_open(dataset, iterator->binding, &iterator->walk, &iterator->cursor);
+  TRY(cursor_open(dataset, iterator->binding, &iterator->walk, &iterator->cursor));
+  return saved ? walk_resume(iterator->cursor, iterator->stand) : NULL;
 }
 
 static situ_status start(struct resource *resource, situ_tensor *handle,
@@ -67,8 +72,17 @@ static situ_status start(struct resource *resource, situ_tensor *handle,
   pthread_mutex_lock(&iterator->lock);
   situ_status status = NULL;
   if (!(how & START_ONCE) || !iterator->cursor)
-    status = begin(iterator, (situ_dataset *)dataset, arguments, n, !(how & START_SHARED));
+    status = begin(iterator, (situ_dataset *)dataset, arguments, n, !(how & START_SHARED), NULL);
   pthread_mutex_unlock(&iterator->lock);
+  return status;
+}
+
+/* An element; counts what was asked for. */
+static situ_status step(struct situ_iterator *iterator, situ_tensor **parts, bool *end) {
+  const situ_status status = cursor_next(iterator->cursor, parts, end);
+  if (status && situ_status_code(status) == SITU_CANCELLED) return status;
+  iterator->stand.asked += status || !*end;
+  iterator->stand.failed = iterator->stand.failed || status;
   return status;
 }
 
@@ -88,7 +102,7 @@ static situ_status next(struct resource *resource, const struct services *servic
     status =
         INVALID("The data set has elements of %d parts, not %d.", iterator->dataset->n_parts, n);
   else
-    status = cursor_next(iterator->cursor, parts, end);
+    status = step(iterator, parts, end);
   pthread_mutex_unlock(&iterator->lock);
   cursor_services = before;
   return status;
@@ -105,7 +119,7 @@ situ_status situ_iterator_create(situ_dataset *dataset, situ_tensor *const *argu
   struct situ_iterator *iterator = (struct situ_iterator *)resource;
   iterator->head.name = strdup("iterator");
   situ_status status = iterator->head.name ? NULL : NO_MEMORY();
-  if (!status) status = begin(iterator, dataset, arguments, n_arguments, false);
+  if (!status) status = begin(iterator, dataset, arguments, n_arguments, false, NULL);
   if (status)
     situ_iterator_release(iterator);
   else
@@ -117,6 +131,45 @@ situ_status situ_iterator_next(situ_iterator *iterator, situ_tensor **parts, boo
   if (!iterator || !parts || !end) return INVALID("situ_iterator_next: an argument is NULL.");
   for (int i = 0; iterator->dataset && i < iterator->dataset->n_parts; i++) parts[i] = NULL;
   return next(&iterator->head, cursor_services, parts, situ_dataset_parts(iterator->dataset), end);
+}
+
+situ_status situ_iterator_save(situ_iterator *iterator, situ_tensor **out) {
+  if (!iterator || !out) return INVALID("situ_iterator_save: an argument is NULL.");
+  pthread_mutex_lock(&iterator->lock);
+  const bool shares = !iterator->binding || iterator->binding->shares;
+  const situ_status status =
+      iterator->dataset
+          ? walk_save(&iterator->walk, iterator->dataset, shares, iterator->stand, out)
+          : INVALID("situ_iterator_save: the iterator has no data set.");
+  pthread_mutex_unlock(&iterator->lock);
+  return status;
+}
+
+/* Begins again with the same data set and arguments. */
+static situ_status again(struct situ_iterator *iterator, const situ_tensor *saved) {
+  if (!iterator->dataset) return INVALID("situ_iterator_restore: the iterator has no data set.");
+  situ_dataset *dataset = situ_dataset_retain(iterator->dataset);
+  struct binding *binding = iterator->binding; /* taken over */
+  atomic_store(&iterator->walk.ending, true);
+  cursor_close(iterator->cursor);
+  iterator->cursor = NULL;
+  iterator->binding = NULL;
+  situ_tensor *const *arguments = binding ? binding->arguments : NULL;
+  const int n = binding ? binding->n_arguments : 0;
+  const bool bound = binding && !binding->shares;
+  const situ_status status = begin(iterator, dataset, arguments, n, bound, saved);
+  if (status) situ_status_release(begin(iterator, dataset, arguments, n, bound, NULL));
+  keep_unbind(binding);
+  situ_dataset_release(dataset);
+  return status;
+}
+
+situ_status situ_iterator_restore(situ_iterator *iterator, const situ_tensor *saved) {
+  if (!iterator || !saved) return INVALID("situ_iterator_restore: an argument is NULL.");
+  pthread_mutex_lock(&iterator->lock);
+  const situ_status status = again(iterator, saved);
+  pthread_mutex_unlock(&iterator->lock);
+  return status;
 }
 
 situ_status situ_iterator_handle(situ_iterator *iterator, situ_tensor **out) {

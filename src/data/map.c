@@ -52,12 +52,18 @@ static situ_status map_next(struct cursor *cursor, situ_tensor **parts, bool *en
   return status;
 }
 
+static situ_status map_skip(struct cursor *cursor, int64_t n) {
+  const bool plain = transform_is_plain(cursor->dataset->recipe.transform);
+  return plain ? cursor_skip(cursor->inputs[0], n) : cursor_pass(cursor, n);
+}
+
 const struct data_kind kind_Map = {.name = "Map",
                                    .size = sizeof(struct mapping),
                                    .n_inputs = 1,
                                    .make = map_make,
                                    .next = map_next,
-                                   .close = stop_ahead};
+                                   .close = stop_ahead,
+                                   .skip = map_skip};
 
 /* Choosing */
 
@@ -151,13 +157,18 @@ static situ_status prefetch_next(struct cursor *cursor, situ_tensor **parts, boo
   return ahead_next(self->ahead, parts, end);
 }
 
+static situ_status prefetch_skip(struct cursor *cursor, int64_t n) {
+  return cursor_skip(cursor->inputs[0], n);
+}
+
 const struct data_kind kind_Prefetch = {.name = "Prefetch",
                                         .size = sizeof(struct mapping),
                                         .n_inputs = 1,
                                         .n_params = 1,
                                         .open = prefetch_open,
                                         .next = prefetch_next,
-                                        .close = stop_ahead};
+                                        .close = stop_ahead,
+                                        .skip = prefetch_skip};
 
 /* Tensors on a device */
 

@@ -76,6 +76,7 @@ static situ_status shuffle_next(struct cursor *cursor, situ_tensor **parts, bool
 }
 
 const struct data_kind kind_Shuffle = {.name = "Shuffle",
+                                       .seeds = 2,
                                        .size = sizeof(struct shuffling),
                                        .n_inputs = 1,
                                        .n_params = 3,

@@ -106,6 +106,12 @@ static situ_status slices_next(struct cursor *cursor, situ_tensor **parts, bool 
   return status;
 }
 
+static situ_status slices_skip(struct cursor *cursor, int64_t n) {
+  struct place *place = (struct place *)cursor;
+  place->at = min_i64(n, place->stop);
+  return NULL;
+}
+
 static int64_t slices_count(const situ_dataset *dataset) {
   const situ_tensor *tensor = dataset->recipe.params[0].tensor;
   return tensor ? tensor->shape.dim[0] : UNKNOWN_COUNT;
@@ -118,7 +124,8 @@ const struct data_kind kind_TensorSlice = {.name = "TensorSlice",
                                            .open = slices_open,
                                            .next = slices_next,
                                            .close = drop_params,
-                                           .count = slices_count};
+                                           .count = slices_count,
+                                           .skip = slices_skip};
 
 /* Elements that are given one by one */
 

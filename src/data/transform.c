@@ -81,6 +81,7 @@ situ_status situ_transform_create(situ_graph *graph, const situ_value *inputs, i
   return status;
 }
 
+bool transform_is_plain(const situ_transform *transform) { return transform->session != NULL; }
 int transform_inputs(const situ_transform *transform) { return transform->n_inputs; }
 int transform_outputs(const situ_transform *transform) { return transform->n_outputs; }
 

@@ -6,8 +6,7 @@ import os
 import numpy
 
 import _situ
-from situ._lib import (checkpoint_reader, checkpoint_state, errors, late, logs,
-                       sessions_default)
+from situ._lib import checkpoint_reader, checkpoint_state, errors, late, sessions_default
 from situ._lib.api import export
 from situ._lib.optimizer import at_once
 from situ._lib.variables import Variable, variable
@@ -54,7 +53,7 @@ def tracked(root, others=None):
                 others[path] = seen[id(thing)]
             continue
         seen[id(thing)] = path
-        if isinstance(thing, Variable):
+        if isinstance(thing, (Variable, _situ.Iterator)):
             found[path + _VALUE] = thing
             continue
         for name, value in _children(thing):
@@ -63,22 +62,17 @@ def tracked(root, others=None):
     return found
 
 
-def _tell_of_iterators(root):
-    """Says which parts of a checkpoint have a place that is not saved."""
-    for name, value in _children(root):
-        if isinstance(value, _situ.Iterator):
-            logs.warn("tf.train.Checkpoint: situ does not save the place of an iterator (%s): "
-                      "after a restore it goes on where it is.", name)
-
-
 def _values(found, session):
     if at_once():
-        return {k: numpy.asarray(v.numpy()) for k, v in found.items()}
+        return {k: numpy.asarray(v.save() if isinstance(v, _situ.Iterator) else v.numpy())
+                for k, v in found.items()}
     session = session or sessions_default.current()
     return {k: numpy.asarray(v) for k, v in session.run(found).items()}
 
 
 def _give(var, value, session):
+    if isinstance(var, _situ.Iterator):
+        return var.restore(_situ.host(value.astype("int64", copy=False)))
     if list(value.shape) != var.shape.as_list():
         raise ValueError(f"Received incompatible tensor with shape {tuple(value.shape)} when "
                          f"attempting to restore variable with shape {var.shape} and name "
@@ -188,7 +182,6 @@ class NoStatus:
 @export("train.Checkpoint", v1="train.Checkpoint")
 class Checkpoint:
     """Groups objects whose variables are saved together: Checkpoint(step=step, net=net)."""
-    _told = False  # of iterators, which are not saved
 
     def __init__(self, root=None, **kwargs):
         if root is not None:
@@ -208,8 +201,7 @@ class Checkpoint:
             late.settle()
 
     def _checkpoint_children(self):
-        items = {k: v for k, v in self.__dict__.items()
-                 if k not in ("_root", "_counter", "_told")}
+        items = {k: v for k, v in self.__dict__.items() if k not in ("_root", "_counter")}
         if hasattr(self, "_root"):
             items.update(_children(self._root))
         if self._counter is not None:
@@ -226,9 +218,6 @@ class Checkpoint:
         """Writes a checkpoint of that name."""
         prefix = os.fspath(file_prefix)
         others = {}
-        if not self._told:
-            object.__setattr__(self, "_told", True)
-            _tell_of_iterators(self)
         found = _values(tracked(self, others), session)
         checkpoint_reader.write(prefix, found, {"kind": "objects", "others": json.dumps(others)})
         return prefix
@@ -274,7 +263,6 @@ class Checkpoint:
                 checkpoint_reader.CheckpointReader(path).has_tensor("save_counter" + _VALUE):
             _ = self.save_counter
         return self.read(path)
-
 
 @export("train.CheckpointManager", v1="train.CheckpointManager",
         v2="train.experimental.CheckpointManager")
