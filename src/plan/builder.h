@@ -68,7 +68,7 @@ struct builder {
   char *live;                   /* per node */
   char *later;                  /* per node: waits for the next part */
   int32_t *first_value;         /* per live node: number of its output 0 */
-  int32_t *node_command;        /* per live node: its last command; -1: none */
+  int32_t *node_command;        /* per node: its last command; -1: none */
   struct value *values;
   int32_t n_values;
   situ_tensor **owned; /* known values to release */

@@ -47,9 +47,9 @@ static situ_status number_values(struct builder *builder, int32_t n_nodes) {
   struct node *const *nodes = builder->request->graph->nodes;
   int32_t count = 0;
   for (int32_t i = 0; i < n_nodes; i++) {
+    builder->node_command[i] = -1; /* a control input may have run in an earlier part */
     if (!builder->live[i]) continue;
     builder->first_value[i] = count;
-    builder->node_command[i] = -1;
     count += nodes[i]->n_outputs;
   }
   builder->n_values = count;
