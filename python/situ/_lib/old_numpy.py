@@ -17,7 +17,7 @@ _NAMES = {"float": builtins.float, "int": builtins.int, "bool": builtins.bool,
           "Inf": numpy.inf, "Infinity": numpy.inf, "infty": numpy.inf, "PINF": numpy.inf,
           "NINF": -numpy.inf, "NaN": numpy.nan, "NAN": numpy.nan, "product": numpy.prod,
           "cumproduct": numpy.cumprod, "alltrue": numpy.all, "sometrue": numpy.any,
-          "row_stack": numpy.vstack}
+          "row_stack": numpy.vstack, "bool8": numpy.bool_}
 
 
 def _asscalar(a):

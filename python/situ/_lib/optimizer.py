@@ -82,6 +82,8 @@ class Optimizer:
             "trainable_resource_variables") if var_list is None else flat(var_list)
         if not var_list:
             raise ValueError("No variables to optimize.")
+        if place.mode == "replica" and place.run.mean:  # what is added over replicas
+            loss = loss * (1.0 / place.run.count)
         # GATE_OP is the order of things: a step reads all that gradients need before it changes it.
         found = gradients(loss, var_list, grad_ys=grad_loss, aggregation_method=aggregation_method,
                           colocate_gradients_with_ops=colocate_gradients_with_ops)
@@ -110,9 +112,6 @@ class Optimizer:
     def apply_gradients(self, grads_and_vars, global_step=None, name=None):
         """An operation that changes every variable by its gradient, and counts the step."""
         if place.mode == "replica":
-            if not at_once():
-                raise NotImplementedError("In graph style, strategies train Keras models (fit); "
-                                          "loops of a program's own need eager style.")
             return place.run.apply(self, list(grads_and_vars), global_step=global_step)
         pairs = [self._pair(g, v) for g, v in grads_and_vars]
         if not pairs:

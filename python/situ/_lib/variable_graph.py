@@ -1,8 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """variable_graph.py: what variables of graphs share, by reference or by handle."""
+import functools
+
 from situ._lib import sessions_default, variable_eager
 from situ._lib.dtypes import as_dtype
 from situ._lib.graph import GraphKeys, get_default_graph
+
+
+def by_first(change):
+    """A change of a variable that towers share: the first one makes it, the others read."""
+    @functools.wraps(change)
+    def changed(self, *args, **words):
+        place = variable_eager.place
+        if place.mode == "replica" and place.index:
+            return self.value()
+        return change(self, *args, **words)
+    return changed
 
 
 class GraphVariable(variable_eager.Operators):

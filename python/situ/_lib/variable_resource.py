@@ -3,7 +3,7 @@
 from situ._lib import shapes
 from situ._lib.array_ops import convert_to_tensor, identity, op
 from situ._lib.graph import get_default_graph
-from situ._lib.variable_graph import GraphVariable
+from situ._lib.variable_graph import GraphVariable, by_first
 
 
 class ResourceVariable(GraphVariable):
@@ -75,14 +75,17 @@ class ResourceVariable(GraphVariable):
         self.shape.assert_is_compatible_with(value.shape)
         return value
 
+    @by_first
     def assign(self, value, use_locking=None, name=None, read_value=True):
         return self._changed(op("AssignVariableOp", self._handle, self._fitting(value),
                                 name=name), read_value)
 
+    @by_first
     def assign_add(self, delta, use_locking=None, name=None, read_value=True):
         return self._changed(op("AssignAddVariableOp", self._handle, self._fitting(delta),
                                 name=name), read_value)
 
+    @by_first
     def assign_sub(self, delta, use_locking=None, name=None, read_value=True):
         return self._changed(op("AssignSubVariableOp", self._handle, self._fitting(delta),
                                 name=name), read_value)

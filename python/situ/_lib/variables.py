@@ -8,7 +8,7 @@ from situ._lib.api import OPS, export
 from situ._lib.array_ops import convert_to_tensor, group, identity, op
 from situ._lib.dtypes import ALL
 from situ._lib.graph import GraphKeys, get_default_graph
-from situ._lib.variable_graph import GraphVariable
+from situ._lib.variable_graph import GraphVariable, by_first
 from situ._lib.variable_resource import ResourceVariable
 
 
@@ -50,12 +50,15 @@ class RefVariable(GraphVariable):
     def _ref_(self):
         return self._ref
 
+    @by_first
     def assign(self, value, use_locking=False, name=None, read_value=True):
         return op("Assign", self._ref, value, use_locking=use_locking, name=name)
 
+    @by_first
     def assign_add(self, delta, use_locking=False, name=None, read_value=True):
         return op("AssignAdd", self._ref, delta, use_locking=use_locking, name=name)
 
+    @by_first
     def assign_sub(self, delta, use_locking=False, name=None, read_value=True):
         return op("AssignSub", self._ref, delta, use_locking=use_locking, name=name)
 
@@ -121,7 +124,7 @@ def resource_variables_enabled():
     return _defaults["resource"]
 
 
-def _of_graph(graph, args, words):
+def of_graph(graph, args, words):
     """A variable of a graph: by handle or by reference, as the call, the scope or the program
     says."""
     choice = words.get("use_resource")
@@ -146,8 +149,8 @@ def variable(*args, **words):
     if graph._captures:  # a branch or a loop: the variable lives outside
         from situ._lib.branches import outside
         with outside():
-            return _of_graph(graph, args, words)
-    return _of_graph(graph, args, words)
+            return of_graph(graph, args, words)
+    return of_graph(graph, args, words)
 
 
 _KINDS = (RefVariable, ResourceVariable, variable_eager.EagerVariable)

@@ -11,10 +11,21 @@ from situ._lib.updates import dense
 class Run:
     """Replicas are run one after the other; what must be joined waits until the last one has
     given its part."""
+    mean = False
 
     def __init__(self, strategy, count):
         self.strategy, self.count = strategy, count
         self._writes, self._steps, self._at = {}, {}, {}
+
+    def pause(self):
+        """The replica that is at work waits for the others; what `resume` needs."""
+
+    def resume(self, kept):
+        """The same replica goes on."""
+
+    def variable(self, make):
+        """A variable of a graph that sessions run."""
+        return make()
 
     def write(self, variable, kind, value):
         from situ._lib.variable_eager import place

@@ -122,7 +122,9 @@ class Strategy:
     def make_variable(self, graph, args, words):
         """A variable of this strategy; None: a plain one of the graph."""
         if graph is not None and not graph.building_function:
-            return None
+            if place.mode != "replica":
+                return None
+            return place.run.variable(lambda: variables.of_graph(graph, args, words))
         if graph is not None:
             graph.created += 1
         names = ("initial_value", "trainable", "validate_shape", "caching_device", "name")
@@ -180,7 +182,10 @@ class Strategy:
     def run_parts(self, fn, parts, may_meet=True):
         """Calls fn for the first replicas, each with its arguments; a list of results. may_meet:
         they may want values of each other."""
-        run, found = Run(self, len(parts)), []
+        graph, found = _situ.current_graph(), []
+        if graph is not None and not graph.building_function and len(parts) > 1:
+            return self.build_towers(fn, parts)
+        run = Run(self, len(parts))
         with variables.strategy_scope(self):
             if may_meet and len(parts) > 1 and not _situ.tape_count():
                 found = threads.call_all(run, fn, parts)
@@ -190,6 +195,12 @@ class Strategy:
                         found.append(fn(*args))
             run.finish()
         return found
+
+    def build_towers(self, fn, parts, mean=False):
+        """The same in a graph that sessions run; mean: of gradients, where tf.train adds them."""
+        from situ._lib.distribute.towers import Towers
+        with variables.strategy_scope(self):
+            return Towers(self, len(parts), _situ.current_graph(), mean).call(fn, parts)
 
     def run(self, fn, args=(), kwargs=None, options=None):
         """Calls fn once per replica; arguments that are PerReplica are given part by part."""

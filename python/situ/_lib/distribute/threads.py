@@ -100,6 +100,7 @@ class _Worker:
 
     def merge(self, fn, args, words):
         """Waits until all replicas are here, and fn was called for them."""
+        own = self.run.pause()
         kept, state = self.scopes.leave(), (place.index, place.mode, place.run)
         place.index = place.mode = place.run = None
         self.request = fn, args, words
@@ -107,6 +108,7 @@ class _Worker:
         self.turn.acquire()
         place.index, place.mode, place.run = state
         self.scopes.enter(kept)
+        self.run.resume(own)
         if self.cancelled:
             raise _Cancelled
         answer, self.answer = self.answer, None

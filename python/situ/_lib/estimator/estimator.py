@@ -9,7 +9,7 @@ from situ._lib import errors, logs
 from situ._lib.api import V1, export
 from situ._lib.checkpoint_reader import load_checkpoint, load_variable
 from situ._lib.checkpoint_state import latest_checkpoint
-from situ._lib.estimator import inputs, session
+from situ._lib.estimator import inputs, replicas, session
 from situ._lib.estimator.config import RunConfig
 from situ._lib.estimator.spec import EstimatorSpec, ModeKeys
 from situ._lib.global_step import create_global_step
@@ -62,7 +62,6 @@ class Estimator:
         other = params is not None and not isinstance(params, dict)  # HParams and its like
         self._model_fn, self._params = model_fn, params if other else dict(params or {})
         self._warm_start = warm_start_from
-        session.one_device_only(self._config)
         logs.info("Using config: %s", self._config._values)
 
     model_dir = property(lambda s: s._model_dir)
@@ -116,11 +115,19 @@ class Estimator:
         """In a new graph: the global step, the spec, and hooks of the input."""
         set_seed(self._config.tf_random_seed)
         step = create_global_step()
+        strategy = self._config.train_distribute if mode == ModeKeys.TRAIN else None
+        count = getattr(strategy, "num_replicas_in_sync", 1)
         with device(self._config.device_fn):
-            features, labels, hooks = inputs.call(input_fn, mode, self.params, self._config)
+            parts, hooks = inputs.call(input_fn, mode, self.params, self._config, count)
+            if count > 1:
+                return step, replicas.build(strategy, self._replica, parts), hooks
+            features, labels = parts[0]
             if mode == ModeKeys.PREDICT:
                 labels = None
             return step, self._call(features, labels, mode, self._config), hooks
+
+    def _replica(self, features, labels):
+        return self._call(features, labels, ModeKeys.TRAIN, self._config)
 
     def train(self, input_fn, hooks=None, steps=None, max_steps=None, saving_listeners=None):
         """Trains until the input ends, so many steps, or up to a step."""

@@ -27,23 +27,29 @@ def arguments_of(function):
     return [n for n, p in names.items() if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
 
 
-def call(input_fn, mode, params, config):
-    """(features, labels, hooks) of an input function."""
+def call(input_fn, mode, params, config, count=1):
+    """((features, labels) for each of so many replicas, hooks) of an input function."""
     names = arguments_of(input_fn)
     known = {"mode": mode, "params": params, "config": config}
     given = input_fn(**{k: v for k, v in known.items() if k in names})
-    hooks = []
-    if isinstance(given, Dataset):
-        iterator = make_initializable_iterator(given)
-        get_default_graph().get_collection_ref(GraphKeys.TABLE_INITIALIZERS).remove(
-            iterator.initializer)  # the hook does it, when other tables are filled
-        hooks.append(_Begin(iterator))
-        given = iterator.get_next()
-    if isinstance(given, (list, tuple)):
-        if len(given) != 2:
-            raise ValueError("input_fn should return (features, labels) as a len 2 tuple.")
-        return given[0], given[1], hooks
-    return given, None, hooks
+    if not isinstance(given, Dataset):
+        if count > 1:
+            raise ValueError("dataset_fn() must return a tf.data.Dataset when using a "
+                             f"tf.distribute.Strategy: input_fn gave {type(given).__name__}, of "
+                             "which several replicas cannot get different batches.")
+        return [_pair(given)], []
+    iterator = make_initializable_iterator(given)
+    get_default_graph().get_collection_ref(GraphKeys.TABLE_INITIALIZERS).remove(
+        iterator.initializer)  # the hook does it, when other tables are filled
+    return [_pair(iterator.get_next()) for _ in range(count)], [_Begin(iterator)]
+
+
+def _pair(given):
+    if not isinstance(given, (list, tuple)):
+        return given, None
+    if len(given) != 2:
+        raise ValueError("input_fn should return (features, labels) as a len 2 tuple.")
+    return tuple(given)
 
 
 def _order(size, batch_size, epochs, shuffle):

@@ -9,6 +9,7 @@ import contextlib
 from situ._lib import graph as graphs, nest, variables
 from situ._lib.api import BOTH
 from situ._lib.array_ops import convert_to_tensor, group
+from situ._lib.distribute.context import replicas
 from situ._lib.estimator.estimator import Estimator
 from situ._lib.estimator.spec import EstimatorSpec, ModeKeys, make_local
 from situ._lib.global_step import get_global_step
@@ -70,17 +71,16 @@ def _tensors(structure):
     return None if structure is None else nest.map_structure(convert_to_tensor, structure)
 
 
-def _train_op(model, loss):
+def _train_op(model, loss, trained):
     """One step of the model's optimizer, which counts in the global step."""
-    step, graph = get_global_step(), graphs.get_default_graph()
-    trained, optimizer = model.trainable_variables, model.optimizer
+    step, graph, optimizer = get_global_step(), graphs.get_default_graph(), model.optimizer
     if not trained:
         raise ValueError(f"The model '{model.name}' has no weights that may be trained: set "
                          "layer.trainable = True before model_to_estimator.")
     if hasattr(optimizer, "get_config"):
         optimizer = type(optimizer).from_config(optimizer.get_config())
         optimizer.iterations = step
-        done = optimizer.minimize(loss, trained)
+        done = optimizer.minimize(loss * (1.0 / replicas()), trained)
     else:  # of tf.train
         done = optimizer.minimize(loss, step, trained)
     return group(done, *graph.get_collection(graphs.GraphKeys.UPDATE_OPS))
@@ -114,7 +114,7 @@ def _parts(model, features, labels, mode, renamed):
     loss = losses(labels, outputs, regularization_losses=model.losses, model=model)
     make_local(losses.metrics)
     if mode == ModeKeys.TRAIN:
-        return {"predictions": predictions, "loss": loss, "train_op": _train_op(model, loss)}
+        return {"predictions": predictions, "loss": loss}
     return {"predictions": predictions, "loss": loss,
             "eval_metric_ops": _metrics_of(model, labels, outputs, renamed)}
 
@@ -138,6 +138,9 @@ def _function(model, renamed):
         _build(model, features)
         with _variables_of_graph(model) as pairs:
             parts = _parts(model, features, labels, mode, renamed)
+            trained = model.trainable_variables
+        if mode == ModeKeys.TRAIN:  # other replicas may borrow the model while this one waits
+            parts["train_op"] = _train_op(model, parts["loss"], trained)
 
         def begin(scaffold, session):
             values = weights.values([own for own, _ in pairs])

@@ -8,6 +8,7 @@ import numpy
 
 from situ._lib import logs
 from situ._lib.api import BOTH, export
+from situ._lib.estimator import replicas
 from situ._lib.array_ops import group
 from situ._lib.graph import GraphKeys, get_default_graph
 from situ._lib.hooks import FinalOpsHook, LoggingTensorHook, NanTensorHook
@@ -45,16 +46,6 @@ def warm_start(settings, trained):
         settings = WarmStartSettings(os.fspath(settings))
     logs.info("Warm-starting with WarmStartSettings: %s", settings)
     warm_start_variables(*settings)
-
-
-def one_device_only(config):
-    """A strategy of several replicas needs loops that estimators do not have here."""
-    for name in ("train_distribute", "eval_distribute"):
-        strategy = getattr(config, name)
-        if getattr(strategy, "num_replicas_in_sync", 1) > 1:
-            raise NotImplementedError(
-                f"RunConfig({name}=...) with {strategy.num_replicas_in_sync} replicas: estimators "
-                "train on one device; Keras' fit and strategy.run use several (docs/distribute.md)")
 
 
 def _saver(config, scaffold):
@@ -95,7 +86,7 @@ def train(config, step, spec, hooks, listeners):
     with MonitoredTrainingSession(
             config.master, config.is_chief, config.model_dir, spec.scaffold, hooks, chief,
             save_checkpoint_secs=0, save_summaries_steps=config.save_summary_steps or None,
-            config=config.session_config,
+            config=replicas.session_config(config),
             log_step_count_steps=config.log_step_count_steps) as session:
         while not session.should_stop():
             _, loss = session.run([spec.train_op, spec.loss])

@@ -4,10 +4,11 @@ import collections
 
 import _situ
 from situ._lib.api import BOTH, export
-from situ._lib.array_ops import op
+from situ._lib.array_ops import convert_to_tensor, op
 from situ._lib.graph import GraphKeys, get_default_graph
 from situ._lib.scaffold import Scaffold
 from situ._lib.session_run_hook import SessionRunHook
+from situ._lib.variables import Variable
 
 
 @export("estimator.ModeKeys")
@@ -45,10 +46,11 @@ def _check_predictions(predictions, mode):
         return {}
     parts = predictions if isinstance(predictions, dict) else {"": predictions}
     for key, value in parts.items():
-        if not isinstance(value, _situ.GraphTensor):
+        if not isinstance(value, (_situ.GraphTensor, Variable)):
             where = f"predictions[{key}]" if key else "predictions"
             raise TypeError(f"{where} must be Tensor, given: {value}")
-    return predictions
+    made = {key: convert_to_tensor(value) for key, value in parts.items()}
+    return made if isinstance(predictions, dict) else made[""]
 
 
 def _check_metrics(metrics):
