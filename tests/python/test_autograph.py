@@ -398,3 +398,14 @@ def test_shapes_that_a_loop_may_change():
             x = tf.concat([x, x], 0)
         return x
     assert of(double, [1]) == [[1, 1, 1, 1]]
+
+
+def test_names_that_helpers_might_use():
+    def add(x):
+        values = x
+        for i in tf.range(3):
+            values = values + i
+            if values > 100:
+                break
+        return values
+    assert of(add, 1) == [4]

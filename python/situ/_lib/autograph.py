@@ -83,13 +83,13 @@ class _Rewriter(ast.NodeTransformer):
         get, get_def = self._function([ast.Return(ast.Tuple(values, ast.Load()))], [])
         body = []
         for i, name in enumerate(names):
-            value = ast.Subscript(_load("values"), ast.Constant(i), ast.Load())
+            value = ast.Subscript(_load(_PREFIX + "values"), ast.Constant(i), ast.Load())
             if name in plain:
                 body.append(_put(name, value))
             else:
                 body.append(ast.If(_call("is_set", value), [ast.Assign(
                     [jumps.parse(name, ast.Store())], value)], []))
-        put, put_def = self._function(body, names, "values")
+        put, put_def = self._function(body, names, _PREFIX + "values")
         return [get_def, put_def], [_load(get), _load(put),
                                     ast.Tuple([ast.Constant(n) for n in names], ast.Load())]
 
