@@ -372,8 +372,8 @@ def test_names_of_others_and_parts_of_things():
             thing.held = -x
         for i in tf.range(3):
             parts["a"] = parts["a"] + i
-            last = i * 10
-        return thing.held + parts["a"] + last
+            values = i * 10  # any name will do
+        return thing.held + parts["a"] + values
     assert of(change, 1, -1) == [26, 23] and calls == 2
 
 
@@ -398,14 +398,3 @@ def test_shapes_that_a_loop_may_change():
             x = tf.concat([x, x], 0)
         return x
     assert of(double, [1]) == [[1, 1, 1, 1]]
-
-
-def test_names_that_helpers_might_use():
-    def add(x):
-        values = x
-        for i in tf.range(3):
-            values = values + i
-            if values > 100:
-                break
-        return values
-    assert of(add, 1) == [4]

@@ -90,3 +90,15 @@ def test_own_cell_in_a_loop():
     found, again = looped()
     np.testing.assert_allclose(found.numpy(), wanted.numpy(), rtol=1e-5)
     np.testing.assert_allclose(again.numpy(), slope, rtol=1e-4)
+
+
+@pytest.mark.parametrize("old, words", [("LSTM", {}), ("GRU", {"reset_after": True})])
+def test_layers_of_old_for_gpus(old, words):
+    from situ.compat import v1
+    made = getattr(v1.keras.layers, "CuDNN" + old)(4, return_sequences=True)
+    plain = getattr(L, old)(4, return_sequences=True, recurrent_activation="sigmoid", **words)
+    with tf.Graph().as_default():
+        again = tf.keras.Sequential.from_config(
+            tf.keras.Sequential([tf.keras.Input((5, 3)), made]).get_config())
+    assert type(again.layers[0]) is type(made)
+    assert {**made.get_config(), "name": ""} == {**plain.get_config(), "name": ""}

@@ -36,7 +36,10 @@ def test_style_is_told_from_the_program(situ):
     ("tf.losses.softmax_cross_entropy(a, b)", "v1"), ("tf.losses.MeanSquaredError()", "v2"),
     ("tf.compat.v1.Session()", "v1"), ("x = tf.compat.v1.placeholder(tf.float32)", "v1"),
     ("with tf.Graph().as_default():\n    tf.compat.v1.placeholder(tf.float32)", "v2"),
-    ("tf.compat.v1.train.AdamOptimizer()", "v2")])
+    ("tf.compat.v1.train.AdamOptimizer()", "v2"),
+    ("tf.keras.Sequential()\nwith tf.compat.v1.Session() as s:\n    pass", "v2"),
+    ("tf.keras.Sequential()\nwith tf.compat.v1.Session() as s:\n"
+     "    s.run(tf.compat.v1.global_variables_initializer())", "v1")])
 def test_style_of_names_that_only_one_generation_has(use, style):
     from situ._lib import usage
     assert usage.style_of("a.py", f"import tensorflow as tf\n{use}\n") == style
@@ -124,6 +127,14 @@ def test_modules_below_tensorflow(situ):
         import tensorflow.python.ops.nn_ops as nn_ops
         print(device_lib.list_local_devices()[0].name, dtypes.float32.name)
         print(math_ops.add is tf2.add, errors_impl.OpError is tf2.errors.OpError)
+        from tensorflow.python.ops.rnn import dynamic_rnn, rnn_cell_impl
+        from tensorflow.python.util import tf_contextlib, tf_decorator
+        @tf_contextlib.contextmanager
+        def twice(x):
+            yield 2 * x
+        made = tf_decorator.make_decorator(twice, lambda x: twice(x))
+        with made(1) as two:
+            print(two, made.__name__, rnn_cell_impl.GRUCell is tf.nn.rnn_cell.GRUCell)
         try:
             import tensorflow.nothing
         except ImportError as e:
@@ -131,7 +142,7 @@ def test_modules_below_tensorflow(situ):
         """})
     assert result.err == ""
     assert result.out.splitlines() == ["/device:CPU:0 float32", "True True",
-                                       "No module named 'tensorflow.nothing'"]
+                                       "2 twice True", "No module named 'tensorflow.nothing'"]
 
 
 def test_sources_of_contrib(situ):

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """extras.py: small names that programs of training use: tf.newaxis, tf.VERSION, to_categorical."""
+import contextlib
+import functools
+import inspect
+
 import numpy
 
 from situ._lib import optimizers_v2, style, variables
@@ -64,3 +68,19 @@ def shared_resources():
 def initialize_resources(resource_list, name="init"):
     """An operation that prepares what was given."""
     return group(*[r.create for r in resource_list], name=name)
+
+
+BOTH["python.util.tf_contextlib.contextmanager"] = contextlib.contextmanager
+
+
+@export("python.util.tf_decorator.make_decorator")
+def make_decorator(target, decorator_func, decorator_name=None, decorator_doc="",
+                   decorator_argspec=None):
+    """What a decorator made of a function, with the name and the text of the function."""
+    return functools.update_wrapper(decorator_func, target)
+
+
+@export("python.util.tf_decorator.unwrap")
+def unwrap(maybe_tf_decorator):
+    """(the decorators of a function, the function below them)"""
+    return [], inspect.unwrap(maybe_tf_decorator)

@@ -64,6 +64,8 @@ class Inner(types.ModuleType):
             [n for n in parts[1:2] if n in ("layers", "summary", "estimator")]
         if self._path in self.FILES:
             first = [self.FILES[self._path]]
+        if ".".join([*parts[:-1], name]) in self.FILES:  # a file that the file imports
+            return self.find(self._root, [*parts[:-1], name])
         for part in (*first, *self.PARTS):
             try:
                 found = getattr(operator.attrgetter(part)(self._root) if part else self._root, name)

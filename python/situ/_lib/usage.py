@@ -52,10 +52,12 @@ GRAPH_NAMES = set("""
     train.summary_iterator train.write_graph""".split())
 
 # Names below tf.compat.v1 that work in a graph alone, and names of eager style that bring one: a
-# program that uses some of the former and none of the latter counts on the default graph.
+# program that uses some of the former and none of the latter counts on the default graph. Programs
+# of eager Keras make a session for its options; those that also fill variables in it run graphs.
 GRAPH_NEEDERS = {"placeholder", "Session", "InteractiveSession"}
+GRAPH_FILLERS = {"placeholder", "global_variables_initializer"}
 GRAPH_MAKERS = {"Graph", "GradientTape", "enable_eager_execution", "enable_v2_behavior",
-                "executing_eagerly", "function", "keras", "wrap_function"}
+                "executing_eagerly", "function", "wrap_function"}
 
 
 def parse(source, path):
@@ -142,18 +144,21 @@ def all_uses(path, source):
 
 def style_of(path, source):
     """'v1' if the program uses a name of graph style, else 'v2'."""
-    needs_graph = has_graph = False
+    needs_graph = fills_graph = has_graph = has_keras = False
     for _, name, _ in all_uses(path, source):
         parts = name.split(".")
         inner = parts[2:] if parts[:2] == ["compat", "v1"] else parts
         has_graph = has_graph or inner[0:1] and inner[0] in GRAPH_MAKERS
+        has_keras = has_keras or inner[:1] == ["keras"]
         if inner is not parts:
             if inner[:1] in (["disable_v2_behavior"], ["disable_eager_execution"]):
                 return "v1"
             needs_graph = needs_graph or inner[:1] and inner[0] in GRAPH_NEEDERS
+            fills_graph = fills_graph or inner[:1] and inner[0] in GRAPH_FILLERS
         elif any(".".join(parts[:n]) in GRAPH_NAMES for n in (1, 2, 3)):
             return "v1"
-    return "v1" if needs_graph and not has_graph else "v2"
+    counts_on_it = needs_graph and (fills_graph or not has_keras)
+    return "v1" if counts_on_it and not has_graph else "v2"
 
 
 def lacking(root, name):

@@ -2,6 +2,7 @@
 """rnn.py: recurrent layers: RNN over any cell, SimpleRNN, LSTM, GRU."""
 import _situ
 from situ._lib import nest, shapes
+from situ._lib.api import export
 from situ._lib.array_ops import convert_to_tensor, op, transpose, zeros
 from situ._lib.keras import context, rnn_loop
 from situ._lib.keras.cells import Cell, GRUCell, LSTMCell, SimpleRNNCell, StackedRNNCells
@@ -209,3 +210,19 @@ def _layer(name, cell_class, doc):
 SimpleRNN = _layer("SimpleRNN", SimpleRNNCell, "A recurrent layer whose output is its state.")
 LSTM = _layer("LSTM", LSTMCell, "Long short-term memory.")
 GRU = _layer("GRU", GRUCell, "Gated recurrent units.")
+
+
+def _of_gpu(name, base, **fixed):
+    """The layer that was of its own for NVIDIA's GPUs: the plain one, as they computed it."""
+    def init(self, units, **words):
+        for word in ("activation", "use_bias", "dropout", "recurrent_dropout"):
+            words.pop(word, None)
+        base.__init__(self, units, **{**words, "recurrent_activation": "sigmoid", **fixed})
+    doc = f"As {base.__name__}, on all devices."
+    made = type(name, (base,), {"__init__": init, "__doc__": doc})
+    KINDS_OF_LAYERS.add(made, name)
+    return export(v1=(f"keras.layers.{name}", f"python.keras.layers.{name}"))(made)
+
+
+CuDNNLSTM = _of_gpu("CuDNNLSTM", LSTM)
+CuDNNGRU = _of_gpu("CuDNNGRU", GRU, reset_after=True)
