@@ -189,6 +189,28 @@ def test_own_gradients_inside():
         assert sess.run([z, tf.gradients(z, x)[0]]) == [9.0, 10000.0]
 
 
+@pytest.mark.parametrize("by_handle", [False, True])
+def test_own_gradients_of_what_is_captured(by_handle):
+    """Numbers of nodes of the outer graph mean nothing inside."""
+    v, u = (tf.get_variable(n, initializer=i, use_resource=by_handle)
+            for n, i in (("v", 2.0), ("u", 7.0)))
+    x = tf.constant(1.0)
+
+    @tf.custom_gradient
+    def own(x):
+        def back(dy, variables=()):
+            return (dy * 10, [dy * 1000 for _ in variables]) if variables else dy * 10
+        return x * v, back
+    y = tf.cond(tf.constant(True), lambda: u * own(x), lambda: x)
+    z = tf.while_loop(lambda i, a: i < 2, lambda i, a: (i + 1, a * u + own(x)), [0, x])[1]
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        assert sess.run(tf.gradients(y, [x, u])) == [70.0, 2.0]
+        assert sess.run(tf.gradients(z, [x, u])) == [129.0, 16.0]
+        if by_handle:
+            assert sess.run([tf.gradients(y, v)[0], tf.gradients(z, v)[0]]) == [7000.0, 8000.0]
+
+
 def test_variables_live_outside():
     def body(i, a):
         with tf.variable_scope("inside", reuse=tf.AUTO_REUSE):
@@ -221,3 +243,16 @@ def test_rows_that_a_loop_tells():
         np.testing.assert_array_equal(sess.run(total, {n: 0}), [0, 0])
         with pytest.raises(tf.errors.InvalidArgumentError):
             sess.run(total, {n: 7})
+
+
+def test_no_gradients_where_none_are_wanted():
+    x = tf.constant([1.0, 2.0])
+    _, power = tf.while_loop(lambda i, a: i < 3, lambda i, a: (i + 1, a * x), [0, x],
+                             back_prop=False)
+    assert power.name == "while/Exit_1:0"
+    results = [power, tf.map_fn(lambda a: a * a, x, back_prop=False),
+               tf.scan(lambda a, b: a * b, x, back_prop=False),
+               tf.foldl(lambda a, b: a * b, x, back_prop=False)]
+    assert [tf.gradients(y, x) for y in results] == [[None]] * 4
+    with tf.Session() as sess:
+        assert [v.tolist() for v in sess.run(results)] == [[1, 16], [1, 4], [1, 2], 2]

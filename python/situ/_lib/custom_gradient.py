@@ -74,7 +74,8 @@ def _graph(function, args, words):
     """The results are one operation, whose gradient leads to the arguments and variables."""
     from situ._lib.autograph import convert
     graph = _situ.current_graph()
-    tensors = [convert_to_tensor(a) for a in args]
+    inside = getattr(graph, "inside", convert_to_tensor)  # of a branch or loop: captured
+    tensors = [inside(a) for a in args]
     before = len(graph.get_operations())
     result, gradient, variables = _listen(convert(function), tensors, words)
     if not graph.building_function:
@@ -87,16 +88,25 @@ def _graph(function, args, words):
     def back(operation, grads):
         given = [op("ZerosLike", o) if g is None else g for g, o in zip(grads, outputs)]
         return _call(gradient, given, [getattr(v, "_owner", None) or v for v in variables])
-    behind = [graph.read_variable(v) if isinstance(v, variable_eager.EagerVariable) else v.handle
-              for v in variables]
+    behind = [graph.read_variable(v) if isinstance(v, variable_eager.EagerVariable)
+              else inside(v.handle) for v in variables]
     override(outputs[0].op, (back, (*tensors, *behind)))
     return like(result, outputs)
 
 
+def _handles(graph):
+    """{operation: variable by handle}; a branch or loop has operations that stand for handles."""
+    known = dict(graph.__dict__.get("_handles", {}))
+    if hasattr(graph, "captured"):
+        outer = _handles(graph._outer)
+        known.update((inner.op, outer[source.op]) for source, inner in graph.captured.values()
+                     if source.op in outer)
+    return known
+
+
 def _read_since(graph, before):
     """The trainable variables by handle that operations from a number on read."""
-    known = graph.__dict__.get("_handles", {})
-    found = {}
+    known, found = _handles(graph), {}
     for operation in graph.get_operations()[before:]:
         if operation.type == "VarHandleOp":
             continue

@@ -31,9 +31,9 @@ class _Rows:
         return nest.pack_sequence_as(self.structure, [a.read(index) for a in self._arrays])
 
 
-def _results(arrays, static):
+def _results(arrays, static, back_prop):
     """The arrays stacked."""
-    stacked = [a.stack() for a in arrays]
+    stacked = [a.stack() if back_prop else op("StopGradient", a.stack()) for a in arrays]
     for tensor in stacked:
         if static is not None and tensor.shape.ndims and hasattr(tensor, "graph"):
             tensor.set_shape([static] + [None] * (tensor.shape.ndims - 1))
@@ -44,12 +44,12 @@ def _arrays(types, count):
     return [TensorArray(t, count, clear_after_read=False) for t in types]
 
 
-def _loop(body, variables, count, start=0, name=None):
+def _loop(body, variables, count, start=0, name=None, back_prop=True):
     """body(index, *variables) for index = start, ... count - 1."""
     done = while_loop(lambda index, *_: OPS["Less"](index, count),
                       lambda index, *rest: [index + 1] + list(body(index, *rest)),
                       [convert_to_tensor(start, "int32")] + list(variables),
-                      return_same_structure=True, name=name)
+                      return_same_structure=True, name=name, back_prop=back_prop)
     return list(done)[1:]
 
 
@@ -81,10 +81,10 @@ def map_fn(fn, elems, dtype=None, parallel_iterations=None, back_prop=True, swap
             return [a.write(index, convert_to_tensor(r, a.dtype) if not hasattr(r, "dtype") else r)
                     for a, r in zip(arrays, result)]
         arrays = _loop(body, _arrays(types, rows.count), rows.count)
-        return nest.pack_sequence_as(structure, _results(arrays, rows.static))
+        return nest.pack_sequence_as(structure, _results(arrays, rows.static, back_prop))
 
 
-def _fold(fn, elems, initializer, reverse, keep):
+def _fold(fn, elems, initializer, reverse, keep, back_prop):
     """The last of what fn gave; with `keep` all of it, stacked."""
     rows = _Rows(elems)
     last = rows.count - 1
@@ -104,8 +104,9 @@ def _fold(fn, elems, initializer, reverse, keep):
         new = [r if hasattr(r, "dtype") else convert_to_tensor(r, c.dtype)
                for r, c in zip(nest.flatten(result), carried)]
         return new + [a.write(at(index), r) for a, r in zip(values[n:], new)]
-    done = _loop(body, carried + arrays, rows.count, start)
-    return nest.pack_sequence_as(form, _results(done[n:], rows.static) if keep else done[:n])
+    done = _loop(body, carried + arrays, rows.count, start, back_prop=back_prop)
+    return nest.pack_sequence_as(form, _results(done[n:], rows.static, back_prop) if keep
+                                 else done[:n])
 
 
 @export("scan")
@@ -115,7 +116,7 @@ def scan(fn, elems, initializer=None, parallel_iterations=10, back_prop=True, sw
     if not callable(fn):
         raise TypeError("fn must be callable.")
     with name_scope(name, "scan"):
-        return _fold(fn, elems, initializer, reverse, True)
+        return _fold(fn, elems, initializer, reverse, True, back_prop)
 
 
 @export("foldl")
@@ -123,7 +124,7 @@ def foldl(fn, elems, initializer=None, parallel_iterations=10, back_prop=True, s
           name=None):
     """fn(what it gave before, row), from the first row to the last."""
     with name_scope(name, "foldl"):
-        return _fold(fn, elems, initializer, False, False)
+        return _fold(fn, elems, initializer, False, False, back_prop)
 
 
 @export("foldr")
@@ -131,4 +132,4 @@ def foldr(fn, elems, initializer=None, parallel_iterations=10, back_prop=True, s
           name=None):
     """The same from the last row to the first."""
     with name_scope(name, "foldr"):
-        return _fold(fn, elems, initializer, True, False)
+        return _fold(fn, elems, initializer, True, False, back_prop)

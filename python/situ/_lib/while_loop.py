@@ -72,8 +72,9 @@ class _Loop:
             value = convert_to_tensor(value, like.dtype.base_dtype)
         return graph.inside(value)
 
-    def make(self, test, body):
-        """The flat results of the While."""
+    def make(self, test, body, back_prop=True):
+        """The flat results of the While; not back_prop: no gradient goes through them."""
+        end = OPS["Identity" if back_prop else "StopGradient"]
         first, (test_in, truth) = self._test(test)
         second, (body_in, results) = self._body(body)
         _check_shapes(self.values, results, self.invariants)
@@ -99,7 +100,7 @@ class _Loop:
         for key, value in zip(outers, made[len(self.values):]):
             if key in written:
                 outer.write_variable(key, value)
-        return [x if x.dtype.name == "variant" else OPS["Identity"](x, name="Exit")
+        return [x if x.dtype.name == "variant" else end(x, name="Exit")
                 for x in made[:len(self.values)]]
 
 
@@ -137,7 +138,7 @@ def _shape_leaves(structure):
     return [x for s in (nest._parts(structure)) for x in _shape_leaves(s)]
 
 
-def _run_loop(test, body, loop_vars, shape_invariants, maximum, same, name):
+def _run_loop(test, body, loop_vars, shape_invariants, maximum, same, name, back_prop):
     outer, alone = _situ.current_graph(), not isinstance(loop_vars, (list, tuple))
     structure = [loop_vars] if alone else list(loop_vars)
     if outer is None:
@@ -152,7 +153,7 @@ def _run_loop(test, body, loop_vars, shape_invariants, maximum, same, name):
                 invariants.append(values[-1].shape)
                 test, body = _bounded(test, body, convert_to_tensor(maximum, "int32"))
                 whole = structure + [None]
-            flat = _Loop(outer, whole, values, invariants).make(test, body)
+            flat = _Loop(outer, whole, values, invariants).make(test, body, back_prop)
         packed = branches.pack(structure, flat[:len(branches.leaves(structure))])
     if isinstance(loop_vars, tuple):
         packed = type(loop_vars)(*packed) if hasattr(loop_vars, "_fields") else tuple(packed)
@@ -169,7 +170,7 @@ def while_loop(cond, body, loop_vars, shape_invariants=None, parallel_iterations
     if isinstance(loop_vars, (list, tuple)) and not loop_vars:
         raise ValueError("No loop variables provided")
     return _run_loop(cond, body, loop_vars, shape_invariants, maximum_iterations,
-                     return_same_structure, name)
+                     return_same_structure, name, back_prop)
 
 
 @export(v2="while_loop")
