@@ -127,8 +127,11 @@ static void put_attr(struct text *key, const situ_attr *attr) {
   put(key, attr->name, strlen(attr->name) + 1);
   put_number(key, attr->integer);
   put(key, &attr->real, sizeof attr->real);
-  if (attr->kind == SITU_ATTR_STRING) put(key, attr->text, strlen(attr->text) + 1);
-  if (attr->kind == SITU_ATTR_INTS)
+  if (attr->kind == SITU_ATTR_STRING || attr->kind == SITU_ATTR_FUNCTION)
+    put(key, attr->text, strlen(attr->text) + 1);
+  if (attr->kind == SITU_ATTR_SHAPES)
+    put(key, attr->shapes, sizeof *attr->shapes * (size_t)attr->integer);
+  if (attr->kind == SITU_ATTR_INTS || attr->kind == SITU_ATTR_TYPES)
     put(key, attr->integers, sizeof(int64_t) * (size_t)attr->integer);
   if (attr->kind == SITU_ATTR_FLOATS)
     put(key, attr->reals, sizeof *attr->reals * (size_t)attr->integer);

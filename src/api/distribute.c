@@ -119,8 +119,13 @@ static situ_status check(const struct reducing *r, situ_reduction how) {
   if (r->n_values < 1 || r->n_devices < 1 || r->n_devices > MOST)
     return INVALID("a sum over devices needs values and devices: %d and %d were given", r->n_values,
                    r->n_devices);
+  TRY(situ_graph_status(r->graph));
   for (int i = 0; i < r->n_values; i++)
-    if (!situ_value_valid(r->values[i])) return situ_graph_status(r->graph);
+    if (!r->values || r->values[i].graph != r->graph || !situ_value_valid(r->values[i]))
+      return INVALID("a sum over devices: value %d is none of the graph", i);
+  for (int i = 0; i < r->n_devices; i++)
+    if (!r->devices || !r->devices[i])
+      return INVALID("a sum over devices: device %d has no name", i);
   if (how < SITU_REDUCE_AUTO || how > SITU_REDUCE_BY_LIBRARY)
     return INVALID("there is no way number %d to add over devices", (int)how);
   return NULL;
@@ -130,6 +135,7 @@ situ_status situ_all_reduce(situ_graph *graph, const situ_value *values, int n_v
                             const char *const *devices, int n_devices, situ_reduction how,
                             situ_value *sums) {
   const struct reducing r = {graph, values, n_values, devices, n_devices};
+  if (!sums) return INVALID("situ_all_reduce: `sums` is NULL.");
   TRY(check(&r, how));
   const int64_t count = situ_shape_count(situ_value_shape(values[0]));
   const bool is_small = count < SMALL || count < n_devices || count > INT32_MAX;
@@ -170,6 +176,9 @@ static situ_status add_at(situ_eager *eager, situ_tensor *const *tensors, int n,
 situ_status situ_eager_all_reduce(situ_eager *eager, situ_tensor *const *tensors, int n,
                                   situ_reduction how, situ_tensor **sums) {
   if (n < 1) return INVALID("a sum over devices needs tensors: %d were given", n);
+  if (!eager || !tensors || !sums) return INVALID("situ_eager_all_reduce: an argument is NULL.");
+  for (int i = 0; i < n; i++)
+    if (!tensors[i]) return INVALID("situ_eager_all_reduce: tensor %d is NULL.", i);
   if (how == SITU_REDUCE_BY_LIBRARY) how = SITU_REDUCE_AUTO;
   if (how == SITU_REDUCE_AUTO) how = n <= 2 ? SITU_REDUCE_EVERYWHERE : SITU_REDUCE_TO_ONE;
   if (how == SITU_REDUCE_IN_PARTS) return INVALID("sums at once are not made in parts");

@@ -130,8 +130,12 @@ static situ_status check(const situ_eager *eager, const situ_call *call, situ_te
   if (!eager || !call || !count || !outputs) return INVALID("situ_eager_run: an argument is NULL.");
   if (call->op < 0 || call->op >= schema_count())
     return INVALID("situ_eager_run: there is no op number %d.", call->op);
+  if (call->n_inputs < 0 || call->n_attrs < 0 || (call->n_attrs && !call->attrs))
+    return INVALID("situ_eager_run of '%s': %d inputs, and %d attributes at %p.",
+                   schema_get(call->op)->op->name, call->n_inputs, call->n_attrs,
+                   (const void *)call->attrs);
   for (int i = 0; i < call->n_inputs; i++)
-    if (!call->inputs[i])
+    if (!call->inputs || !call->inputs[i])
       return INVALID("Input %d of %s is NULL.", i, schema_get(call->op)->op->name);
   return NULL;
 }

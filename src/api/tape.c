@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "situ/catalog.h"
 #include "tensor/tensor.h"
 
 situ_status situ_tape_create(situ_eager *eager, situ_tape **out) {
@@ -97,28 +98,30 @@ situ_status situ_tape_watch(situ_tape *tape, situ_tensor *tensor) {
 }
 
 bool situ_tape_depends(const situ_tape *tape, situ_tensor *const *inputs, int n_inputs) {
-  for (int i = 0; i < n_inputs; i++)
+  for (int i = 0; tape && i < n_inputs; i++)
     if (tape_find(tape, inputs[i]) >= 0) return true;
   return false;
 }
 
 /* Calls */
 
+/* A copy of `count` items; NULL where there are none. */
+static const void *copy_items(struct arena *arena, const void *items, int64_t count, size_t size) {
+  char *copy = count > 0 ? ARENA_ARRAY(arena, char, count *(int64_t)size) : NULL;
+  return copy ? memcpy(copy, items, (size_t)count * size) : NULL;
+}
+
 static bool copy_attr(struct arena *arena, const situ_attr *attr, situ_attr *out) {
   *out = *attr;
   out->name = arena_text(arena, attr->name, strlen(attr->name));
-  if (attr->kind == SITU_ATTR_STRING) out->text = arena_text(arena, attr->text, strlen(attr->text));
-  if (attr->kind == SITU_ATTR_INTS) {
-    int64_t *items = ARENA_ARRAY(arena, int64_t, attr->integer + 1);
-    if (items && attr->integer)
-      memcpy(items, attr->integers, sizeof *items * (size_t)attr->integer);
-    out->integers = items;
-  }
-  if (attr->kind == SITU_ATTR_FLOATS) {
-    double *items = ARENA_ARRAY(arena, double, attr->integer + 1);
-    if (items && attr->integer) memcpy(items, attr->reals, sizeof *items * (size_t)attr->integer);
-    out->reals = items;
-  }
+  if (attr->kind == SITU_ATTR_STRING || attr->kind == SITU_ATTR_FUNCTION)
+    out->text = arena_text(arena, attr->text, strlen(attr->text));
+  if (attr->kind == SITU_ATTR_INTS || attr->kind == SITU_ATTR_TYPES)
+    out->integers = copy_items(arena, attr->integers, attr->integer, sizeof *attr->integers);
+  if (attr->kind == SITU_ATTR_FLOATS)
+    out->reals = copy_items(arena, attr->reals, attr->integer, sizeof *attr->reals);
+  if (attr->kind == SITU_ATTR_SHAPES)
+    out->shapes = copy_items(arena, attr->shapes, attr->integer, sizeof *attr->shapes);
   return !arena->failed;
 }
 
@@ -150,10 +153,17 @@ static bool fill(situ_tape *tape, struct taped *taped, const situ_call *call,
   return true;
 }
 
+static bool all_there(situ_tensor *const *tensors, int count) {
+  if (count < 0 || (count && !tensors)) return false;
+  for (int i = 0; i < count; i++)
+    if (!tensors[i]) return false;
+  return true;
+}
+
 static situ_status keep(situ_tape *tape, const situ_call *call, situ_tensor *const *outputs,
                         int n_outputs, struct taped **out) {
   *out = NULL;
-  if (!tape || !call || (n_outputs && !outputs))
+  if (!tape || !call || !all_there(outputs, n_outputs) || !all_there(call->inputs, call->n_inputs))
     return INVALID("situ_tape_record: an argument is NULL.");
   if (!situ_tape_depends(tape, call->inputs, call->n_inputs)) return NULL;
   struct taped *calls = room(tape->calls, tape->n_calls, &tape->call_capacity, sizeof *calls);
@@ -168,6 +178,8 @@ static situ_status keep(situ_tape *tape, const situ_call *call, situ_tensor *con
 situ_status situ_tape_record(situ_tape *tape, const situ_call *call, situ_tensor *const *outputs,
                              int n_outputs) {
   struct taped *taped;
+  if (call && (call->op < 0 || call->op >= situ_ops_count()))
+    return INVALID("situ_tape_record: there is no op number %d.", call->op);
   return keep(tape, call, outputs, n_outputs, &taped);
 }
 
@@ -400,7 +412,8 @@ situ_status situ_tape_gradient_slices(situ_tape *tape, situ_tensor *const *targe
                                       situ_tensor *const *sources, int n_sources,
                                       situ_tensor *const *gradients, situ_tape *const *others,
                                       int n_others, situ_tensor **results, situ_tensor **indices) {
-  if (!tape || (n_targets && !targets) || (n_sources && (!sources || !results)))
+  if (!tape || !all_there(targets, n_targets) || !all_there(sources, n_sources) ||
+      (n_sources && !results) || (n_others && !others))
     return INVALID("situ_tape_gradient: an argument is NULL.");
   for (int i = 0; i < n_sources; i++) results[i] = NULL;
   for (int i = 0; indices && i < n_sources; i++) indices[i] = NULL;

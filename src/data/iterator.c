@@ -112,7 +112,10 @@ const struct iterator_table iterator_table = {&iterator_resource, create, start,
 
 situ_status situ_iterator_create(situ_dataset *dataset, situ_tensor *const *arguments,
                                  int n_arguments, situ_iterator **out) {
-  if (!dataset || !out) return INVALID("situ_iterator_create: an argument is NULL.");
+  if (!dataset || !out || n_arguments < 0 || (n_arguments && !arguments))
+    return INVALID("situ_iterator_create: an argument is NULL.");
+  for (int i = 0; i < n_arguments; i++)
+    if (!arguments[i]) return INVALID("situ_iterator_create: argument %d is NULL.", i);
   struct resource *resource = NULL;
   *out = NULL;
   TRY(create(NULL, &resource));

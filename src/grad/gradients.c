@@ -227,6 +227,19 @@ static situ_status ask_row(struct gradient *g, const struct node *node) {
   return g->error;
 }
 
+/* What a function gave has the shape of the value that it is the gradient of, as far as known. */
+static situ_status check_given(const struct walk *walk, const struct node *node, struct edge at,
+                               struct term given, int index) {
+  const situ_shape want = shape(walk, (struct term){at.node, at.output});
+  const situ_shape have = shape(walk, given);
+  char a[SHAPE_TEXT], b[SHAPE_TEXT];
+  if (shape_compatible(&want, &have)) return NULL;
+  return INVALID(
+      "Incompatible shapes between op input and calculated input gradient. Forward operation: %s. "
+      "Input index: %d. Original input shape: %s. Calculated input gradient shape: %s",
+      node->name, index, shape_print(&want, a), shape_print(&have, b));
+}
+
 /* Calls the user's function, and passes on what it gives. */
 static situ_status ask_override(struct walk *walk, const struct gradient *g,
                                 const struct node *node, const situ_gradient_override *override) {
@@ -250,6 +263,7 @@ static situ_status ask_override(struct walk *walk, const struct gradient *g,
                                : node->inputs[i];
     if (to.node >= node->id)
       return INVALID("situ_gradients: input %d of an override is too new.", i);
+    if (leads_to_x(walk, to)) TRY(check_given(walk, node, to, term_of(dxs[i]), i));
     TRY(arrive(walk, to, term_of(dxs[i])));
   }
   return NULL;
@@ -493,6 +507,20 @@ static situ_status check_all(const struct situ_graph *graph, const situ_value *v
   return NULL;
 }
 
+static situ_status check_overrides(const struct situ_graph *graph,
+                                   const situ_gradient_options *options) {
+  const int count = options->n_overrides;
+  if (count < 0 || (count && !options->overrides))
+    return INVALID("situ_gradients: overrides: %d of them at NULL.", count);
+  for (int i = 0; i < count; i++) {
+    const situ_gradient_override *one = &options->overrides[i];
+    if (!one->function) return INVALID("situ_gradients: override %d has no function.", i);
+    if (one->node.graph == graph && one->inputs)
+      TRY(check_all(graph, one->inputs, one->n_inputs, "situ_gradients: inputs of an override"));
+  }
+  return NULL;
+}
+
 static situ_status run(struct walk *walk, const situ_value *ys, int n_ys, const situ_value *xs,
                        int n_xs, const situ_value *grad_ys, situ_value *out) {
   TRY(find_way(walk, ys, n_ys, xs, n_xs));
@@ -523,6 +551,7 @@ situ_status situ_gradients(situ_graph *graph, const situ_value *ys, int n_ys, co
   TRY(check_all(graph, ys, n_ys, "situ_gradients: ys"));
   TRY(check_all(graph, xs, n_xs, "situ_gradients: xs"));
   TRY(check_all(graph, walk.options->stop, walk.options->n_stop, "situ_gradients: stop"));
+  TRY(check_overrides(graph, walk.options));
   if (n_xs && !xs_gradients) return INVALID("situ_gradients: `xs_gradients` is NULL.");
   clear(&walk, n_xs, xs_gradients);
   situ_name_push(graph, walk.options->scope ? walk.options->scope : "gradients");

@@ -68,6 +68,12 @@ static void wrong_calls_are_refused(void **state) {
         "a shape that is known");
   FAILS(situ_all_reduce(graph, both, 2, gpus, 2, (situ_reduction)9, sums), SITU_INVALID_ARGUMENT,
         "no way number 9");
+  FAILS(situ_all_reduce(graph, NULL, 1, gpus, 2, SITU_REDUCE_AUTO, sums), SITU_INVALID_ARGUMENT,
+        "value 0 is none of the graph");
+  FAILS(situ_all_reduce(graph, both, 2, (const char *[]){gpus[0], NULL}, 2, SITU_REDUCE_AUTO, sums),
+        SITU_INVALID_ARGUMENT, "device 1 has no name");
+  FAILS(situ_all_reduce(graph, both, 2, gpus, 2, SITU_REDUCE_AUTO, NULL), SITU_INVALID_ARGUMENT,
+        "NULL");
   situ_graph_release(graph);
 }
 

@@ -137,12 +137,68 @@ static void on_a_gpu(void **state) {
   situ_eager_release(eager);
 }
 
+/* Lists of types and shapes, and names of functions, are the caller's until a call is kept. */
+static void attributes_are_copied(void **state) {
+  (void)state;
+  begin("");
+  situ_tape *tape = NULL;
+  situ_tensor *x[2] = {number(3), number(4)}, *y[2] = {NULL}, *out[2] = {NULL};
+  int64_t types[2] = {SITU_FLOAT, SITU_FLOAT};
+  const situ_attr attr = situ_attr_types("T", types, 2);
+  const situ_call call = {
+      .op = schema_find("IdentityN")->id, .inputs = x, .n_inputs = 2, .attrs = &attr, .n_attrs = 1};
+  int count = 0;
+  OK(situ_tape_create(eager, &tape));
+  for (int i = 0; i < 2; i++) OK(situ_tape_watch(tape, x[i]));
+  OK(situ_eager_run(eager, &call, y, 2, &count));
+  OK(situ_tape_record(tape, &call, y, 2));
+  types[0] = types[1] = SITU_STRING;
+  situ_tensor *z = run("Mul", y, 2, &tape, 1);
+  OK(situ_tape_gradient(tape, &z, 1, x, 2, NULL, NULL, 0, out));
+  expect_number(out[0], 4);
+  expect_number(out[1], 3);
+  situ_tensor_release(z);
+  for (int i = 0; i < 2; i++) situ_tensor_release(x[i]);
+  for (int i = 0; i < 2; i++) situ_tensor_release(y[i]);
+  situ_tape_release(tape);
+  situ_eager_release(eager);
+}
+
+static void wrong_calls_are_refused(void **state) {
+  (void)state;
+  begin("");
+  situ_tape *tape = NULL;
+  situ_tensor *x = number(3), *none = NULL, *out = NULL;
+  OK(situ_tape_create(eager, &tape));
+  OK(situ_tape_watch(tape, x));
+  situ_tensor *y = run("Square", &x, 1, &tape, 1);
+  FAILS(situ_tape_gradient(tape, &none, 1, &x, 1, NULL, NULL, 0, &out), SITU_INVALID_ARGUMENT,
+        "NULL");
+  FAILS(situ_tape_gradient(tape, &y, 1, &none, 1, NULL, NULL, 0, &out), SITU_INVALID_ARGUMENT,
+        "NULL");
+  FAILS(situ_tape_gradient(tape, &y, 1, &x, 1, NULL, NULL, 1, &out), SITU_INVALID_ARGUMENT, "NULL");
+  situ_call call = {.op = 1 << 20, .inputs = &x, .n_inputs = 1};
+  FAILS(situ_tape_record(tape, &call, &y, 1), SITU_INVALID_ARGUMENT, "no op number");
+  call = (situ_call){.op = schema_find("Square")->id, .n_inputs = 1};
+  FAILS(situ_tape_record(tape, &call, &y, 1), SITU_INVALID_ARGUMENT, "NULL");
+  int count = 0;
+  FAILS(situ_eager_run(eager, &call, &out, 1, &count), SITU_INVALID_ARGUMENT, "NULL");
+  OK(situ_tape_gradient(tape, &y, 1, &x, 1, NULL, NULL, 0, &out));
+  expect_number(out, 6);
+  situ_tensor_release(y);
+  situ_tensor_release(x);
+  situ_tape_release(tape);
+  situ_eager_release(eager);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(products),
       cmocka_unit_test(gradients_of_gradients),
       cmocka_unit_test(functions_have_their_own),
       cmocka_unit_test(on_a_gpu),
+      cmocka_unit_test(attributes_are_copied),
+      cmocka_unit_test(wrong_calls_are_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -233,6 +233,9 @@ static void test_arguments(void **state) {
   assert_int_equal(situ_dataset_cardinality(dataset), -2);
   situ_iterator *iterator = NULL;
   FAILS(situ_iterator_create(dataset, NULL, 0, &iterator), SITU_INVALID_ARGUMENT, "argument 0");
+  FAILS(situ_iterator_create(dataset, NULL, 1, &iterator), SITU_INVALID_ARGUMENT, "NULL");
+  FAILS(situ_iterator_create(dataset, (situ_tensor *[]){NULL}, 1, &iterator), SITU_INVALID_ARGUMENT,
+        "argument 0 is NULL");
   situ_tensor *rows = NULL, *part = NULL;
   bool end = false;
   OK(situ_tensor_create(SITU_INT64, SITU_SHAPE(2), (const int64_t[]){7, 8}, &rows));

@@ -108,6 +108,15 @@ static void nodes_may_have_other_gradients(void **state) {
   situ_graph_release(graph);
 }
 
+/* Gives three numbers where one is wanted. */
+static situ_status a_row(void *context, situ_value node, const situ_value *dys, int n_dys,
+                         situ_value *dxs, int n_dxs) {
+  (void)context, (void)dys, (void)n_dys, (void)n_dxs;
+  const float numbers[] = {1, 2, 3};
+  dxs[0] = situ_constant(node.graph, NULL, SITU_FLOAT, SITU_SHAPE(3), numbers);
+  return NULL;
+}
+
 static void errors_are_statuses(void **state) {
   (void)state;
   situ_graph *graph = situ_graph_create(), *other = situ_graph_create();
@@ -119,6 +128,15 @@ static void errors_are_statuses(void **state) {
         "another graph");
   FAILS(situ_gradients(graph, NULL, 1, &x, 1, NULL, NULL, &dx), SITU_INVALID_ARGUMENT, "NULL");
   FAILS(situ_gradients(graph, &y, 1, &x, 1, &wide, NULL, &dx), SITU_INVALID_ARGUMENT, "double");
+  situ_gradient_override mine = {.node = y};
+  situ_gradient_options options = {.n_overrides = 1};
+  FAILS(situ_gradients(graph, &y, 1, &x, 1, NULL, &options, &dx), SITU_INVALID_ARGUMENT, "NULL");
+  options.overrides = &mine;
+  FAILS(situ_gradients(graph, &y, 1, &x, 1, NULL, &options, &dx), SITU_INVALID_ARGUMENT,
+        "has no function");
+  mine.function = a_row;
+  FAILS(situ_gradients(graph, &y, 1, &x, 1, NULL, &options, &dx), SITU_INVALID_ARGUMENT,
+        "Original input shape: []. Calculated input gradient shape: [3]");
   OK(situ_gradients(graph, &y, 1, &x, 1, NULL, NULL, &dx));
   situ_graph_release(other);
   situ_graph_release(graph);

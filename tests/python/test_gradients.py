@@ -133,3 +133,28 @@ def test_gates_hold_gradients_back(graph):
     found = run(graph, [grads, every])
     assert found[0] == [5.0, 2.0]
     assert [v[:, 0].tolist() for v in found[1]] == [[2.0, 4.0]] * 3
+
+
+def test_gradients_of_programs_have_the_right_shape(graph):
+    @tf1.custom_gradient
+    def wrong(x):
+        return tf1.reduce_sum(x), lambda dy: tf1.constant([1.0, 2.0, 3.0])
+
+    @tf1.RegisterGradient("TestWrongShape")
+    def wrong_too(op, grad):
+        return tf1.constant([1.0, 2.0, 3.0])
+    x = tf1.constant([1.0, 2.0])
+    with graph.gradient_override_map({"Square": "TestWrongShape"}):
+        square = tf1.square(x)
+    for y in (wrong(x), square):
+        with pytest.raises(ValueError, match="Incompatible shapes between op input and calculated "
+                           r"input gradient.* Original input shape: \[2\]. .*shape: \[3\]"):
+            tf1.gradients(y, x)
+
+
+def test_ways_to_add_are_checked(graph):
+    x = tf1.constant(1.0)
+    for method in (tf1.AggregationMethod.DEFAULT, tf1.AggregationMethod.EXPERIMENTAL_TREE):
+        assert run(graph, tf1.gradients(x * x, x, aggregation_method=method)[0]) == 2
+    with pytest.raises(ValueError, match="Invalid `aggregation_method` specified 77"):
+        tf1.gradients(x * x, x, aggregation_method=77)

@@ -148,6 +148,9 @@ def gradients(ys, xs, grad_ys=None, name="gradients", colocate_gradients_with_op
     if graph is None:
         raise RuntimeError("tf.gradients is not supported when eager execution is enabled. Use "
                            "tf.GradientTape instead.")
+    if aggregation_method not in (None, 0, 1, 2):
+        raise ValueError(f"Invalid `aggregation_method` specified {aggregation_method}. Accepted "
+                         "values are [0, 1, 2].")
     many, several = isinstance(xs, (list, tuple)), isinstance(ys, (list, tuple))
     ys = [convert_to_tensor(y) for y in (ys if several else [ys])]
     grads = None if grad_ys is None else \
