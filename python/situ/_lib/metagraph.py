@@ -4,7 +4,7 @@ import json
 import os
 
 import _situ
-from situ._lib import graph_import, safetensors
+from situ._lib import graph_import, safetensors, saved_parts
 from situ._lib.api import export
 from situ._lib.dtypes import as_dtype
 from situ._lib.graph import GraphKeys, get_default_graph
@@ -61,7 +61,8 @@ def _variables(graph):
     known = {v.op.name: v for key in _VARIABLES for v in graph.get_collection(key)
              if isinstance(v, (RefVariable, ResourceVariable))}
     return [{"name": name, "initializer": v.initializer.name, "snapshot": v._snapshot.name,
-             "initial_value": v.initial_value.name, "trainable": v.trainable}
+             "initial_value": v.initial_value.name, "trainable": v.trainable,
+             "slice": saved_parts.info(v) and vars(saved_parts.info(v))}
             for name, v in known.items()]
 
 
@@ -120,6 +121,8 @@ def _rebuilt(graph, made, entry):
     new._initializer = made[entry["initializer"]]
     new._snapshot = op(entry["snapshot"]).outputs[0]
     new._initial_value = op(entry["initial_value"]).outputs[0]
+    if entry.get("slice"):
+        new._set_save_slice_info(saved_parts.SaveSliceInfo(**entry["slice"]))
     return new
 
 
@@ -165,6 +168,7 @@ def import_meta_graph(meta_graph_or_file, clear_devices=False, import_scope=None
         graph._variable_store.setdefault(prefix + name, variable)
     saver = data.get("saver")
     if saver is not None:
-        return Saver({k: variables[n] for k, n in saver["variables"].items()},
-                     max_to_keep=saver["max_to_keep"], **words)
+        named = {k: [variables[name] for name in ([n] if isinstance(n, str) else n)]
+                 for k, n in saver["variables"].items()}
+        return Saver(named, max_to_keep=saver["max_to_keep"], **words)
     return Saver(**words) if variables else None

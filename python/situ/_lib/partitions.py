@@ -2,7 +2,7 @@
 """partitions.py: variables in parts along one axis: partitioners, tf.PartitionedVariable."""
 import math
 
-from situ._lib import initializers, shapes
+from situ._lib import initializers, saved_parts, shapes
 from situ._lib.api import export
 from situ._lib.array_ops import concat, convert_to_tensor, op
 from situ._lib.dtypes import as_dtype
@@ -37,7 +37,8 @@ def variable_axis_size_partitioner(max_shard_bytes, axis=0, bytes_per_string_ele
         kind = as_dtype(dtype)
         size = bytes_per_string_element if kind.name == "string" else kind.size
         parts = [1] * len(shape)
-        parts[axis] = max(1, _fitting(list(shape), axis, max_shard_bytes, size, max_shards))
+        sizes = [int(n) for n in shape]
+        parts[axis] = max(1, _fitting(sizes, axis, max_shard_bytes, size, max_shards))
         return parts
     return partition
 
@@ -49,7 +50,7 @@ def min_max_variable_partitioner(max_partitions=1, axis=0, min_slice_size=256 <<
     def partition(shape, dtype="float32", **unused):
         kind = as_dtype(dtype)
         size = bytes_per_string_element if kind.name == "string" else kind.size
-        whole = math.prod(shape) * size
+        whole = math.prod(int(n) for n in shape) * size
         parts = [1] * len(shape)
         parts[axis] = max(1, min(shape[axis], max_partitions,
                                  math.ceil(whole / min_slice_size)))
@@ -141,6 +142,7 @@ def get(make, name, partitioner, shape, dtype, initializer, words):
         first = _slice_of(initializer, sizes, kind, here, own)
         parts.append(make(f"{name}/part_{i}", own if callable(first) else None, kind, first,
                           **words))
+        parts[-1]._set_save_slice_info(saved_parts.SaveSliceInfo(name, sizes, here, own))
         start += own[axis]
     return PartitionedVariable(name, sizes, kind, parts, counts)
 

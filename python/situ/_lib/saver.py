@@ -5,9 +5,10 @@ import threading
 
 import numpy
 
-from situ._lib import checkpoint_reader, checkpoint_state, errors, slots
+from situ._lib import checkpoint_reader, checkpoint_state, errors, saved_parts, slots
 from situ._lib.api import export
 from situ._lib.graph import get_default_graph
+from situ._lib.partitions import PartitionedVariable
 from situ._lib.variables import Variable, global_variables
 
 _MISSING = ("Restoring from checkpoint failed. This is most likely due to a Variable name or "
@@ -25,16 +26,18 @@ def _named(var_list):
         for name, var in var_list.items():
             if isinstance(var, Variable) and names.setdefault(id(var), name) != name:
                 raise ValueError(f"The same saveable will be restored with two names: {name}")
-        return {str(k): v[0] if isinstance(v, (list, tuple)) else v for k, v in var_list.items()}
-    found = {}
-    for var in var_list:
+        return {str(k): _target(v) for k, v in var_list.items()}
+    flat = [v for var in var_list for v in (var if isinstance(var, PartitionedVariable) else [var])]
+    for var in flat:
         if not isinstance(var, Variable):
             raise TypeError(f"Variable to save is not a Variable: {var}")
-        name = slots.base_name(var)
-        if name in found and found[name] is not var:
-            raise ValueError(f"At least two variables have the same name: {name}")
-        found[name] = var
-    return found
+    return saved_parts.gather(flat)
+
+
+def _target(value):
+    """A variable, or the parts of one together."""
+    several = list(value) if isinstance(value, (list, tuple, PartitionedVariable)) else [value]
+    return saved_parts.Whole(several) if saved_parts.is_whole(several) else several[0]
 
 
 @export(v1="train.Saver")
@@ -81,15 +84,20 @@ class Saver:
 
     def as_saver_def(self):
         return {"max_to_keep": self._kept.most, "variables": {
-            k: slots.base_name(v) for k, v in self._variables.items()}}
+            k: [slots.base_name(part) for part in saved_parts.parts(v)]
+            for k, v in self._variables.items()}}
 
     def _values(self, sess, global_step):
         """The variables' values and the number of the step, of one moment."""
         if sess is None:
             return {k: v.numpy() for k, v in self._variables.items()}, global_step
+        wanted = {k: saved_parts.parts(v) for k, v in self._variables.items()}
         if global_step is None or isinstance(global_step, (int, numpy.integer)):
-            return sess.run(dict(self._variables)), global_step
-        return sess.run((dict(self._variables), global_step))
+            found = sess.run(wanted)
+        else:
+            found, global_step = sess.run((wanted, global_step))
+        return {k: v.join(found[k]) if isinstance(v, saved_parts.Whole) else found[k][0]
+                for k, v in self._variables.items()}, global_step
 
     def _prefix(self, save_path, global_step):
         if global_step is None:
@@ -142,11 +150,13 @@ class Saver:
         logs.info("Restoring parameters from %s", save_path)
         reader = checkpoint_reader.CheckpointReader(save_path)
         feeds, run = {}, []
-        for key, var in self._variables.items():
-            if not reader.has_tensor(key):
+        for key, var in ((k, part) for k, v in self._variables.items()
+                         for part in saved_parts.parts(v)):
+            value = saved_parts.stored(reader, key, var)
+            if value is None:
                 raise errors.CLASSES[5](None, None,
                                         f"{_MISSING}Key {key} not found in checkpoint")
-            value = self._fitted(key, var, reader.get_tensor(key))
+            value = self._fitted(key, var, value)
             if sess is None:
                 var.assign(value)
                 continue

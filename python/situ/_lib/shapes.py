@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """shapes.py: TensorShape and Dimension."""
+import operator
+
 import _situ
 from situ._lib import style
 
@@ -45,6 +47,12 @@ class Dimension:
 
     __radd__, __rmul__ = __add__, __mul__
 
+    def __rfloordiv__(self, other):
+        return Dimension(other) // self
+
+    def __rmod__(self, other):
+        return Dimension(other) % self
+
     def __rsub__(self, other):
         return Dimension(other) - self
 
@@ -59,17 +67,22 @@ class Dimension:
     def __hash__(self):
         return hash(self.value)
 
+    def _compared(self, other, f):
+        """None where one of them is unknown."""
+        other = Dimension(other)
+        return None if None in (self.value, other.value) else f(self.value, other.value)
+
     def __lt__(self, other):
-        return self.value < Dimension(other).value
+        return self._compared(other, operator.lt)
 
     def __gt__(self, other):
-        return self.value > Dimension(other).value
+        return self._compared(other, operator.gt)
 
     def __le__(self, other):
-        return self.value <= Dimension(other).value
+        return self._compared(other, operator.le)
 
     def __ge__(self, other):
-        return self.value >= Dimension(other).value
+        return self._compared(other, operator.ge)
 
     def __int__(self):
         return self.value

@@ -34,6 +34,9 @@ def create(variable, value, name, dtype=None):
         scope.use_resource = isinstance(variable, ResourceVariable)
         made = _in_scope(scope.name, value, dtype or variable.dtype.base_dtype)
         scope.reuse = reuse
+    part = variable._get_save_slice_info()
+    if part is not None and made.shape == variable.shape:
+        made._set_save_slice_info(part.of_slot(base_name(made)[len(base_name(variable)) + 1:]))
     return made
 
 

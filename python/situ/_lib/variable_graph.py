@@ -38,6 +38,14 @@ class GraphVariable(variable_eager.Operators):
             self._make(graph, full, initial_value, dtype)
         graph.add_to_collections(keys, self)
 
+    _save_slice_info = None  # which part of a whole it is
+
+    def _get_save_slice_info(self):
+        return self._save_slice_info
+
+    def _set_save_slice_info(self, save_slice_info):
+        self._save_slice_info = save_slice_info
+
     graph = property(lambda s: s._graph)
     initializer = property(lambda s: s._initializer)
     initial_value = property(lambda s: s._initial_value)

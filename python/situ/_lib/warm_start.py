@@ -4,11 +4,12 @@ import re
 
 import numpy
 
-from situ._lib import slots
+from situ._lib import saved_parts, slots
 from situ._lib.api import export
 from situ._lib.array_ops import convert_to_tensor, op
 from situ._lib.checkpoint_reader import load_checkpoint
 from situ._lib.graph import get_default_graph
+from situ._lib.partitions import PartitionedVariable
 from situ._lib.saver import Saver
 from situ._lib.variable_resource import ResourceVariable
 from situ._lib.variables import Variable, global_variables, trainable_variables
@@ -32,17 +33,19 @@ def _matches(reader, key, target):
     if isinstance(target, Variable):
         yield key, target
         return
-    if isinstance(target, (list, tuple)):
+    if isinstance(target, (list, tuple, PartitionedVariable)):
         for one in target:
             yield key, one
         return
-    names = {slots.base_name(v): v for v in global_variables()}
-    if target in names and not key.endswith("/"):
-        yield key, names[target]
+    names = [(saved_parts.kept_name(v), v) for v in global_variables()]
+    named = [v for name, v in names if name == target]
+    if named and not key.endswith("/"):
+        for var in named:
+            yield key, var
         return
     scope = "" if target in ("", "/") else target.rstrip("/") + "/"
     start = "" if key == "/" else key
-    for name, var in names.items():
+    for name, var in names:
         if name.startswith(scope) and reader.has_tensor(start + name[len(scope):]):
             yield start + name[len(scope):], var
 
@@ -58,7 +61,7 @@ def init_from_checkpoint(ckpt_dir_or_file, assignment_map):
             if not reader.has_tensor(name):
                 raise ValueError(f"Tensor {name} is not found in {ckpt_dir_or_file} checkpoint "
                                  f"{reader.get_variable_to_shape_map()}")
-            _set_first(var, numpy.asarray(reader.get_tensor(name)), name)
+            _set_first(var, saved_parts.cut(var, numpy.asarray(reader.get_tensor(name))), name)
         if not found:
             raise ValueError(f"Assignment map with scope only name {target} should map to scope "
                              f"only {key}. Should be 'scope/': 'other_scope/'.")
@@ -76,7 +79,7 @@ def warm_start(ckpt_to_initialize_from, vars_to_warm_start=".*", var_name_to_voc
                   slots.base_name(v) in list(pattern or ())]
     renamed = var_name_to_prev_var_name or {}
     init_from_checkpoint(ckpt_to_initialize_from, [
-        (renamed.get(slots.base_name(v), slots.base_name(v)), v) for v in chosen])
+        (renamed.get(saved_parts.kept_name(v), saved_parts.kept_name(v)), v) for v in chosen])
 
 
 @export(v1=("contrib.framework.assign_from_checkpoint_fn",
