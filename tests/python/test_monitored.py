@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_monitored.py: monitored sessions and their hooks; Supervisor; Coordinator."""
 import glob
+import json
 import os
+import re
 import threading
 import time
 
@@ -229,3 +231,37 @@ def test_uninitialized_variables():
         assert sess.run([report, ready])[0].tolist() == [b"a"] and sess.run(ready)
         sess.run(tf.global_variables_initializer())
         assert len(sess.run(report)) == 0
+
+
+def test_a_run_takes_options_and_tells_of_itself():
+    _, _, loss, train = _model()
+    seen, metadata = [], tf.RunMetadata()
+
+    class Timed(tf.train.SessionRunHook):
+        """Asks for a bound, and notes which options the run had."""
+
+        def before_run(self, run_context):
+            return tf.train.SessionRunArgs(loss, options=tf.RunOptions(timeout_in_ms=60000))
+
+        def after_run(self, run_context, run_values):
+            seen.append((run_values.options.trace_level, run_values.options.timeout_in_ms,
+                         len(run_values.run_metadata.step_stats.dev_stats)))
+    with tf.train.MonitoredTrainingSession(hooks=[Timed()]) as session:
+        session.run(train)
+        session.run(train, options=tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE),
+                    run_metadata=metadata)
+    assert seen == [(0, 60000, 0), (3, 60000, 1)]
+    assert len(metadata.step_stats.dev_stats) == 1
+
+
+def test_traces_of_steps(tmp_path):
+    train = _model()[-1]
+    hook = tf.train.ProfilerHook(save_steps=3, output_dir=str(tmp_path / "traces"))
+    with tf.train.MonitoredTrainingSession(hooks=[tf.train.StopAtStepHook(7), hook]) as session:
+        while not session.should_stop():
+            session.run(train)
+    names = sorted(os.listdir(tmp_path / "traces"))
+    steps = [int(re.fullmatch(r"timeline-(\d)\.json", name)[1]) for name in names]
+    assert 2 <= len(steps) <= 3 and steps[0] >= 3  # a run reads the step before or after its change
+    with open(tmp_path / "traces" / names[0], encoding="utf-8") as file:
+        assert any("ApplyGradientDescent" in str(e) for e in json.load(file)["traceEvents"])

@@ -7,9 +7,11 @@ from situ._lib import api, errors, logs
 from situ._lib.api import export
 from situ._lib.coordinator import Coordinator
 from situ._lib.graph import GraphKeys, get_default_graph
+from situ._lib.protos import RunOptions
 from situ._lib.saver_hooks import CheckpointSaverHook, StepCounterHook, SummarySaverHook
 from situ._lib.scaffold import Scaffold, SessionManager
 from situ._lib.session_run_hook import SessionRunArgs, SessionRunContext, SessionRunValues
+from situ._lib.stepstats import RunMetadata
 
 USE_DEFAULT = object()
 _LOST = (errors.CLASSES[10], errors.CLASSES[14])  # what a new session may mend
@@ -63,6 +65,16 @@ class WorkerSessionCreator(ChiefSessionCreator):
         return self._session_manager().wait_for_session(self._master, self._config, self._most)
 
 
+def _merged(options, asked):
+    """Options of a run that do what both ask for."""
+    found = RunOptions()
+    for name, nothing in RunOptions.FIELDS.items():
+        value = max(getattr(options, name), getattr(asked, name))
+        if value != nothing:
+            setattr(found, name, value)
+    return found
+
+
 class _Hooked:
     """Runs with what hooks add, and tells them the results."""
 
@@ -74,6 +86,7 @@ class _Hooked:
             raise RuntimeError("Run called even after should_stop requested.")
         context = SessionRunContext(SessionRunArgs(fetches, feed_dict), self.session)
         wanted, feeds = {"caller": fetches}, dict(feed_dict or {})
+        extra = {} if options is None and run_metadata is None else {"options": options}
         for hook in self.hooks:
             asked = hook.before_run(context)
             if asked is None:
@@ -84,9 +97,15 @@ class _Hooked:
             if clash:
                 raise RuntimeError("Same tensor is fed by two hooks.")
             feeds.update(asked.feed_dict or {})
-        results = self.session.run(wanted, feeds)
+            if asked.options is not None:
+                extra["options"] = _merged(extra.get("options") or RunOptions(), asked.options)
+        metadata = RunMetadata() if run_metadata is None else run_metadata
+        if extra:
+            extra["run_metadata"] = metadata
+        results = self.session.run(wanted, feeds, **extra)
         for hook in self.hooks:
-            hook.after_run(context, SessionRunValues(results.get(hook), options, run_metadata))
+            hook.after_run(context, SessionRunValues(results.get(hook), extra.get("options"),
+                                                     metadata))
         self.stop = self.stop or context.stop_requested
         return results["caller"]
 

@@ -7,7 +7,9 @@ from situ._lib.api import export
 from situ._lib.graph import GraphKeys, get_default_graph
 from situ._lib.graph_util import write_graph
 from situ._lib.hooks import SecondOrStepTimer, step_tensor
+from situ._lib.protos import RunOptions
 from situ._lib.session_run_hook import SessionRunArgs, SessionRunHook
+from situ._lib.stepstats import Timeline
 from situ._lib.summary_protos import SessionLog, Summary
 from situ._lib.summary_writer import FileWriterCache
 
@@ -200,8 +202,35 @@ class SummarySaverHook(SessionRunHook):
 
 @export("estimator.ProfilerHook", v1="train.ProfilerHook")
 class ProfilerHook(SessionRunHook):
-    """Takes its arguments; situ writes no traces here."""
+    """Writes traces of steps for chrome://tracing, as timeline-STEP.json."""
 
     def __init__(self, save_steps=None, save_secs=None, output_dir="", show_dataflow=True,
                  show_memory=False):
         self._timer = SecondOrStepTimer(every_secs=save_secs, every_steps=save_steps)
+        self._dir, self._flow, self._memory = output_dir, show_dataflow, show_memory
+
+    def begin(self):
+        self._next, self._traced = None, False
+        self._step = step_tensor("ProfilerHook")
+
+    def before_run(self, run_context):
+        self._traced = self._next is not None and self._timer.should_trigger_for_step(self._next)
+        options = RunOptions(trace_level=RunOptions.FULL_TRACE) if self._traced else None
+        return SessionRunArgs(self._step, options=options)
+
+    def after_run(self, run_context, run_values):
+        step = run_values.results + 1
+        if self._next is None:
+            self._timer.update_last_triggered_step(run_values.results)
+        if self._traced:
+            step = run_context.session.run(self._step)
+            self._timer.update_last_triggered_step(step)
+            self._write(step, Timeline(run_values.run_metadata.step_stats))
+        self._next = step + 1
+
+    def _write(self, step, timeline):
+        path = os.path.join(self._dir, f"timeline-{int(step)}.json")
+        logs.info("Saving timeline for %d into '%s'.", step, path)
+        os.makedirs(self._dir or ".", exist_ok=True)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(timeline.generate_chrome_trace_format(self._flow, self._memory))
