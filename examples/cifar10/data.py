@@ -59,6 +59,13 @@ def record(image):
     return bytes([label]) + pixels.clip(0, 255).astype(numpy.uint8).tobytes()
 
 
+def check(path):
+    """A file that is empty or was cut off would be read without end, or without a word."""
+    size = os.path.getsize(path)
+    if size == 0 or size % RECORD:
+        raise SystemExit(f"{path}: {size} bytes are no whole number of records of {RECORD}")
+
+
 def files(data_dir, names, per_file=PER_FILE):
     """The paths of these files; those that are missing are made."""
     folder = os.path.join(data_dir, FOLDER)
@@ -66,6 +73,7 @@ def files(data_dir, names, per_file=PER_FILE):
     paths = [os.path.join(folder, name) for name in names]
     for path, name in zip(paths, names):
         if os.path.exists(path):
+            check(path)
             continue
         first = (TRAIN + TEST).index(name) * PER_FILE
         aside = f"{path}.{os.getpid()}"

@@ -15,7 +15,7 @@ FLAGS = tf.app.flags.FLAGS
 tf.app.flags.DEFINE_string("data_dir", "/tmp/cifar10_data", "Where the files of images are.")
 tf.app.flags.DEFINE_string("train_dir", "/tmp/cifar10_train", "Where the checkpoints are.")
 tf.app.flags.DEFINE_string("eval_dir", "/tmp/cifar10_eval", "Where the summary goes.")
-tf.app.flags.DEFINE_integer("batch_size", 250, "Images of a step.")
+tf.app.flags.DEFINE_integer("batch_size", 250, "Images of a step.", lower_bound=1)
 tf.app.flags.DEFINE_boolean("moving_averages", True, "Use averages, not the last values.")
 
 

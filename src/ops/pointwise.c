@@ -324,7 +324,6 @@ static const struct op rows[] = {
      .inputs = "t:T clip_value_min:T clip_value_max:T",
      .outputs = "output:T",
      .attrs = "T:{" WORDS_NUMBER "}",
-     .python = "clip_by_value",
      .doc = "The elements, those below the minimum and above the maximum replaced by it.",
      .samples = "[3,4] []=1 []=3; [3,4] [3,4]:unit [3,4]:pos; [3,4] [4]:unit []=2",
      .devices = EVERYWHERE,

@@ -110,3 +110,11 @@ def test_c(data_dir, tmp_path):
         os.truncate(os.path.join(str(tmp_path), data.FOLDER, data.TRAIN[2]), size)
         cut = run("examples/cifar10", "--data", str(tmp_path))
         assert cut.code == 1 and f"{size} bytes are no whole number of records" in cut.err
+
+
+@pytest.mark.parametrize("size", [0, 100, 3 * data.RECORD + 1])
+def test_a_file_that_was_cut_off_is_named(tmp_path, size):
+    path, = data.files(str(tmp_path), data.TEST, per_file=5)
+    os.truncate(path, size)
+    with pytest.raises(SystemExit, match=f"{path}: {size} bytes are no whole number of records"):
+        data.files(str(tmp_path), data.TEST)

@@ -181,3 +181,14 @@ def test_loss_of_sampled_classes():
         sess.run(optimizer.apply_gradients(pairs))
         changed = set(np.nonzero(sess.run(w).any(axis=1))[0])
     assert {3, 4} <= changed and len(changed) <= 7
+
+
+def test_values_of_slices_are_clipped():
+    p = tf.get_variable("p", initializer=ROWS)
+    rows = tf.gradients(tf.gather(p, [1, 1, 3]) ** 2, p)[0]
+    clipped = tf.clip_by_value(rows, -1.0, 5.0)
+    assert isinstance(clipped, tf.IndexedSlices) and clipped.values.name == "clip_by_value:0"
+    with tf.Session() as session:
+        session.run(p.initializer)
+        values, indices = session.run([clipped.values, clipped.indices])
+    assert values.tolist() == [[4, 5], [4, 5], [5, 5]] and indices.tolist() == [1, 1, 3]

@@ -15,6 +15,14 @@ def _with_values(tensor, values):
     return tensor.with_values(values) if is_slices(tensor) else values
 
 
+@export("clip_by_value")
+def clip_by_value(t, clip_value_min, clip_value_max, name=None):
+    """t, with what is below clip_value_min or above clip_value_max replaced by that."""
+    clipped = op("ClipByValue", _values(t), clip_value_min, clip_value_max,
+                 name=name or "clip_by_value")
+    return _with_values(t, clipped)
+
+
 @export("clip_by_norm")
 def clip_by_norm(t, clip_norm, axes=None, name=None):
     """t, scaled down where its norm (over axes) is above clip_norm."""
