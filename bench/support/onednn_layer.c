@@ -34,7 +34,7 @@ static dnnl_memory_desc_t describe(int rank, const dnnl_dims_t dims, dnnl_format
   return desc;
 }
 
-/* Memory as ours is, in huge pages: with others, times depend on which pages a run happens to get. */
+/* Memory as ours is, in huge pages: with others, times depend on which pages a run gets. */
 static char *reserve(size_t bytes) {
   const size_t page = (size_t)2 << 20, rounded = (bytes + page - 1) / page * page;
   char *data = aligned_alloc(page, rounded);
