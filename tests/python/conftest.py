@@ -2,6 +2,7 @@
 """conftest.py: programs as a user runs them, for the tests of the Python package."""
 import os
 import random
+import signal
 import subprocess
 import sys
 import textwrap
@@ -13,6 +14,8 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 BUILD = os.environ.get("SITU_BUILD", os.path.join(ROOT, "build"))
 PATIENCE = 1200  # seconds: ends what hangs, not what a busy machine does slowly
 SEED = os.environ.setdefault("SITU_SEED", "1")  # another one: other weights, other orders
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # as in a shell's background: for tests of
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # Ctrl-C, in children, too
 
 
 def environment(**more):
