@@ -117,8 +117,9 @@ class Saver:
             try:
                 os.mkdir(folder)  # one folder is made, as by TensorFlow
             except OSError:
-                raise ValueError(f"Parent directory of {save_path} doesn't exist, can't save."
-                                 ) from None
+                if not os.path.isdir(folder):  # else another thread was faster
+                    raise ValueError(f"Parent directory of {save_path} doesn't exist, can't save."
+                                     ) from None
         with self._saving:  # a supervisor saves in a thread of its own
             values, step = self._values(sess, global_step)
             prefix = self._prefix(save_path, step)
