@@ -91,6 +91,7 @@ typedef struct situ_recipe {
  *   PaddedBatch              params: size, a padding value per part, and unless `shape` says them
  *                            a shape (a vector) per part; flags
  *   Unbatch, Cache           input alone
+ *   CacheFile                params: the name of a file
  *   Window                   params: size, shift, stride; flags; parts become data sets
  *   Shuffle                  params: room, two seeds; flags
  *   Prefetch                 params: how many

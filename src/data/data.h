@@ -56,6 +56,7 @@ struct data_kind {
   X(Shard)             \
   X(AssertCardinality) \
   X(Cache)             \
+  X(CacheFile)         \
   X(Batch)             \
   X(PaddedBatch)       \
   X(Unbatch)           \

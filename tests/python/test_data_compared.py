@@ -102,3 +102,58 @@ def test_shapes_of_padding_are_tensors():
     rows = Dataset.range(4).map(lambda x: tf.fill([x], x))
     assert values(rows.padded_batch(4, tf.constant([4]), np.int64(-1))) == [
         [[-1] * 4, [1, -1, -1, -1], [2, 2, -1, -1], [3, 3, 3, -1]]]
+
+
+def test_caches_in_files(tmp_path):
+    calls, name = [], str(tmp_path / "c")
+
+    def note(x):
+        calls.append(int(x))
+        return x
+    data = lambda n: Dataset.range(n).map(lambda x: tf.numpy_function(note, [x], tf.int64)).map(
+        lambda x: (x, tf.fill([2], tf.strings.as_string(x)))).cache(name)
+    want = [(n, [str(n).encode()] * 2) for n in range(3)]
+    read = lambda some: [(int(a), b.tolist()) for a, b in some.as_numpy_iterator()]
+    assert read(data(3).take(2)) == want[:2] and not list(tmp_path.glob("*"))
+    assert read(data(3).repeat(2)) == want * 2
+    assert read(data(9)) == want and calls == [0, 1, 0, 1, 2]
+    file = tmp_path / "c.cache"
+    file.write_bytes(file.read_bytes()[:-3])
+    with pytest.raises(tf.errors.DataLossError, match="is damaged at byte"):
+        read(data(3))
+    with pytest.raises(tf.errors.NotFoundError):
+        read(Dataset.range(3).cache(str(tmp_path / "none" / "c")))
+
+
+def test_options_are_those_of_all_steps():
+    first, second = tf.data.Options(), tf.data.Options()
+    first.deterministic = False
+    first.experimental_distribute.auto_shard_policy = experimental.AutoShardPolicy.DATA
+    second.threading.private_threadpool_size = 3
+    made = Dataset.range(3).with_options(first).map(lambda x: x).with_options(second).options()
+    assert made.deterministic is False and made.threading.private_threadpool_size == 3
+    assert made.experimental_distribute.auto_shard_policy == experimental.AutoShardPolicy.DATA
+    assert tf.data.Options().merge(first).deterministic is False
+
+
+def test_small_things():
+    assert int(experimental.at(Dataset.range(5), 3)) == 3
+    assert experimental.get_structure(Dataset.range(3)) == tf.TensorSpec([], tf.int64)
+    pairs = experimental.from_list([(1, "a"), (2, "b")])
+    assert [(int(a), b) for a, b in pairs.as_numpy_iterator()] == [(1, b"a"), (2, b"b")]
+    assert int(experimental.Optional.from_value(3).get_value()) == 3
+    assert not experimental.Optional.empty(tf.TensorSpec([], tf.int32)).has_value()
+
+
+def test_batches_of_features(tmp_path):
+    name = str(tmp_path / "r")
+    with tf.io.TFRecordWriter(name) as writer:
+        for i in range(5):
+            number = tf.train.Feature(int64_list=tf.train.Int64List(value=[i]))
+            writer.write(tf.train.Example(features=tf.train.Features(
+                feature={"a": number, "b": number})).SerializeToString())
+    kinds = {k: tf.io.FixedLenFeature([], tf.int64) for k in "ab"}
+    made = experimental.make_batched_features_dataset(name, 2, kinds, label_key="b", num_epochs=1,
+                                                      shuffle=False)
+    assert [(f["a"].tolist(), list(f), label.tolist()) for f, label in made.as_numpy_iterator()] == \
+        [([0, 1], ["a"], [0, 1]), ([2, 3], ["a"], [2, 3]), ([4], ["a"], [4])]

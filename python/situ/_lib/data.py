@@ -182,7 +182,11 @@ class Dataset:
                           flags=flags)
 
     def cache(self, filename="", name=None):
-        return self._then("Cache")
+        if hasattr(filename, "__fspath__"):
+            filename = str(filename)
+        if isinstance(filename, (str, bytes)) and not filename:
+            return self._then("Cache")
+        return self._then("CacheFile", tensor(filename, "string"))
 
     def prefetch(self, buffer_size=AUTOTUNE, name=None):
         return self._then("Prefetch", _number(AUTOTUNE if buffer_size is None else buffer_size))
@@ -287,7 +291,10 @@ class Dataset:
 
     def options(self):
         from situ._lib.data_experimental import Options
-        return getattr(self, "_user_options", None) or Options()
+        merged = Options()
+        for one in self._inputs:
+            merged.take(one.options())
+        return merged.take(getattr(self, "_user_options", None) or Options())
 
     # Iterating
 

@@ -27,7 +27,6 @@ class AutoShardPolicy(enum.IntEnum):
     OFF, AUTO, FILE, DATA, HINT = -1, 0, 1, 2, 3
 
 
-@export("data.experimental.DistributeOptions")
 class _Bag:
     """Options by name; those that nobody set are None."""
 
@@ -35,6 +34,21 @@ class _Bag:
         if name.startswith("__"):
             raise AttributeError(name)
         return None
+
+    def take(self, other):
+        """Takes over what somebody set in other options."""
+        for name, value in vars(other).items():
+            if isinstance(value, _Bag):
+                getattr(self, name).take(value)
+            else:
+                setattr(self, name, value)
+        return self
+
+
+@export("data.experimental.DistributeOptions")
+class _Distribute(_Bag):
+    """How elements are divided among devices and workers."""
+    auto_shard_policy = AutoShardPolicy.AUTO
 
 
 BOTH["data.ThreadingOptions"] = BOTH["data.experimental.ThreadingOptions"] = _Bag
@@ -47,10 +61,13 @@ class Options(_Bag):
 
     def __init__(self):
         self.threading = self.experimental_threading = _Bag()
-        self.experimental_distribute = _Bag()
-        self.experimental_distribute.auto_shard_policy = AutoShardPolicy.AUTO
+        self.experimental_distribute = _Distribute()
         self.experimental_optimization = _Bag()
         self.autotune = _Bag()
+
+    def merge(self, options):
+        """These options, and where others say something, that."""
+        return Options().take(self).take(options)
 
 
 def _device(name):
@@ -126,6 +143,32 @@ def cardinality(dataset):
 def assert_cardinality(expected_cardinality):
     """A transformation: another number of elements is an error."""
     return lambda dataset: dataset._then("AssertCardinality", _number(expected_cardinality))
+
+
+@export("data.experimental.get_structure")
+def get_structure(dataset_or_iterator):
+    """The structure of elements, and their types and shapes."""
+    return dataset_or_iterator.element_spec
+
+
+@export("data.experimental.at")
+def at(dataset, index):
+    """The element of that number."""
+    return dataset.skip(index).take(1).get_single_element()
+
+
+@export("data.experimental.from_list")
+def from_list(elements, name=None):
+    """A data set of the elements of a list."""
+    from situ._lib import nest
+    if not elements:
+        raise ValueError("Invalid `elements`. `elements` should not be empty. If you want an empty "
+                         "dataset, use `tf.data.Dataset.range(0)`.")
+    if not isinstance(elements, list):
+        raise ValueError("Invalid `elements`. `elements` must be a list.")
+    columns = [nest.flatten(e) for e in elements]
+    joined = [convert_to_tensor(list(column)) for column in zip(*columns)]
+    return Dataset.from_tensor_slices(nest.pack_sequence_as(elements[0], joined))
 
 
 def get_single_element(dataset):

@@ -110,6 +110,37 @@ class TFRecordWriter:
                 writer.write(element.numpy())
 
 
+@export("data.experimental.make_batched_features_dataset",
+        "contrib.data.make_batched_features_dataset")
+def make_batched_features_dataset(file_pattern, batch_size, features, reader=None, label_key=None,
+                                  reader_args=None, num_epochs=None, shuffle=True,
+                                  shuffle_buffer_size=10000, shuffle_seed=None,
+                                  prefetch_buffer_size=None, reader_num_threads=None,
+                                  parser_num_threads=None, sloppy_ordering=False,
+                                  drop_final_batch=False):
+    """Batches of the features of tf.Example records: a dict, and the label where one is named."""
+    from situ._lib.data_sources import TFRecordDataset
+    from situ._lib.parsing_ops import parse_example
+    read = reader or TFRecordDataset
+    if label_key is not None and label_key not in features:
+        raise ValueError(f"`label_key` {label_key!r} must be one of the `features` keys: "
+                         f"{list(features)}.")
+    made = Dataset.list_files(file_pattern, shuffle, shuffle_seed).interleave(
+        lambda name: read(name, *(reader_args or [])), reader_num_threads or 1, 1,
+        reader_num_threads)
+    if isinstance(made.element_spec, tuple):
+        made = made.map(lambda _, record: record)
+    if shuffle:
+        made = made.shuffle(shuffle_buffer_size, shuffle_seed)
+    made = made.repeat(num_epochs) if num_epochs != 1 else made
+    made = made.batch(batch_size, drop_final_batch or num_epochs is None)
+
+    def parsed(records):
+        found = parse_example(records, features)
+        return found if label_key is None else (found, found.pop(label_key))
+    return made.map(parsed, parser_num_threads).prefetch(prefetch_buffer_size or 1)
+
+
 # CSV
 
 

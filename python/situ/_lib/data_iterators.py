@@ -146,6 +146,17 @@ class Optional:
     def __init__(self, value, spec):
         self._value, self.element_spec = value, spec
 
+    @staticmethod
+    def from_value(value):
+        value = map_leaves(convert_to_tensor, value)
+        return Optional(value, map_leaves(trace.spec_of, value))
+
+    @staticmethod
+    def empty(element_spec):
+        return Optional(None, element_spec)
+
+    none_from_structure = empty
+
     def has_value(self, name=None):
         return convert_to_tensor(self._value is not None)
 
