@@ -155,5 +155,5 @@ def test_batches_of_features(tmp_path):
     kinds = {k: tf.io.FixedLenFeature([], tf.int64) for k in "ab"}
     made = experimental.make_batched_features_dataset(name, 2, kinds, label_key="b", num_epochs=1,
                                                       shuffle=False)
-    assert [(f["a"].tolist(), list(f), label.tolist()) for f, label in made.as_numpy_iterator()] == \
-        [([0, 1], ["a"], [0, 1]), ([2, 3], ["a"], [2, 3]), ([4], ["a"], [4])]
+    found = [(f["a"].tolist(), list(f), label.tolist()) for f, label in made.as_numpy_iterator()]
+    assert found == [([0, 1], ["a"], [0, 1]), ([2, 3], ["a"], [2, 3]), ([4], ["a"], [4])]
