@@ -103,6 +103,7 @@ typedef struct situ_recipe {
  *   Group                    input: a key, a size, others; gives the key, a data set of the others
  *   Distinct                 input alone
  *   Rows                     params: tensors, n_parts for each element
+ *   Bound                    inner, params: the arguments of that one
  *   Handle                   params: a handle of a data set (Window gives them) */
 SITU_API situ_status situ_dataset_create(const char *kind, const situ_recipe *recipe,
                                          situ_dataset **out) SITU_MUST_USE;

@@ -44,6 +44,7 @@ struct data_kind {
   X(Random)            \
   X(Generator)         \
   X(Handle)            \
+  X(Bound)             \
   X(Rows)              \
   X(TextLine)          \
   X(TFRecord)          \

@@ -108,7 +108,31 @@ static situ_status next(struct resource *resource, const struct services *servic
   return status;
 }
 
-const struct iterator_table iterator_table = {&iterator_resource, create, start, next};
+static situ_status bind(situ_tensor *handle, situ_tensor *const *arguments, int n,
+                        situ_tensor **out) {
+  struct resource *inner = NULL;
+  TRY(resource_of(handle, &dataset_resource, &inner));
+  situ_param *params = calloc((size_t)n + 1, sizeof *params);
+  if (!params) return NO_MEMORY();
+  for (int i = 0; i < n; i++) params[i].tensor = arguments[i];
+  situ_dataset *bound = NULL;
+  situ_status status = situ_dataset_create(
+      "Bound", &(situ_recipe){.params = params, .n_params = n, .inner = (situ_dataset *)inner},
+      &bound);
+  if (!status) status = situ_dataset_handle(bound, out);
+  situ_dataset_release(bound);
+  free(params);
+  return status;
+}
+
+static situ_status count(situ_tensor *handle, int64_t *out) {
+  struct resource *dataset = NULL;
+  TRY(resource_of(handle, &dataset_resource, &dataset));
+  *out = situ_dataset_cardinality((situ_dataset *)dataset);
+  return NULL;
+}
+
+const struct iterator_table iterator_table = {&iterator_resource, create, start, bind, count, next};
 
 situ_status situ_iterator_create(situ_dataset *dataset, situ_tensor *const *arguments,
                                  int n_arguments, situ_iterator **out) {

@@ -299,3 +299,52 @@ const struct data_kind kind_Handle = {.name = "Handle",
                                       .next = handle_next,
                                       .close = handle_close,
                                       .count = dataset_count_unknown};
+
+/* A data set together with its arguments */
+
+struct binding_of {
+  struct cursor head;
+  struct binding *binding;
+  struct cursor *cursor;
+};
+
+static situ_status bound_make(situ_dataset *dataset) {
+  if (!dataset->recipe.inner) return INVALID("A data set Bound needs an inner data set.");
+  dataset->n_parts = dataset->recipe.inner->n_parts;
+  return NULL;
+}
+
+static situ_status bound_open(struct cursor *cursor) {
+  struct binding_of *self = (struct binding_of *)cursor;
+  const situ_recipe *recipe = &cursor->dataset->recipe;
+  situ_tensor **values = calloc((size_t)recipe->n_params + 1, sizeof(situ_tensor *));
+  situ_status status = values ? NULL : NO_MEMORY();
+  for (int i = 0; i < recipe->n_params && !status; i++)
+    status = cursor_param(cursor, i, &values[i]);
+  if (!status) status = keep_bind(values, recipe->n_params, false, &self->binding);
+  free(values);
+  if (status) return status;
+  return cursor_open(recipe->inner, self->binding, cursor->walk, &self->cursor);
+}
+
+static situ_status bound_next(struct cursor *cursor, situ_tensor **parts, bool *end) {
+  return cursor_next(((struct binding_of *)cursor)->cursor, parts, end);
+}
+
+static void bound_close(struct cursor *cursor) {
+  struct binding_of *self = (struct binding_of *)cursor;
+  cursor_close(self->cursor);
+  keep_unbind(self->binding);
+}
+
+static int64_t bound_count(const situ_dataset *dataset) {
+  return situ_dataset_cardinality(dataset->recipe.inner);
+}
+
+const struct data_kind kind_Bound = {.name = "Bound",
+                                     .size = sizeof(struct binding_of),
+                                     .make = bound_make,
+                                     .open = bound_open,
+                                     .next = bound_next,
+                                     .close = bound_close,
+                                     .count = bound_count};

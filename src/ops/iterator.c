@@ -17,19 +17,50 @@ static situ_status compute_iterator(struct compute *compute) {
   return compute_resource(compute, iterator_table.kind, iterator_table.create, NULL);
 }
 
-/* Begins with the data set of input 0 and arguments from input `first` on. Those that belong to the
- * program are copied: the iterator lives on. */
+enum { MOST = 64 }; /* arguments of a data set */
+
+struct arguments {
+  situ_tensor *at[MOST];
+  int n;
+};
+
+/* Arguments from input `first` on, with references. Those that belong to the program are copied:
+ * iterators live on. */
+static situ_status take_arguments(const struct compute *compute, int first, struct arguments *out) {
+  *out = (struct arguments){.n = compute->call->n_in - first};
+  if (out->n > MOST) return INVALID("A data set takes at most %d arguments.", MOST);
+  for (int i = 0; i < out->n; i++) TRY(compute_keep(compute, i + first, &out->at[i]));
+  return NULL;
+}
+
+static void drop_arguments(struct arguments *arguments) {
+  for (int i = 0; i < arguments->n && i < MOST; i++) situ_tensor_release(arguments->at[i]);
+}
+
+/* Begins with the data set of input 0. */
 static situ_status start(const struct compute *compute, struct resource *iterator, int first,
                          unsigned how) {
-  enum { MOST = 64 };
-  situ_tensor *arguments[MOST] = {NULL};
-  const int n = compute->call->n_in - first;
-  if (n > MOST) return INVALID("A data set takes at most %d arguments.", MOST);
-  situ_status status = NULL;
-  for (int i = 0; i < n && !status; i++) status = compute_keep(compute, i + first, &arguments[i]);
-  if (!status) status = iterator_table.start(iterator, compute->in[0], arguments, n, how);
-  for (int i = 0; i < n; i++) situ_tensor_release(arguments[i]);
+  struct arguments arguments;
+  situ_status status = take_arguments(compute, first, &arguments);
+  if (!status)
+    status = iterator_table.start(iterator, compute->in[0], arguments.at, arguments.n, how);
+  drop_arguments(&arguments);
   return status;
+}
+
+static situ_status compute_bind(struct compute *compute) {
+  struct arguments arguments;
+  situ_status status = take_arguments(compute, 1, &arguments);
+  if (!status)
+    status = iterator_table.bind(compute->in[0], arguments.at, arguments.n, &compute->out[0]);
+  drop_arguments(&arguments);
+  return status;
+}
+
+static situ_status compute_count(struct compute *compute) {
+  int64_t count = 0;
+  TRY(iterator_table.count(compute->in[0], &count));
+  return situ_tensor_create(SITU_INT64, SITU_SCALAR, &count, &compute->out[0]);
 }
 
 static situ_status compute_one_shot(struct compute *compute) {
@@ -144,6 +175,12 @@ static situ_status compute_from_text(struct compute *compute) {
 static const struct op rows[] = {
     ROW("DatasetConstant", "", "handle:resource", "value:tensor",
         "A data set that is known already.", 0, op_scalar_shape, compute_dataset),
+    ROW("DatasetBind", "dataset:resource arguments:Targuments", "handle:resource",
+        "Targuments:list(type)=[]", "A data set together with its arguments.", 0, op_scalar_shape,
+        compute_bind),
+    ROW("DatasetSize", "input_dataset:resource", "cardinality:int64", "",
+        "How many elements a data set has: -1 for no end, -2 where that is not known.", 0,
+        op_scalar_shape, compute_count),
     ROW("IteratorV2", "", "handle:resource", ELEMENTS NAMED,
         "An iterator over data sets: MakeIterator gives it one.", 0, op_scalar_shape,
         compute_iterator),

@@ -17,6 +17,10 @@ struct iterator_table {
   /* Begins with the first element of a data set (a handle). */
   situ_status (*start)(struct resource *iterator, situ_tensor *dataset,
                        situ_tensor *const *arguments, int n, unsigned how);
+  /* A data set and its arguments as one data set. */
+  situ_status (*bind)(situ_tensor *dataset, situ_tensor *const *arguments, int n,
+                      situ_tensor **out);
+  situ_status (*count)(situ_tensor *dataset, int64_t *out);
   /* The next element; the caller's services say when to give up. */
   situ_status (*next)(struct resource *iterator, const struct services *services,
                       situ_tensor **parts, int n, bool *end);

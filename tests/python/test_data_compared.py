@@ -157,3 +157,15 @@ def test_batches_of_features(tmp_path):
                                                       shuffle=False)
     found = [(f["a"].tolist(), list(f), label.tolist()) for f, label in made.as_numpy_iterator()]
     assert found == [([0, 1], ["a"], [0, 1]), ([2, 3], ["a"], [2, 3]), ([4], ["a"], [4])]
+
+
+def test_elements_that_are_data_sets():
+    nested = Dataset.range(3).map(lambda x: (x, Dataset.range(x).map(lambda y: y * x)))
+    assert isinstance(nested.element_spec[1], tf.data.DatasetSpec)
+    assert [values(inner) for _, inner in nested] == [[], [0], [0, 2]]
+    flat = nested.flat_map(lambda x, inner: inner.map(lambda y: y + 10 * x))
+    assert values(flat) == [10, 20, 22]
+    windows = Dataset.range(7).window(3)
+    assert values(windows.map(lambda w: w.batch(3)).flat_map(lambda b: b)) == \
+        [[0, 1, 2], [3, 4, 5], [6]]
+    assert values(windows.map(lambda w: w.cardinality())) == [3, 3, 1]

@@ -256,6 +256,7 @@ class Dataset:
         num_parallel_calls = num_parallel_calls or num_threads
         traced = Traced(map_func, self._spec)
         spec = map_leaves(trace.spec_of, traced.result)
+        traced.give_tensors(_bound)
         return self._then("Map", spec=spec, traced=traced, parallel=_parallel(num_parallel_calls),
                           flags=UNORDERED if deterministic is False else 0)
 
@@ -324,6 +325,8 @@ class Dataset:
         return data_iterators.single_element(self, name)
 
     def cardinality(self, name=None):
+        if self._kind == "Handle" and _situ.current_graph() is not None:
+            return op("DatasetSize", self._params[0])
         made = self._build([])
         return convert_to_tensor(made.cardinality(), "int64")
 
@@ -362,6 +365,12 @@ def _parallel(value):
     if value is None:
         return 0
     return int(value.numpy()) if hasattr(value, "numpy") else int(value)
+
+
+def _bound(dataset):
+    """A data set of a function of elements, as a tensor."""
+    handle, arguments = handle_in_graph(dataset)
+    return op("DatasetBind", handle, arguments, Targuments=[a.dtype.base_dtype for a in arguments])
 
 
 def from_handle(handle, spec):

@@ -181,6 +181,12 @@ class Traced:
             raise TypeError("Unsupported return value from function passed to Dataset.map(): "
                             f"{result}.") from error
 
+    def give_tensors(self, bound):
+        """Data sets among the results become tensors."""
+        with self.graph.as_default(), self.graph.device("/device:CPU:0"):
+            self.result = map_leaves(lambda x: bound(x) if hasattr(x, "element_spec") else x,
+                                     self.result)
+
     @property
     def captured(self):
         """Values from outside, in the order of the inputs behind the elements."""
