@@ -127,3 +127,11 @@ def test_functions_read_variables_for_their_data_sets():
     assert [int(x) for x in total()] == [9, 9]
     number.assign(4)
     assert [int(x) for x in total()] == [12, 12]
+
+
+def test_loops_that_are_not_converted_end():
+    @tf.function(autograph=False)
+    def total():
+        return sum(Dataset.range(3))
+    with pytest.raises(RuntimeError, match="was not converted"):
+        total()

@@ -66,8 +66,8 @@ def _shared(arguments):
 def in_function(dataset):
     """An iterator that begins anew in each run."""
     handle, arguments = handle_in_graph(dataset)
-    return Iterator(op("AnonymousIterator", handle, arguments, **_shared(arguments)), None,
-                    dataset.element_spec)
+    return FunctionIterator(op("AnonymousIterator", handle, arguments, **_shared(arguments)), None,
+                            dataset.element_spec)
 
 
 class Elements:
@@ -211,10 +211,6 @@ class Iterator:
         """The next element, in each run."""
         return _next_node(self._iterator_resource, self.element_spec, name)
 
-    __next__ = next = get_next
-
-    def __iter__(self):
-        return self
 
     def string_handle(self, name=None):
         return op("IteratorToStringHandle", self._iterator_resource, name=name)
@@ -222,6 +218,23 @@ class Iterator:
     output_types = property(lambda s: map_leaves(lambda x: x.dtype, s.element_spec))
     output_shapes = property(lambda s: map_leaves(lambda x: x.shape, s.element_spec))
     output_classes = property(lambda s: map_leaves(lambda x: _situ.Tensor, s.element_spec))
+
+
+class FunctionIterator(Iterator):
+    """An iterator of a function: next(iterator) is a node."""
+    _most = 1000  # elements that a function takes without a loop of its own
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        self._most -= 1
+        if self._most < 0:
+            raise RuntimeError("A function takes very many elements of a data set one by one: its "
+                               "loop over the data set was not converted to one of the graph.")
+        return self.get_next()
+
+    next = __next__
 
 
 def _spec(types, shapes):
