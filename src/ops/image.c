@@ -123,14 +123,21 @@ static void bilinear_grad(struct gradient *g) {
       ATTRS(gradient_keep(g, "align_corners"), gradient_keep(g, "half_pixel_centers")));
 }
 
-static void nearest_grad(struct gradient *g) {
+/* An op of dy and the height and width of input 0, with the same rules. */
+static void resized_grad(struct gradient *g, const char *op) {
   const struct term size =
       OP(g, "Slice", gradient_shape_of(g, g->in[0]), gradient_ints(g, (int64_t[]){1}, 1),
          gradient_ints(g, (int64_t[]){2}, 1));
   g->dx[0] = gradient_emit(
-      g, "ResizeNearestNeighborGrad", TERMS(g->dy[0], size),
+      g, op, TERMS(g->dy[0], size),
       ATTRS(gradient_keep(g, "align_corners"), gradient_keep(g, "half_pixel_centers")));
 }
+
+static void nearest_grad(struct gradient *g) { resized_grad(g, "ResizeNearestNeighborGrad"); }
+
+/* Second derivatives: what a gradient spreads over the pixels is linear in it. */
+static void bilinear_second(struct gradient *g) { resized_grad(g, "ResizeBilinear"); }
+static void nearest_second(struct gradient *g) { resized_grad(g, "ResizeNearestNeighbor"); }
 
 #define RULES "align_corners:bool=false half_pixel_centers:bool=false"
 #define RESIZE_SAMPLES(more)                                                     \
@@ -169,9 +176,9 @@ static const struct op rows[] = {
      .samples = RESIZE_SAMPLES(""),
      .host = "size",
      .devices = EVERYWHERE,
-     .flags = OP_NO_GRADIENT,
      .shape = resize_shape,
-     .record = record_area},
+     .record = record_area,
+     .grad = gradient_missing},
     {.name = "ResizeBilinearGrad",
      .inputs = "grads:float original_image:T",
      .outputs = "output:T",
@@ -180,9 +187,9 @@ static const struct op rows[] = {
      .samples = "[1,4,5,2] [1,2,3,2]; half_pixel_centers=true [2,3,2,1] [2,4,4,1]; "
                 "align_corners=true [1,5,7,1] [1,3,4,1]",
      .devices = EVERYWHERE,
-     .flags = OP_NO_GRADIENT,
      .shape = grad_like_shape,
-     .record = record_bilinear_grad},
+     .record = record_bilinear_grad,
+     .grad = bilinear_second},
     {.name = "ResizeNearestNeighborGrad",
      .inputs = "grads:T size:int32",
      .outputs = "output:T",
@@ -192,9 +199,9 @@ static const struct op rows[] = {
                 "align_corners=true [1,5,7,1] [2]=3,4",
      .host = "size",
      .devices = EVERYWHERE,
-     .flags = OP_NO_GRADIENT,
      .shape = resize_shape,
-     .record = record_nearest_grad},
+     .record = record_nearest_grad,
+     .grad = nearest_second},
     {.name = "RGBToHSV",
      .inputs = "images:T",
      .outputs = "output:T",
@@ -203,9 +210,9 @@ static const struct op rows[] = {
      .doc = "Hue, saturation and value of colours; the last dimension is 3.",
      .samples = "[4,3]:pos; [2,2,3]:pos; [1,3]=0,0,0",
      .devices = EVERYWHERE,
-     .flags = OP_NO_GRADIENT,
      .shape = color_shape,
-     .record = record_rgb_to_hsv},
+     .record = record_rgb_to_hsv,
+     .grad = gradient_missing},
     {.name = "HSVToRGB",
      .inputs = "images:T",
      .outputs = "output:T",

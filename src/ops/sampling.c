@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * sampling.c: random choices: orders, classes, the gamma distribution. */
+#include "ops/gradient.h"
 #include "ops/ops.h"
 #include "ops/random.h"
 #include "schema/schema.h"
@@ -143,9 +144,10 @@ static const struct op rows[] = {
      .samples = "seed=7 seed2=3 [1]=5 []=2.5; seed=1 [2]=2,2 [3]=0.5,1,4; seed=1 [0]= [2]=1,2",
      .host = "shape",
      .devices = EVERYWHERE,
-     .flags = OP_NO_GRADIENT | OP_STATEFUL,
+     .flags = OP_STATEFUL,
      .shape = gamma_shape,
-     .record = record_gamma},
+     .record = record_gamma,
+     .grad = gradient_missing},
 };
 
 OP_FAMILY(sampling, rows);

@@ -26,8 +26,9 @@ struct made {
 
 static int failures; /* the test goes on, to name all rows that are wrong */
 
+/* Inputs that are float whatever T is are too coarse for small differences. */
 static bool is_real(const struct sample *sample, int i) {
-  return gradient_is_real(situ_tensor_type(sample->inputs[i]));
+  return situ_tensor_type(sample->inputs[i]) == SITU_DOUBLE;
 }
 
 /* Weights that differ, so that mistakes do not cancel out. */

@@ -128,3 +128,25 @@ def test_nested_tapes(situ):
         """
     result = situ("run", "--gpus", "1", "nested.py", files={"nested.py": program})
     assert result.out == "32.0 80.0 160.0 240.0\n[12. 48.  2.]\n", result.err
+
+
+@pytest.mark.parametrize("name", ["bilinear", "nearest_neighbor"])
+def test_second_derivatives_of_sizes(name):
+    """The sum of squares of what is linear: second derivatives do not depend on x."""
+    with tf.Graph().as_default() as graph:
+        x = tf.constant(numpy.arange(12, dtype="f").reshape(1, 3, 2, 2))
+        y = getattr(tf.image, "resize_" + name)(x, [4, 5])
+        first = tf.gradients(y * y, x)[0]
+        second = tf.gradients(first * x, x)[0]  # first + H x, and H x is first
+        with tf.Session(graph=graph) as session:
+            a, b = session.run([first, second])
+    numpy.testing.assert_allclose(b, 2 * a, rtol=1e-5)
+
+
+def test_a_gradient_that_is_not_there_is_an_error():
+    with tf.Graph().as_default():
+        x = tf.constant([[[[0.5, 0.25, 1.0]]]])
+        for y in (tf.image.rgb_to_hsv(x), tf.random_gamma([2], x),
+                  tf.image.resize_area(x, [2, 2])):
+            with pytest.raises(LookupError, match="No gradient defined for operation"):
+                tf.gradients(y, x)
