@@ -15,7 +15,7 @@ struct png_image {
   uint32_t version, width, height, format, flags, colormap_entries, warning_or_error;
   char message[64];
 };
-enum { PNG_VERSION = 1, PNG_ALPHA = 1, PNG_COLOR = 2, PNG_LINEAR = 4 };
+enum { PNG_VERSION = 1, PNG_ALPHA = 1, PNG_COLOR = 2, PNG_16BIT_SRGB = 4 };
 
 #define PNG_SYMBOLS(X)                                                                       \
   X(int, png_image_begin_read_from_memory, (struct png_image *, const void *, size_t))       \
@@ -54,6 +54,34 @@ static bool ends_well(situ_text data) {
   return false;
 }
 
+/* The grey of a colour, as libpng weighs it where it is told TensorFlow's weights. */
+static uint8_t gray_of(const uint8_t *color) {
+  enum { RED = 9797, GREEN = 19234, BLUE = 3737, SHIFT = 15 };
+  return (uint8_t)((RED * color[0] + GREEN * color[1] + BLUE * color[2]) >> SHIFT);
+}
+
+/* A pixel with other channels: alpha is added or left out, never mixed into the colours. */
+static void change_pixel(const uint8_t *from, int64_t n_from, uint8_t *to, int64_t n_to) {
+  const bool colored = n_from >= 3, opaque = n_from % 2;
+  for (int i = 0; i < 3 && n_to >= 3; i++) to[i] = colored ? from[i] : from[0];
+  if (n_to < 3) to[0] = colored ? gray_of(from) : from[0];
+  if (n_to % 2 == 0) to[n_to - 1] = opaque ? UINT8_MAX : from[n_from - 1];
+}
+
+/* All pixels of a file, with the channels that it has, as libpng gives them. What it would do to
+ * get others (mixing with a background, greys by brightness) is not what is wanted. */
+static situ_status read_png(struct png_image *image, int64_t own, uint8_t *pixels, int64_t wanted,
+                            size_t length) {
+  const int64_t count = (int64_t)image->width * image->height;
+  uint8_t *raw = wanted == own ? pixels : malloc((size_t)(count * own) + 1);
+  if (!raw) return NO_MEMORY();
+  const bool good = png.png_image_finish_read(image, NULL, raw, 0, NULL);
+  for (int64_t i = 0; good && raw != pixels && i < count; i++)
+    change_pixel(raw + i * own, own, pixels + i * wanted, wanted);
+  if (raw != pixels) free(raw);
+  return good ? NULL : INVALID("Invalid PNG data, size %zu: %s", length, image->message);
+}
+
 static situ_status decode_png(const struct compute *compute, situ_text data, int64_t channels) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, load_png);
@@ -65,15 +93,14 @@ static situ_status decode_png(const struct compute *compute, situ_text data, int
   struct png_image image = {.version = PNG_VERSION};
   if (!png.png_image_begin_read_from_memory(&image, data.data, data.length))
     return INVALID("Invalid PNG data, size %zu: %s", data.length, image.message);
-  static const uint32_t formats[] = {0, 0, PNG_ALPHA, PNG_COLOR, PNG_COLOR | PNG_ALPHA};
-  const uint32_t own = image.format & (PNG_ALPHA | PNG_COLOR);
-  image.format = channels ? formats[channels] : own;
-  const int64_t count = 1 + (image.format & PNG_ALPHA ? 1 : 0) + (image.format & PNG_COLOR ? 2 : 0);
+  image.format &= PNG_ALPHA | PNG_COLOR;
+  image.flags |= PNG_16BIT_SRGB;
+  const int64_t own = 1 + (image.format & PNG_ALPHA ? 1 : 0) + (image.format & PNG_COLOR ? 2 : 0);
+  const int64_t count = channels ? channels : own;
   void *pixels = NULL;
   situ_status status = compute_output(
       compute, 0, SITU_SHAPE((int64_t)image.height, (int64_t)image.width, count), &pixels);
-  if (!status && !png.png_image_finish_read(&image, NULL, pixels, 0, NULL))
-    status = INVALID("Invalid PNG data, size %zu: %s", data.length, image.message);
+  if (!status) status = read_png(&image, own, pixels, count, data.length);
   png.png_image_free(&image);
   return status;
 }

@@ -104,3 +104,29 @@ def test_gather_in_batches(batch, axis):
     for example in np.ndindex(*params.shape[:first]):
         wanted = np.take(params[example], indices[example], axis=axis - first)
         assert (made[example] == wanted).all()
+
+
+def test_png_with_other_channels():
+    """Numbers are TensorFlow's: alpha is left out, not mixed with a background."""
+    image = np.arange(12, dtype="u1").reshape(1, 3, 4) * 20
+    file = tf.io.encode_png(image)
+    assert (tf.io.decode_png(file).numpy() == image).all()
+    assert (tf.io.decode_png(file, channels=3).numpy() == image[:, :, :3]).all()
+    assert tf.io.decode_png(file, channels=1).numpy().ravel().tolist() == [16, 96, 176]
+    grey = tf.io.encode_png(image[:, :, :1])
+    assert tf.io.decode_png(grey, channels=4).numpy()[0].tolist() == [
+        [0, 0, 0, 255], [80, 80, 80, 255], [160, 160, 160, 255]]
+
+
+def test_png_of_two_bytes():
+    image = np.arange(12, dtype="u2").reshape(2, 2, 3) * 5000
+    file = tf.io.encode_png(image)
+    assert file.numpy()[24] == 16  # bits
+    np.testing.assert_allclose(tf.io.decode_png(file).numpy(), image // 256, atol=1)
+
+
+def test_graph_style_pads_what_it_resizes_the_old_way():
+    image = np.arange(5 * 4, dtype="f").reshape(5, 4, 1)
+    have = OLD.resize_image_with_pad(image, 7, 9).numpy()
+    want = OLD.resize_images(image, [7, 5]).numpy()
+    np.testing.assert_allclose(have[:, 1:6], want, rtol=1e-6)

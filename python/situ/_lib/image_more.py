@@ -96,29 +96,39 @@ def sample_distorted_bounding_box_v2(image_size, bounding_boxes, seed=0, min_obj
         area_range, max_attempts, use_image_if_no_bounding_boxes)
 
 
-def _with_pad(image, have, want, method, antialias):
+def _late_pad(image, have, want, resize):
     """The same, where only a run knows how large the image is."""
     have, real = ([cast(convert_to_tensor(v), "float32") for v in pair] for pair in (have, want))
     ratio = op("Maximum", *[h / w for h, w in zip(have, real)])
     size = [h / ratio for h in have]
-    made = image_ops.resize(image, cast(op("Floor", op("Pack", size)), "int32"), method,
-                            antialias=antialias)
+    made = resize(image, cast(op("Floor", op("Pack", size)), "int32"))
     front = [cast(op("Maximum", constant(0, "float32"), op("Floor", (w - s) / 2)), "int32")
              for w, s in zip(real, size)]
     return image_ops.pad_to_bounding_box(made, *front, *want)
 
 
-@export("image.resize_with_pad", v1="image.resize_image_with_pad")
-def resize_with_pad(image, target_height, target_width, method="bilinear", antialias=False,
-                    align_corners=False):
+@export(v1=("image.resize_image_with_pad", "image.resize_with_pad"))
+def resize_image_with_pad(image, target_height, target_width, method=0, align_corners=False):
     """The image as large as fits, in the middle of zeros."""
+    return _with_pad(image, target_height, target_width,
+                     lambda x, size: image_ops.resize_images(x, size, method, align_corners))
+
+
+@export(v2="image.resize_with_pad")
+def resize_with_pad(image, target_height, target_width, method="bilinear", antialias=False):
+    """The image as large as fits, in the middle of zeros."""
+    return _with_pad(image, target_height, target_width,
+                     lambda x, size: image_ops.resize(x, size, method, antialias=antialias))
+
+
+def _with_pad(image, target_height, target_width, resize):
     image = convert_to_tensor(image)
     height, width = image_ops.sizes_of(image)
     if not all(isinstance(n, int) for n in (height, width, target_height, target_width)):
-        return _with_pad(image, (height, width), (target_height, target_width), method, antialias)
+        return _late_pad(image, (height, width), (target_height, target_width), resize)
     have, want = numpy.array([[height, width], [target_height, target_width]], "float32")
     size = have / (have / want).max()  # in TensorFlow's precision: both are rounded down
-    made = image_ops.resize(image, size.astype(int).tolist(), method, antialias=antialias)
+    made = resize(image, size.astype(int).tolist())
     front = numpy.maximum(numpy.floor((want - size) / 2), 0).astype(int).tolist()
     return image_ops.pad_to_bounding_box(made, *front, target_height, target_width)
 
@@ -221,9 +231,11 @@ def stateless_random_crop(value, size, seed, name=None):
 
 @export("io.encode_png", "image.encode_png")
 def encode_png(image, compression=-1, name=None):
-    """An image of bytes as a PNG file."""
+    """An image of uint8 or uint16 as a PNG file."""
     def make(array):
         return numpy.array(encode(array), object)
-    made = py_func(make, [cast(convert_to_tensor(image), "uint8")], "string")
+    image = convert_to_tensor(image)
+    wide = image.dtype.name == "uint16"
+    made = py_func(make, [image if wide else cast(image, "uint8")], "string")
     made.set_shape([]) if hasattr(made, "set_shape") else None
     return made

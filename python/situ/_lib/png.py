@@ -14,14 +14,15 @@ def _chunk(kind, data):
 
 
 def encode(image):
-    """An array of uint8 with [height, width, channels] as the bytes of a PNG file."""
-    image = numpy.ascontiguousarray(image, numpy.uint8)
+    """An array of uint8 or uint16 with [height, width, channels] as the bytes of a PNG file."""
+    wide = image.dtype == numpy.uint16
+    image = numpy.ascontiguousarray(image, ">u2" if wide else numpy.uint8)
     height, width, channels = image.shape
     if channels not in _COLORS:
         raise ValueError(f"An image has 1 to 4 channels, not {channels}.")
-    rows = numpy.zeros((height, 1 + width * channels), numpy.uint8)
-    rows[:, 1:] = image.reshape(height, -1)
-    head = struct.pack(">IIBBBBB", width, height, 8, _COLORS[channels], 0, 0, 0)
+    rows = numpy.zeros((height, 1 + width * channels * (1 + wide)), numpy.uint8)
+    rows[:, 1:] = image.reshape(height, -1).view(numpy.uint8)
+    head = struct.pack(">IIBBBBB", width, height, 16 if wide else 8, _COLORS[channels], 0, 0, 0)
     return b"".join((b"\x89PNG\r\n\x1a\n", _chunk(b"IHDR", head),
                      _chunk(b"IDAT", zlib.compress(rows.tobytes(), 6)), _chunk(b"IEND", b"")))
 
