@@ -124,3 +124,11 @@ def test_layers_of_sources_and_balanced_variables(situ):
     out = situ("run", "--gpus", "2", "a.py", files={"a.py": program}).out
     assert out.splitlines() == ["(1, 2, 2, 2) (2,)", "[6]",
                                 "[3.0, 4.0] ['/device:GPU:0', '/device:GPU:1']"]
+
+
+def test_a_field_without_a_default_is_required():
+    empty = tf.constant([], tf.int32)
+    columns = tf.decode_csv(["5,a", ",b"], [empty, [""]])
+    with tf.Session() as session:
+        with pytest.raises(tf.errors.InvalidArgumentError, match="Field 0 is required but missing"):
+            session.run(columns)

@@ -2,6 +2,8 @@
 """word_ops.py: texts as columns of numbers, and as sparse matrices of parts."""
 import collections
 
+import numpy
+
 from situ._lib.api import export
 from situ._lib.array_ops import constant, convert_to_tensor, op
 from situ._lib.dtypes import as_dtype, dtype_of
@@ -133,12 +135,11 @@ def _default(value):
         one = value[0] if isinstance(value, (list, tuple)) and value else value
         if isinstance(one, (list, tuple)):
             return [], as_dtype("float32")
-        import numpy
         array = numpy.asarray([one] if not hasattr(one, "dtype") else one).ravel()
         kind = as_dtype("string" if isinstance(one, (str, bytes)) else
                         "float32" if isinstance(one, float) else
                         "int32" if isinstance(one, int) else array.dtype)
-    flat = [array] if isinstance(array, bytes) else array.ravel().tolist()
+    flat = [array] if isinstance(array, bytes) else numpy.asarray(array).ravel().tolist()
     items = [v.decode() if isinstance(v, bytes) else str(v) for v in flat]
     return items[:1], kind.base_dtype
 
@@ -146,7 +147,6 @@ def _default(value):
 def _chosen(lines, defaults, field_delim, use_quote_delim, na_value, select_cols):
     """Some fields of each line, as texts; a default stands for what is not there."""
     import csv
-    import numpy
     from situ._lib import errors
     from situ._lib.readers import py_func
     lines = convert_to_tensor(lines, "string")
