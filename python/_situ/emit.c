@@ -130,9 +130,10 @@ static int make_values(struct call *call, struct graph_object *graph, const char
 static PyObject *results(struct graph_object *graph, situ_value value, const struct row *row) {
   if (row->n_outputs == 1 && !row->list_output) return value_of(graph, value);
   struct operation_object *operation = operation_of(graph, value.node);
-  if (!operation || row->n_outputs == 0) return Py_XNewRef((PyObject *)operation);
-  PyObject *outputs = operation_outputs(operation);
-  return outputs ? PySequence_List(outputs) : NULL;
+  PyObject *outputs = operation ? operation_outputs(operation) : NULL;
+  const Py_ssize_t count = outputs ? PySequence_Size(outputs) : -1;
+  if (count == 0) return Py_NewRef((PyObject *)operation); /* also of a list that is empty */
+  return count > 0 ? PySequence_List(outputs) : NULL;
 }
 
 /* What functions on the stack of devices want to see of a node to come; `name` is "name/" then. */

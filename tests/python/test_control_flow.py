@@ -256,3 +256,14 @@ def test_no_gradients_where_none_are_wanted():
     assert [tf.gradients(y, x) for y in results] == [[None]] * 4
     with tf.Session() as sess:
         assert [v.tolist() for v in sess.run(results)] == [[1, 16], [1, 4], [1, 2], 2]
+
+
+def test_a_call_of_python_without_results_is_an_operation():
+    seen = []
+    with tf.Graph().as_default(), tf.Session() as session:
+        note = tf.py_func(lambda: seen.append(1), [], [])
+        assert isinstance(note, tf.Operation)
+        with tf.control_dependencies([note]):
+            one = tf.identity(1)
+        assert session.run(one) == 1 and session.run(note) is None
+    assert seen == [1, 1]
