@@ -51,6 +51,26 @@ static PyObject *mismatch(const struct call *call, int p, int at, situ_type want
                       input->name, row->name, have, types_word(want));
 }
 
+/* Whether an input may have a type; if not, with an exception. */
+static bool takes(const struct call *call, int p, situ_type have) {
+  const struct row *row = &call->function->row;
+  const int attr = row->inputs[p].type_attr;
+  const uint32_t types = attr < 0 ? 0 : row->attrs[attr].types;
+  if (!types || types >> have & 1) return true;
+  char list[512] = "";
+  for (int t = 0; t < 32; t++) {
+    const size_t length = strlen(list);
+    if (types >> t & 1)
+      snprintf(list + length, sizeof list - length, "%s%s", length ? ", " : "",
+               types_word((situ_type)t));
+  }
+  PyErr_Format(PyExc_TypeError,
+               "Value passed to parameter '%s' of '%s' Op has DataType %s not in list of allowed "
+               "values: %s",
+               row->inputs[p].name, row->name, types_word(have), list);
+  return false;
+}
+
 /* All dimensions of the first input: a constant of the scope, or what the package makes of it where
  * the rank is not known. */
 static PyObject *make_axes(const struct call *call, struct graph_object *graph) {
@@ -121,6 +141,7 @@ static int make_values(struct call *call, struct graph_object *graph, const char
                       want = call_type(call, p);
       const int attr = row->inputs[p].type_attr;
       if (want != SITU_NO_TYPE && have != want) return mismatch(call, p, at, want), -1;
+      if (!takes(call, p, have)) return -1;
       if (attr >= 0) call->types[attr] = have;
     }
   }

@@ -29,6 +29,16 @@ static situ_attr_kind kind_of(const char *word, size_t length) {
   return strncmp(word, "int>=", 5) ? SITU_ATTR_NONE : SITU_ATTR_INT;
 }
 
+/* The types of a set, "{float double}", as bits. */
+static uint32_t types_of(const char *set) {
+  char inside[256], word[32];
+  const char *text = inside;
+  uint32_t bits = 0;
+  snprintf(inside, sizeof inside, "%.*s", (int)strcspn(set + 1, "}"), set + 1);
+  while (next_word(&text, word, sizeof word)) bits |= UINT32_C(1) << situ_type_parse(word);
+  return bits;
+}
+
 static bool parse_attr(char *word, struct row_attr *out) {
   char *kind = strchr(word, ':');
   if (!kind) return false;
@@ -43,6 +53,7 @@ static bool parse_attr(char *word, struct row_attr *out) {
     snprintf(out->preset, sizeof out->preset, "%s", preset + 1);
   }
   out->kind = kind_of(kind, preset ? (size_t)(preset - kind) : strlen(kind));
+  if (out->kind == SITU_ATTR_TYPE && *kind == '{') out->types = types_of(kind);
   if (out->kind == SITU_ATTR_TYPE && preset) out->preset_type = situ_type_parse(preset + 1);
   return true;
 }

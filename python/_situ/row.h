@@ -20,6 +20,7 @@ struct row_attr {
   PyObject *key, *alias; /* interned; alias may be NULL */
   situ_attr_kind kind;
   bool inferred;
+  uint32_t types;        /* of a type attribute: bit situ_type is set for what it may be; 0: any */
   situ_type preset_type; /* of a type attribute with a default */
   char preset[48];       /* the default as written; "" for none */
   bool has_preset;

@@ -52,6 +52,9 @@ def test_printing():
      "[1,2], [1,2]."),
     (lambda: tf.add([1., 2.], [1., 2., 3.]), ValueError, "must be equal, but are 2 and 3"),
     (lambda: tf.constant(None), ValueError, "None values not supported."),
+    (lambda: tf.gather(whole(), [0.5]), TypeError,
+     "Value passed to parameter 'indices' of 'GatherV2' Op has DataType float32 not in list of "
+     "allowed values: int32, int64"),
     (lambda: tf.constant([1.5], tf.int32), TypeError, "Expected int32, got 1.5 of type 'float'"),
     (lambda: real().set_shape([3]), ValueError,
      "Shapes (2,) and (3,) are not compatible"),
