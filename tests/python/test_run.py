@@ -127,7 +127,7 @@ def test_modules_below_tensorflow(situ):
         import tensorflow.python.ops.nn_ops as nn_ops
         print(device_lib.list_local_devices()[0].name, dtypes.float32.name)
         print(math_ops.add is tf2.add, errors_impl.OpError is tf2.errors.OpError)
-        from tensorflow.python.ops.rnn import dynamic_rnn, rnn_cell_impl
+        from tensorflow.python.ops.rnn import rnn_cell_impl
         from tensorflow.python.util import tf_contextlib, tf_decorator
         @tf_contextlib.contextmanager
         def twice(x):

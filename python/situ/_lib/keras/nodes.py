@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """nodes.py: calls of layers on symbolic tensors, kept so that a model can make them again."""
+import contextlib
 import json
 
 import _situ
-from situ._lib import nest, nodedef, shapes
+from situ._lib import nest, nodedef, shapes, style
 from situ._lib.api import OPS
 from situ._lib.array_ops import op
 from situ._lib.dtypes import as_dtype
+from situ._lib.graph import get_default_graph
 from situ._lib.keras import context
+from situ._lib.scopes import device
 
 
 def placeholder(graph, shape, dtype, name=None):
@@ -15,12 +18,38 @@ def placeholder(graph, shape, dtype, name=None):
         return op("Placeholder", dtype=as_dtype(dtype), shape=shape, name=name)
 
 
+_placed = []  # devices of `placed` that were entered
+
+
+@contextlib.contextmanager
+def placed(name):
+    """Layers that are called in it run on a device, wherever their model is called."""
+    _placed.append(name)
+    try:
+        yield
+    finally:
+        _placed.pop()
+
+
+def _places():
+    """The devices of a call, the outermost first. In graph style those of the program's scopes are
+    kept; in eager style they mean what is computed in them at once, and not models."""
+    found = [d for d in get_default_graph()._devices if not callable(d)] if style.is_graph() else []
+    return found + _placed[-1:]
+
+
+def _is_placed():
+    """Whether whoever calls a model says where it runs: that counts for all of it."""
+    graph = _situ.current_graph()
+    return bool(_situ.current_device()) if graph is None else any(graph._devices)
+
+
 class Node:
     """One call of a layer: what it was given and what it gave."""
 
     def __init__(self, layer, inputs, args, words, outputs):
         self.layer, self.inputs, self.args, self.words = layer, inputs, args, words
-        self.outputs = outputs
+        self.outputs, self.places = outputs, _places()
         self.index = len(layer._inbound_nodes)
         layer._inbound_nodes.append(self)
         for i, tensor in enumerate(nest.flatten(outputs)):
@@ -38,7 +67,10 @@ class Node:
         def value(t):
             return values[id(t)] if context.is_symbolic(t) else t
         inputs, args, words = nest.map_structure(value, (self.inputs, self.args, self.words))
-        return self.layer(inputs, *args, **words)
+        with contextlib.ExitStack() as entered:
+            for place in self.places if not _is_placed() else ():
+                entered.enter_context(device(place))
+            return self.layer(inputs, *args, **words)
 
     # Names that programs use
 
