@@ -88,3 +88,31 @@ def test_own_step_and_loss():
     plain.compile("sgd", loss)
     assert plain.fit(x, x * 3, verbose=0).history["loss"] == [4.0]
     assert plain.fit(x * 1000, x, verbose=0).history["loss"] == [0.0]
+
+
+def test_metrics_that_decide():
+    class Growing(tf.keras.metrics.Metric):
+        def __init__(self):
+            super().__init__(name="growing")
+            self.total = self.add_weight(name="total")
+
+        def update_state(self, y_true, y_pred, sample_weight=None):
+            step = 1.0 if self.total < 3.0 else 2.0
+            if self.total > 1.0:
+                step = step * 2.0
+            self.total.assign_add(step)
+
+        def result(self):
+            return self.total if self.total > 0.0 else -1.0
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(1,))])
+    model.compile("sgd", "mse", metrics=[Growing()])
+    x = np.ones((8, 1), "f")
+    assert model.fit(x, x, batch_size=2, verbose=0).history["growing"] == [8.0]
+    metric = Growing()
+    assert float(metric.result()) == -1.0 and float(metric(x, x)) == 1.0
+
+
+def test_concatenation_of_one():
+    x = tf.keras.Input((3,))
+    model = tf.keras.Model(x, tf.keras.layers.Concatenate()([x]))
+    np.testing.assert_array_equal(model(np.ones((2, 3), "f")), np.ones((2, 3)))

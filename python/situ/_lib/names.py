@@ -48,6 +48,9 @@ V1.update({
     "disable_v2_tensorshape": lambda: None,
 })
 V1["GraphDef"] = graph.nodedef.GraphDef
+for _name in ("enable_eager_execution", "disable_eager_execution"):
+    BOTH["python.framework.ops." + _name] = V1[_name]
+BOTH["python.framework.ops.EagerTensor"] = tensors.EagerTensor
 
 
 @export("no_op")

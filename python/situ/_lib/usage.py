@@ -147,7 +147,8 @@ def style_of(path, source):
     needs_graph = fills_graph = has_graph = has_keras = False
     for _, name, _ in all_uses(path, source):
         parts = name.split(".")
-        inner = parts[2:] if parts[:2] == ["compat", "v1"] else parts
+        inner = parts[2:] if parts[:2] == ["compat", "v1"] else \
+            parts[3:] if parts[:3] == ["python", "framework", "ops"] else parts
         has_graph = has_graph or inner[0:1] and inner[0] in GRAPH_MAKERS
         has_keras = has_keras or inner[:1] == ["keras"]
         if inner is not parts:

@@ -2,6 +2,7 @@
 """context.py: what calls of layers know of the calls around them: names, training, masks."""
 import collections
 import contextlib
+import functools
 import threading
 
 import _situ
@@ -131,6 +132,14 @@ def graphed(python):
         return python
     from situ._lib.autograph import convert
     return convert(python)
+
+
+def graphs(method):
+    """A method that a program gives a class, called as `graphed` does it."""
+    @functools.wraps(method)
+    def called(self, *args, **words):
+        return graphed(method)(self, *args, **words)
+    return called
 
 
 _extend(EagerTensor, _keras_mask=property(get_mask, set_mask))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """layers_merge.py: layers of several inputs: Add, Multiply, Concatenate, Dot; attention."""
-from situ._lib.array_ops import cast, convert_to_tensor, op, transpose
+from situ._lib.array_ops import cast, concat, convert_to_tensor, op, transpose
 from situ._lib.keras import context
 from situ._lib.keras.layer import Layer
 from situ._lib.keras.layers_core import named
@@ -88,7 +88,7 @@ class Concatenate(Merge):
         self.axis = axis
 
     def merge(self, tensors):
-        return op("ConcatV2", tensors, self.axis)
+        return concat(tensors, self.axis)
 
     def compute_mask(self, inputs, mask=None):
         if not mask or all(m is None for m in mask):
@@ -98,7 +98,7 @@ class Concatenate(Merge):
             full = cast(op("OnesLike", tensor), "bool")
             wide.append(full if one is None else
                         op("LogicalAnd", full, op("ExpandDims", one, -1)))
-        return op("All", op("ConcatV2", wide, self.axis), [-1])
+        return op("All", concat(wide, self.axis), [-1])
 
     def get_config(self):
         return {**super().get_config(), "axis": self.axis}

@@ -29,6 +29,11 @@ class Metric(Layer):
         super().__init__(name=name or unique(snake(type(self).__name__)), dtype=dtype)
         self.stateful, self.built, self._updates = True, True, []
 
+    def __init_subclass__(cls, **words):
+        super().__init_subclass__(**words)
+        for name in {"update_state", "result"} & set(vars(cls)):
+            setattr(cls, name, context.graphs(vars(cls)[name]))
+
     updates = property(lambda s: s._updates)  # in a graph, what update_state has added to it
 
     def add_weight(self, name, shape=(), aggregation="sum", synchronization="on_read",
