@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_multi_gpu_model.py: Keras models on several GPUs that a program chooses: multi_gpu_model, and
-layers that are called under devices in graph style."""
+"""test_multi_gpu_model.py: Keras models on several GPUs that a program chooses: multi_gpu_model,
+and layers that are called under devices in graph style."""
 import pytest
 
 PROGRAM = """

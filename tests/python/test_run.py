@@ -144,7 +144,8 @@ def test_modules_below_tensorflow(situ):
         """})
     assert result.err == ""
     assert result.out.splitlines() == ["/device:CPU:0 float32", "True True",
-                                       "2 twice ops.rnn_cell_impl", "No module named 'tensorflow.nothing'"]
+                                       "2 twice ops.rnn_cell_impl",
+                                       "No module named 'tensorflow.nothing'"]
 
 
 def test_sources_of_contrib(situ):
