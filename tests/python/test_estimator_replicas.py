@@ -132,3 +132,29 @@ def test_more_variables_than_the_first_replica(python, text):
         strategy.run(step)
         """, gpus=2)
     assert "Replica 1 makes more variables than the first one." in done.err
+
+
+@pytest.mark.parametrize("kind", ["experimental_distribute_dataset", "make_dataset_iterator",
+                                  "make_input_fn_iterator"])
+def test_batches_of_replicas_in_a_session(python, kind):
+    done = python(f"""
+        import numpy as np
+        import situ.compat.v1 as tf
+        strategy = tf.distribute.MirroredStrategy(["/gpu:0", "/gpu:1"])
+        def input_fn(size):
+            x = np.arange(6, dtype=np.float32)
+            rows = strategy.experimental_make_numpy_dataset((x, 2 * x)) if size == 4 else \\
+                tf.data.Dataset.from_tensor_slices((x, 2 * x))
+            return rows.batch(size)
+        made = getattr(strategy, {kind!r})(
+            (lambda context: input_fn(2)) if {kind!r} == "make_input_fn_iterator" else input_fn(4))
+        if hasattr(made, "make_initializable_iterator"):
+            made = made.make_initializable_iterator()
+        parts = strategy.run(lambda pair: tf.reduce_sum(pair[1] - pair[0]),
+                             args=(made.get_next(),))
+        with tf.Session() as session:
+            for _ in range(2):
+                session.run(made.initialize())
+                print([float(v) for v in session.run(list(parts.values))])
+        """, gpus=2)
+    assert done.out == "[1.0, 5.0]\n" * 2, done.err

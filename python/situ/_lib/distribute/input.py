@@ -69,8 +69,8 @@ def spread_spec(spec, strategy):
 class DistributedIterator:
     """Gives the next batch of all replicas."""
 
-    def __init__(self, make):
-        self._next = make
+    def __init__(self, make, initializer=()):
+        self._next, self.initializer = make, initializer
 
     def __iter__(self):
         return self
@@ -90,9 +90,18 @@ class DistributedIterator:
             return Optional(None, None)
 
     def initialize(self):
-        return []
+        return self.initializer or []
 
-    initializer = ()
+
+def _batches(dataset):
+    """(what gives the next batch, what prepares it): in a graph that sessions run, tensors."""
+    graph = _situ.current_graph()
+    if graph is None or graph.building_function:
+        taken = iter(dataset)
+        return lambda: next(taken), ()
+    from situ._lib.data_iterators import make_initializable_iterator
+    iterator = make_initializable_iterator(dataset)
+    return iterator.get_next, iterator.initializer
 
 
 @export("distribute.DistributedDataset")
@@ -103,8 +112,8 @@ class DistributedDataset:
         self._strategy, self._dataset = strategy, dataset
 
     def __iter__(self):
-        batches = iter(self._dataset)
-        return DistributedIterator(lambda: spread(next(batches), self._strategy))
+        take, initializer = _batches(self._dataset)
+        return DistributedIterator(lambda: spread(take(), self._strategy), initializer)
 
     make_initializable_iterator = make_one_shot_iterator = __iter__
 
@@ -140,7 +149,7 @@ class DatasetsFromFunction:
         self._dataset = make(InputContext(num_replicas_in_sync=strategy.num_replicas_in_sync))
 
     def __iter__(self):
-        batches, devices = iter(self._dataset), self._strategy.devices
+        (next_batch, initializer), devices = _batches(self._dataset), self._strategy.devices
 
         def one(batch, where):
             move = lambda t: t if isinstance(t, GraphTensor) else \
@@ -148,14 +157,14 @@ class DatasetsFromFunction:
             return nest.map_structure(move, batch)
 
         def take():
-            some = [one(next(batches), devices[0])]
-            for where in devices[1:]:
-                some.append(one(next(batches), where))
+            some = [one(next_batch(), where) for where in devices]
             if len(some) == 1:
                 return some[0]
             leaves = [PerReplica(x) for x in zip(*[nest.flatten(s) for s in some])]
             return nest.pack_sequence_as(some[0], leaves) if nest.is_nested(some[0]) else leaves[0]
-        return DistributedIterator(take)
+        return DistributedIterator(take, initializer)
+
+    make_initializable_iterator = make_one_shot_iterator = __iter__
 
     @property
     def element_spec(self):

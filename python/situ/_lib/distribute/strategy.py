@@ -271,13 +271,22 @@ class Strategy:
 
     distribute_datasets_from_function = experimental_distribute_datasets_from_function
 
+    def make_dataset_iterator(self, dataset):
+        return iter(self.experimental_distribute_dataset(dataset))
+
+    def make_input_fn_iterator(self, input_fn, replication_mode=None):
+        return iter(self.distribute_datasets_from_function(input_fn))
+
     def distribute_dataset(self, dataset_fn):
         return self.experimental_distribute_dataset(dataset_fn() if callable(dataset_fn) else
                                                     dataset_fn)
 
     def experimental_make_numpy_dataset(self, numpy_input, session=None):
+        from situ._lib.data import Dataset
         from situ._lib.distribute.input import NumpyDataset
-        return NumpyDataset(numpy_input)
+        graph = _situ.current_graph()
+        return NumpyDataset(numpy_input) if graph is None else \
+            Dataset.from_tensor_slices(numpy_input)
 
     def experimental_distribute_values_from_function(self, value_fn):
         from situ._lib.distribute.context import ValueContext
