@@ -20,7 +20,6 @@ from situ._lib.scaffold import Scaffold
 from situ._lib.slots import base_name
 
 _FORMATS = ("saver", "checkpoint")
-_KEPT = ("_inbound_nodes", "_outbound_nodes", "_programs", "optimizer")  # where no layer reads
 
 
 @contextlib.contextmanager
@@ -46,7 +45,7 @@ def _variables_of_graph(model):
     try:
         for thing, _ in before:
             vars(thing).update({k: weights.replaced(v, twin) for k, v in vars(thing).items()
-                                if k not in _KEPT})
+                                if k not in weights.KEPT})
         yield pairs
     finally:
         for thing, own in before:

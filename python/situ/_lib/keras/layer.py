@@ -326,6 +326,8 @@ class Layer(Module):
         if not context.call.depth and any(context.is_symbolic(v) for v in leaves):
             return nodes.record(self, inputs, args, kwargs)
         if not context.call.depth:
+            if style.is_graph() and weights.is_plain_graph():
+                weights.lend(self._flat_layers())
             self._clear_losses()
         return self._run(inputs, args, kwargs)
 

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """training.py: compile, fit, evaluate, predict: what a model does with batches."""
+import contextlib
+
 import numpy
 
 from situ._lib import nest, optimizer_v2, variables
@@ -48,11 +50,31 @@ class Training:
             for thing in (self.optimizer, *compiled.objects([metrics, weighted_metrics])):
                 if not isinstance(thing, V1["train.Optimizer"]):
                     weights.take_home(thing)
+            self._come_home()
             getattr(self.optimizer, "iterations", None)  # made here: not by a graph that asks
         self.loss, self._eagerly, self._is_compiled = loss, bool(run_eagerly), True
         self._given = {"optimizer": optimizer, "loss": loss, "metrics": metrics,
                        "loss_weights": loss_weights, "weighted_metrics": weighted_metrics}
         self._forget_programs()
+
+    @contextlib.contextmanager
+    def _at_home(self):
+        """With the values that weights have in a session of the program, where it trains them."""
+        with weights.at_home([] if self._is_compiled else self._flat_layers()) as lent:
+            if lent:
+                self._forget_programs()
+            try:
+                yield
+            finally:
+                if lent:
+                    self._forget_programs()
+
+    def _come_home(self):
+        """Weights that a graph of the program's own has become those of the model."""
+        layers = self._flat_layers()
+        for layer in layers:
+            layer._stays_home = True
+        weights.take_home(*layers)
 
     def _adopt(self, strategy):
         """A strategy given to compile: weights that are there already are mirrored."""
@@ -211,7 +233,7 @@ class Training:
     def predict(self, x, batch_size=None, verbose="auto", steps=None, callbacks=None,
                 max_queue_size=10, workers=1, use_multiprocessing=False, **words):
         """What the model gives for some data, as arrays."""
-        with context.eager(), variables.strategy_scope(self._strategy):
+        with self._at_home(), context.eager(), variables.strategy_scope(self._strategy):
             batches = batches_of.make(x, None, None, batch_size, False, steps)
             listed = make_callbacks(self, callbacks, 0 if verbose == "auto" else verbose, 1,
                                     batches.steps, history=False)
@@ -254,7 +276,7 @@ class Training:
         return found if return_dict else _scalars(found)
 
     def predict_on_batch(self, x):
-        with context.eager(), variables.strategy_scope(self._strategy):
+        with self._at_home(), context.eager(), variables.strategy_scope(self._strategy):
             batch = next(iter(batches_of.Arrays(x, batch_size=1 << 62)))
             made = self._programs.run("predict", batch)
             return nest.map_structure(lambda t: numpy.asarray(t.numpy()), made)

@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """weights.py: the variables of layers: where they are made, what an object holds of them."""
+import contextlib
+
 import numpy
 
 import _situ
-from situ._lib import api, config, shapes, variables
+from situ._lib import api, config, errors, sessions_default, shapes, variables
+from situ._lib.array_ops import convert_to_tensor
 from situ._lib.dtypes import as_dtype
+from situ._lib.graph import get_default_graph
 from situ._lib.keras import context
 from situ._lib.scopes import device, init_scope
 from situ._lib.variable_eager import EagerVariable
@@ -74,25 +78,78 @@ def replaced(value, change):
     return value
 
 
-def take_home(thing):
-    """What an optimizer or a metric has made as variables of a graph becomes values of its own: a
-    model that was compiled with it has such, in graph style, too."""
+KEPT = ("_inbound_nodes", "_outbound_nodes", "_programs", "optimizer")  # where no layer reads
+
+
+def _exchange(things, is_right, make):
+    """Puts other variables in the place of those that are not right, the same one everywhere."""
     made = {}
 
-    def own(variable):
-        if isinstance(variable, EagerVariable):
+    def change(variable):
+        if is_right(variable):
             return variable
         if id(variable) not in made:
-            with api.V1["Session"](graph=variable.graph) as session:
-                first = session.run(variable.initial_value)
-            with context.eager():
-                made[id(variable)] = variables.variable(
-                    first, trainable=variable.trainable, dtype=variable.dtype.base_dtype,
-                    name=variable.name.split(":")[0])
-        return made[id(variable)]
-    changed = {k: replaced(v, own) for k, v in vars(thing).items()}
-    if made:
-        vars(thing).update(changed)
+            made[id(variable)] = variable, make(variable)
+        return made[id(variable)][1]
+    for thing in things:
+        changed = {k: replaced(v, change) for k, v in vars(thing).items() if k not in KEPT}
+        if made:
+            vars(thing).update(changed)
+    return made
+
+
+def _is_own(variable):
+    return isinstance(variable, EagerVariable)
+
+
+def _value_of(variable):
+    """What a variable of a graph is in the session of this place, or what it begins with."""
+    session = sessions_default.current()
+    if session is not None and session.graph is variable.graph:
+        try:
+            return session.run(variable)
+        except errors.CLASSES[9]:
+            pass  # nobody has set it
+    with api.V1["Session"](graph=variable.graph) as session:
+        return session.run(variable.initial_value)
+
+
+def take_home(*things):
+    """What optimizers, metrics or layers have made as variables of a graph becomes values of their
+    own: a model that was compiled with them has such, in graph style, too."""
+    def make(variable):
+        first = _value_of(variable)
+        with context.eager():
+            return variables.variable(
+                first, trainable=variable.trainable, dtype=variable.dtype.base_dtype,
+                name=variable.name.split(":")[0])
+    return _exchange(things, _is_own, make)
+
+
+@contextlib.contextmanager
+def at_home(layers):
+    """In it, layers have what the variables that they lent are now; whether there are such."""
+    before = [(layer, dict(vars(layer))) for layer in layers]
+    try:
+        yield bool(take_home(*layers))
+    finally:
+        for layer, own in before:
+            vars(layer).update(own)
+
+
+def lend(layers):
+    """Layers with values of their own get variables of the program's graph, which begin with these:
+    a session trains them. Those of a model that was compiled stay as they are."""
+    def make(variable):
+        with context.eager():
+            first = variable.numpy()
+        with get_default_graph().name_scope(None):
+            return variables.variable(
+                lambda: convert_to_tensor(first), trainable=variable.trainable,
+                dtype=variable.dtype.base_dtype, name=variable.name.split(":")[0],
+                constraint=variable.constraint)
+    _exchange([x for x in layers if not getattr(x, "_stays_home", False)],
+              lambda variable: not _is_own(variable), make)
 
 
 def note_changes(variable, log):

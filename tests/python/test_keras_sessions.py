@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""test_keras_sessions.py: Keras models in graphs of a program's own: a session trains them, and fit
+does, too."""
+import numpy as np
+import pytest
+
+import situ.compat.v1 as tf
+
+L = tf.keras.layers
+X = np.random.RandomState(0).randn(4, 4).astype("f")
+Y = np.ones((4, 1), "f")
+
+
+def _model():
+    return tf.keras.Sequential([L.Dense(3, "tanh", input_shape=(4,)), L.BatchNormalization(),
+                                L.Dense(1)])
+
+
+@pytest.fixture(autouse=True)
+def graph():
+    tf.keras.backend.clear_session()
+    with tf.Graph().as_default() as made:
+        yield made
+
+
+def test_a_session_trains_a_model_that_was_built():
+    x, y = tf.placeholder(tf.float32, [None, 4]), tf.placeholder(tf.float32, [None, 1])
+    model = _model()
+    first = model.get_weights()
+    with tf.name_scope("inner"):
+        out = model(x)
+    loss = tf.reduce_mean((out - y) ** 2)
+    step = tf.train.GradientDescentOptimizer(0.1).minimize(loss)
+    assert [v.name for v in tf.trainable_variables()] == [
+        "dense/kernel:0", "dense/bias:0", "batch_normalization/gamma:0",
+        "batch_normalization/beta:0", "dense_1/kernel:0", "dense_1/bias:0"]
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        for old, new in zip(first, model.get_weights()):
+            np.testing.assert_array_equal(old, new)
+        losses = []
+        for _ in range(3):
+            losses.append(session.run([step, loss], {x: X, y: Y})[1])
+            now = session.run(out, {x: X})
+            np.testing.assert_allclose(now, model.predict(X), rtol=1e-5)
+            np.testing.assert_allclose(now, model.predict_on_batch(X), rtol=1e-5)
+        assert losses[2] < losses[1] < losses[0]
+        assert model.trainable_variables == tf.trainable_variables()
+        model.compile("sgd", "mse")  # it goes on from there
+        np.testing.assert_allclose(session.run(out, {x: X}), model.predict(X), rtol=1e-5)
+        model.fit(X, Y, verbose=0)
+        assert not np.allclose(session.run(out, {x: X}), model.predict(X))
+
+
+def test_fit_after_a_call_that_builds():
+    class Model(tf.keras.Model):
+        def __init__(self):
+            super().__init__()
+            self.dense = L.Dense(1)
+
+        def call(self, inputs):
+            return self.dense(inputs)
+    model = Model()
+    model(tf.zeros([1, 4]))
+    model.compile("sgd", "mse")
+    found = model.fit(X, Y, epochs=2, verbose=0).history["loss"]
+    assert found[1] < found[0]
+
+
+def test_a_compiled_model_keeps_its_weights():
+    model = _model()
+    model.compile("sgd", "mse")
+    model.fit(X, Y, verbose=0)
+    x = tf.placeholder(tf.float32, [None, 4])
+    part = tf.keras.Model(model.inputs, model.layers[1].output)
+    out, inner = model(x), part(x)
+    with tf.Session() as session:
+        np.testing.assert_allclose(session.run(out, {x: X}), model.predict(X), rtol=1e-5)
+        np.testing.assert_allclose(session.run(inner, {x: X}), part.predict(X), rtol=1e-5)
+    model.fit(X, Y, verbose=0)
