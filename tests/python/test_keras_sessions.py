@@ -78,3 +78,28 @@ def test_a_compiled_model_keeps_its_weights():
         np.testing.assert_allclose(session.run(out, {x: X}), model.predict(X), rtol=1e-5)
         np.testing.assert_allclose(session.run(inner, {x: X}), part.predict(X), rtol=1e-5)
     model.fit(X, Y, verbose=0)
+
+
+def test_data_sets_of_tensors_of_the_graph():
+    rows = tf.data.Dataset.from_tensor_slices((tf.random_uniform([8, 4]), tf.ones([8, 1])))
+    model = _model()
+    model.compile("sgd", "mse")
+    found = model.fit(rows.repeat().batch(4), steps_per_epoch=3, epochs=2, verbose=0)
+    assert len(found.history["loss"]) == 2 and np.isfinite(found.history["loss"]).all()
+
+
+def test_tensors_of_the_graph_are_batches():
+    model = tf.keras.Sequential([L.Dense(1, use_bias=False, input_shape=(4,))])
+    model.compile(tf.keras.optimizers.SGD(0.01), "mse")
+    x, y = tf.data.Dataset.from_tensor_slices((X, Y)).repeat().batch(2).make_one_shot_iterator() \
+        .get_next()
+    before = model.evaluate(X, Y, verbose=0)
+    model.fit(x, y, steps_per_epoch=10, epochs=2, verbose=0)
+    assert model.evaluate(X, Y, verbose=0) < before
+    np.testing.assert_allclose(model.predict(tf.constant(X), steps=1), model.predict(X), rtol=1e-6)
+
+
+def test_the_version_is_that_of_the_style():
+    import situ
+    assert tf.version.VERSION == tf.__version__ and tf.version.VERSION[0] == "1"
+    assert situ.version.VERSION == situ.__version__ and situ.version.VERSION[0] == "2"

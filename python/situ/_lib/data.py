@@ -81,7 +81,7 @@ class Dataset:
             arguments = []
             self._root = self._build(arguments), arguments
         made, arguments = self._root
-        return made, tuple(a._situ_tensor_() for a in arguments if trace.is_variable(a))
+        return made, trace.values_now(arguments)
 
     def _then(self, kind, *params, spec=None, **options):
         return Dataset(kind, (self,), params, self._spec if spec is None else spec, **options)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """data_trace.py: elements of data sets: their structure, and functions of them as graphs."""
 import _situ
+from situ._lib import sessions_default
 from situ._lib.array_ops import convert_to_tensor, op
 from situ._lib.autograph import convert
 from situ._lib.dtypes import as_dtype
@@ -99,6 +100,24 @@ def tensor(value, dtype=None):
 
 def is_variable(value):
     return not isinstance(value, GraphTensor) and hasattr(value, "_situ_tensor_")
+
+
+def values_now(arguments):
+    """What arguments are as an iterator begins: variables as they are, tensors of a graph that
+    sessions run in the session of this place, or in one of their own."""
+    tensors = [a for a in arguments if isinstance(a, GraphTensor)]
+    found = iter(_evaluated(tensors) if tensors else ())
+    return tuple(convert_to_tensor(next(found)) if isinstance(a, GraphTensor) else
+                 a._situ_tensor_() for a in arguments)
+
+
+def _evaluated(tensors):
+    from situ._lib.session import Session
+    session = sessions_default.current()
+    if session is not None and session.graph is tensors[0].graph:
+        return session.run(tensors)
+    with Session(graph=tensors[0].graph) as session:
+        return session.run(tensors)
 
 
 class DataGraph(FuncGraph):

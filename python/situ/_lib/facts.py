@@ -4,12 +4,14 @@ and what programs ask of hardware that situ does not drive."""
 import contextlib
 
 from situ._lib import logs, style
-from situ._lib.api import BOTH, export
+from situ._lib.api import BOTH, V1, V2, export
 from situ._lib.cluster.servers import ClusterResolver
 from situ._lib.graph import get_default_graph
 
 VERSION = style.VERSIONS["v2"]
-BOTH.update({"version.VERSION": VERSION, "version.GIT_VERSION": "situ",
+V1["version.VERSION"] = style.VERSIONS["v1"]
+V2["version.VERSION"] = VERSION
+BOTH.update({"version.GIT_VERSION": "situ",
              "version.COMPILER_VERSION": "C11",
              "version.GRAPH_DEF_VERSION": 1645,
              "version.GRAPH_DEF_VERSION_MIN_CONSUMER": 0,

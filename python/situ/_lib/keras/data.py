@@ -5,10 +5,11 @@ import math
 import numpy
 
 import _situ
-from situ._lib import nest
+from situ._lib import errors, nest, sessions_default
 from situ._lib.keras import context
 from situ._lib.keras.names import shown
-from situ._lib.tensors import EagerTensor
+from situ._lib.session import Session
+from situ._lib.tensors import EagerTensor, GraphTensor
 
 
 @shown("utils.Sequence")
@@ -190,6 +191,8 @@ def make(x, y=None, sample_weight=None, batch_size=None, shuffle=False, steps=No
     """The batches of what fit, evaluate or predict was given."""
     if isinstance(x, (Arrays, Batches)):
         return x
+    if any(isinstance(v, GraphTensor) for v in nest.flatten(x)):
+        return Batches(_Evaluated((x, y, sample_weight)), steps)
     if is_arrays(x) or isinstance(x, (list, tuple)) and _is_numbers(x):
         found = Arrays(x, y, sample_weight, batch_size, shuffle)
         if steps is not None:
@@ -201,6 +204,27 @@ def make(x, y=None, sample_weight=None, batch_size=None, shuffle=False, steps=No
         raise ValueError("`y` argument is not supported when using dataset, `keras.utils.Sequence` "
                          "or generator as input.")
     return Batches(x, steps)
+
+
+class _Evaluated:
+    """Batches that tensors of a graph are, each time that a session asks for them."""
+
+    def __init__(self, parts):
+        self._parts = tuple(p for i, p in enumerate(parts) if not i or p is not None)
+
+    def __iter__(self):
+        leaves = nest.flatten(self._parts)
+        tensors = [v for v in leaves if isinstance(v, GraphTensor)]
+        session = sessions_default.current()
+        if session is None or session.graph is not tensors[0].graph:
+            session = Session(graph=tensors[0].graph)
+        while True:
+            try:
+                found = iter(session.run(tensors))
+            except errors.CLASSES[11]:
+                return
+            yield nest.pack_sequence_as(self._parts, [
+                next(found) if isinstance(v, GraphTensor) else v for v in leaves])
 
 
 class _Again:
