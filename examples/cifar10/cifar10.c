@@ -15,12 +15,19 @@
 
 #include "data.h"
 
-enum { VARIABLES = 10, MOST_GPUS = 16, LINES = 10, TEST_BATCH = 250 };
+enum {
+  VARIABLES = 10,
+  KEPT = 2 * VARIABLES + 1,
+  MOST_GPUS = 16,
+  LINES = 10,
+  SAVES = 100,
+  TEST_BATCH = 250
+};
 
 struct options {
   int gpus, steps, batch;
   double rate, decay_steps;
-  const char *folder;
+  const char *folder, *checkpoint; /* checkpoint: NULL, nothing is kept */
 };
 
 /* The variables in the order of the layers: weights, biases, weights, ... */
@@ -47,11 +54,17 @@ struct training {
   situ_graph *graph;
   situ_value images, labels, rate, average_decay; /* fed */
   situ_value variables[VARIABLES], averages[VARIABLES];
+  situ_value global_step; /* how many steps were made */
   situ_value begin, step, loss, right;
+  situ_saver *saver;
 };
 
 static situ_value number(situ_graph *graph, float value) {
   return situ_constant(graph, NULL, SITU_FLOAT, SITU_SCALAR, &value);
+}
+
+static situ_value whole(situ_graph *graph, int64_t value) {
+  return situ_constant(graph, NULL, SITU_INT64, SITU_SCALAR, &value);
 }
 
 static situ_value integers(situ_graph *graph, int count, const int32_t *values) {
@@ -70,25 +83,27 @@ static situ_value initial(situ_graph *graph, const struct layer *layer, int seed
   return situ_multiply(graph, normal, number(graph, layer->deviation));
 }
 
-static situ_value variable(situ_graph *graph, const char *name, situ_shape shape) {
-  const situ_attr attrs[] = {situ_attr_shape("shape", shape), situ_attr_type("dtype", SITU_FLOAT)};
+static situ_value variable(situ_graph *graph, const char *name, situ_type type, situ_shape shape) {
+  const situ_attr attrs[] = {situ_attr_shape("shape", shape), situ_attr_type("dtype", type)};
   return situ_emit(graph, "VariableV2", name, NULL, 0, attrs, 2);
 }
 
-/* Makes the variables and their averages, which begin as they do. */
+/* Makes the variables and their averages, which begin as they do, and the count of steps. */
 static void add_variables(struct training *t) {
-  situ_value assigned[2 * VARIABLES];
+  situ_value assigned[KEPT];
   char name[64];
   for (int i = 0; i < VARIABLES; i++) {
     const struct layer *layer = &layers[i];
     snprintf(name, sizeof name, "%s/average", layer->name);
-    t->variables[i] = variable(t->graph, layer->name, layer->shape);
-    t->averages[i] = variable(t->graph, name, layer->shape);
+    t->variables[i] = variable(t->graph, layer->name, SITU_FLOAT, layer->shape);
+    t->averages[i] = variable(t->graph, name, SITU_FLOAT, layer->shape);
     const situ_value value = initial(t->graph, layer, i + 1);
     assigned[2 * i] = situ_assign(t->graph, t->variables[i], value);
     assigned[2 * i + 1] = situ_assign(t->graph, t->averages[i], value);
   }
-  situ_control_push(t->graph, assigned, 2 * VARIABLES);
+  t->global_step = variable(t->graph, "global_step", SITU_INT64, SITU_SCALAR);
+  assigned[KEPT - 1] = situ_assign(t->graph, t->global_step, whole(t->graph, 0));
+  situ_control_push(t->graph, assigned, KEPT);
   t->begin = situ_no_op(t->graph);
   situ_control_pop(t->graph);
 }
@@ -165,9 +180,9 @@ static situ_status add_towers(struct training *t, int gpus, situ_value losses[MO
   return s;
 }
 
-/* Applies the mean of the gradients, then moves the averages towards the variables. */
+/* Applies the mean of the gradients, then moves the averages towards the variables, and counts. */
 static void add_step(struct training *t, int gpus, situ_value gradients[VARIABLES][MOST_GPUS]) {
-  situ_value applied[VARIABLES], averaged[VARIABLES];
+  situ_value applied[VARIABLES], averaged[VARIABLES + 1];
   for (int i = 0; i < VARIABLES; i++)
     applied[i] = situ_apply_gradient_descent(t->graph, t->variables[i], t->rate,
                                              mean(t->graph, gradients[i], gpus));
@@ -176,10 +191,19 @@ static void add_step(struct training *t, int gpus, situ_value gradients[VARIABLE
     averaged[i] =
         situ_apply_gradient_descent(t->graph, t->averages[i], t->average_decay,
                                     situ_subtract(t->graph, t->averages[i], t->variables[i]));
+  averaged[VARIABLES] = situ_assign_add(t->graph, t->global_step, whole(t->graph, 1));
   situ_control_pop(t->graph);
-  situ_control_push(t->graph, averaged, VARIABLES);
+  situ_control_push(t->graph, averaged, VARIABLES + 1);
   t->step = situ_no_op(t->graph);
   situ_control_pop(t->graph);
+}
+
+static situ_status add_saver(struct training *t) {
+  situ_value kept[KEPT];
+  memcpy(kept, t->variables, sizeof t->variables);
+  memcpy(kept + VARIABLES, t->averages, sizeof t->averages);
+  kept[KEPT - 1] = t->global_step;
+  return situ_saver_create(t->graph, kept, KEPT, &t->saver);
 }
 
 static situ_status build(const struct options *options, struct training *t) {
@@ -199,6 +223,7 @@ static situ_status build(const struct options *options, struct training *t) {
     t->right = situ_in_top_k(t->graph, logits(t->graph, t->images, t->averages), t->labels, 1);
     s = situ_graph_status(t->graph);
   }
+  if (!s) s = add_saver(t);
   situ_device_pop(t->graph);
   return s;
 }
@@ -246,18 +271,42 @@ static void fill_batch(const struct records *records, int step, int count, float
   }
 }
 
+/* Gives the variables values: those of the checkpoint, if there is one, else the first ones; and
+ * tells how many steps were made. */
+static situ_status begin(situ_session *session, const struct training *t, const char *checkpoint,
+                         int *steps) {
+  situ_tensor *made = NULL;
+  situ_status s = NULL;
+  bool is_new = !checkpoint;
+  if (checkpoint) s = situ_saver_restore(t->saver, session, checkpoint);
+  if (s && situ_status_code(s) == SITU_NOT_FOUND) {
+    situ_status_release(s);
+    s = NULL;
+    is_new = true;
+  }
+  if (!s && is_new) s = situ_session_run(session, NULL, 0, &t->begin, 1, &made);
+  if (!s && is_new && checkpoint) s = situ_saver_save(t->saver, session, checkpoint);
+  if (!s) s = situ_session_eval(session, t->global_step, &made);
+  if (!s) *steps = (int)*(const int64_t *)situ_tensor_data(made);
+  if (!s && !is_new) printf("going on behind step %d of %s\n", *steps - 1, checkpoint);
+  situ_tensor_release(made);
+  return s;
+}
+
 static situ_status train(situ_session *session, const struct training *t,
                          const struct options *options, const struct records *records,
                          float *images, int32_t *labels) {
   const situ_value fetches[] = {t->step, t->loss};
+  int first = 0;
+  situ_status s = begin(session, t, options->checkpoint, &first);
   double began = now();
-  situ_status s = NULL;
-  for (int step = 0; step < options->steps && !s; step++) {
+  for (int step = first; step < options->steps && !s; step++) {
     situ_tensor *loss = NULL;
     fill_batch(records, step, options->batch, images, labels);
     s = run_batch(session, t, step, options, images, labels, options->batch, fetches, 2, &loss);
     if (!s && (step % LINES == 0 || step + 1 == options->steps)) {
-      const int since = step % LINES ? step % LINES : step ? LINES : 1;
+      const int last = step % LINES ? step % LINES : LINES, all = step - first + 1;
+      const int since = last < all ? last : all;
       printf("step %d, loss = %.5f (%.1f examples/sec)\n", step,
              (double)*(const float *)situ_tensor_data(loss),
              (double)since * options->batch / (now() - began));
@@ -265,6 +314,8 @@ static situ_status train(situ_session *session, const struct training *t,
       began = now();
     }
     situ_tensor_release(loss);
+    if (!s && options->checkpoint && ((step + 1) % SAVES == 0 || step + 1 == options->steps))
+      s = situ_saver_save(t->saver, session, options->checkpoint);
   }
   return s;
 }
@@ -302,13 +353,11 @@ static situ_status run(const struct options *options, struct training *t, struct
   float *images = malloc(most * CIFAR_VIEW * sizeof *images);
   int32_t *labels = malloc(most * sizeof *labels);
   situ_session *session = NULL;
-  situ_tensor *nothing = NULL;
   situ_status s = images && labels ? NULL : situ_status_create(SITU_RESOURCE_EXHAUSTED, "memory");
   if (!s) s = records_load(options->folder, false, &sets[0]);
   if (!s) s = records_load(options->folder, true, &sets[1]);
   if (!s) s = build(options, t);
   if (!s) s = situ_session_create(t->graph, &config, &session);
-  if (!s) s = situ_session_run(session, NULL, 0, &t->begin, 1, &nothing);
   if (!s) s = train(session, t, options, &sets[0], images, labels);
   if (!s) s = test(session, t, options, &sets[1], images, labels);
   situ_session_release(session);
@@ -332,29 +381,36 @@ static bool take(char **argv, struct options *options) {
     options->decay_steps = atof(value);
   else if (!strcmp(name, "--data"))
     options->folder = value;
+  else if (!strcmp(name, "--checkpoint"))
+    options->checkpoint = value;
   else
     return false;
   return true;
 }
 
 int main(int argc, char **argv) {
-  struct options options = {1, 200, 128, 0.06, 250, "/tmp/cifar10_data"};
+  struct options options = {1, 200, 128, 0.06, 250, "/tmp/cifar10_data", NULL};
   bool ok = argc % 2;
   for (int i = 1; i < argc && ok; i += 2) ok = take(argv + i, &options);
   ok = ok && options.gpus > 0 && options.gpus <= MOST_GPUS && options.steps > 0 &&
-       options.batch > 0 && options.batch % options.gpus == 0 && options.decay_steps > 0;
+       options.batch > 0 && options.batch % options.gpus == 0 && options.decay_steps > 0 &&
+       isfinite(options.rate);
   if (!ok) {
-    fprintf(stderr,
-            "usage: %s [--gpus N] [--steps N] [--batch N] [--rate X] [--decay-steps N] "
-            "[--data FOLDER]\n"
-            "The GPUs (at most %d) get equal shares of the batch. The rate is a tenth after N\n"
-            "steps; for the real images take --rate 0.1 --decay-steps 100000.\n",
-            argv[0], MOST_GPUS);
+    fprintf(
+        stderr,
+        "usage: %s [--gpus N] [--steps N] [--batch N] [--rate X] [--decay-steps N] "
+        "[--data FOLDER] [--checkpoint NAME]\n"
+        "The GPUs (at most %d) get equal shares of the batch. The rate is a tenth after N\n"
+        "steps; for the real images take --rate 0.1 --decay-steps 100000. With --checkpoint,\n"
+        "what was learned is kept in files at first, every %d steps and at the end; a later run\n"
+        "goes on from there.\n",
+        argv[0], MOST_GPUS, SAVES);
     return 2;
   }
   struct training training = {0};
   struct records sets[2] = {{0}};
   situ_status s = run(&options, &training, sets);
+  situ_saver_release(training.saver);
   situ_graph_release(training.graph);
   records_free(&sets[0]);
   records_free(&sets[1]);

@@ -8,6 +8,7 @@
  *   device.h   devices and their memory
  *   trace.h    what ran where and when
  *   session.h  running a graph; where things go and what they will need
+ *   checkpoint.h tensors in files, variables of a session to files and back
  *   data.h     pipelines of input
  *   eager.h    running ops at once
  *   distribute.h sums over devices
@@ -34,6 +35,7 @@
 #include "situ/device.h"
 #include "situ/trace.h"
 #include "situ/session.h"
+#include "situ/checkpoint.h"
 #include "situ/data.h"
 #include "situ/eager.h"
 #include "situ/distribute.h"

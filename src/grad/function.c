@@ -12,6 +12,7 @@
 #include "graph/build.h"
 #include "graph/variable.h"
 #include "ops/gradient.h"
+#include "ops/state.h"
 #include "ops/tape.h"
 
 /* Which outputs depend on which inputs */
@@ -118,7 +119,7 @@ static situ_status begin(const struct function *function, const struct function_
 
 static situ_value zeros_like(situ_graph *graph, situ_value x) {
   const struct node *variable = variable_of(graph, (struct edge){x.node, x.output});
-  if (variable) x = tape_read(graph, x, variable_type(variable));
+  if (variable) x = state_read(graph, x, variable_type(variable), "gradients/read");
   return tape_zeros(graph, x);
 }
 

@@ -5,6 +5,7 @@
 #include "ops/broadcast.h"
 #include "ops/gradient.h"
 #include "ops/ops.h"
+#include "ops/state.h"
 #include "ops/strided.h"
 #include "schema/schema.h"
 #include "tensor/shape.h"
@@ -139,6 +140,19 @@ static void read_grad(struct gradient *g) { g->dx[0] = g->dy[0]; }
     .flags = OP_NO_GRADIENT | OP_STATEFUL | OP_UPDATES | (flags_), .shape = update_shape, \
     .record = record_                                                                     \
   }
+
+situ_value state_read(situ_graph *graph, situ_value variable, situ_type type, const char *name) {
+  const situ_attr dtype = situ_attr_type("dtype", type);
+  if (situ_value_type(variable) != SITU_RESOURCE) return variable;
+  return situ_emit(graph, "ReadVariableOp", name, &variable, 1, &dtype, 1);
+}
+
+situ_value state_assign(situ_graph *graph, situ_value variable, situ_value value,
+                        const char *name) {
+  const bool is_handle = situ_value_type(variable) == SITU_RESOURCE;
+  const situ_value both[] = {variable, value};
+  return situ_emit(graph, is_handle ? "AssignVariableOp" : "Assign", name, both, 2, NULL, 0);
+}
 
 static const struct op rows[] = {
     COUNT("CountUpTo", "ref:&T"),

@@ -118,11 +118,6 @@ situ_value tape_pack(situ_graph *graph, const situ_value *values, const int64_t 
   return situ_emit(graph, "TapePack", "gradients/dtape", values, count, attrs, 2);
 }
 
-situ_value tape_read(situ_graph *graph, situ_value handle, situ_type type) {
-  const situ_attr dtype = situ_attr_type("dtype", type);
-  return situ_emit(graph, "ReadVariableOp", "gradients/read", &handle, 1, &dtype, 1);
-}
-
 situ_value tape_zeros(situ_graph *graph, situ_value like) {
   const bool is_list = situ_value_type(like) == SITU_VARIANT;
   return situ_emit(graph, is_list ? "TensorListZerosLike" : "ZerosLike", "gradients/zeros", &like,

@@ -15,7 +15,4 @@ situ_value tape_pack(situ_graph *graph, const situ_value *values, const int64_t 
 /* Zeros like a value. */
 situ_value tape_zeros(situ_graph *graph, situ_value like);
 
-/* What a variable of that type holds, by its handle. */
-situ_value tape_read(situ_graph *graph, situ_value handle, situ_type type);
-
 #endif

@@ -9,6 +9,8 @@ import conftest
 import numpy
 import pytest
 
+import situ as tf
+
 FOLDER = os.path.join(conftest.ROOT, "examples/cifar10")
 sys.path.insert(0, FOLDER)
 import data  # noqa: E402  pylint: disable=wrong-import-position
@@ -88,6 +90,24 @@ def test_c_learns(data_dir):
     done = run("examples/cifar10", "--gpus", "2", "--batch", "64", "--data", data_dir)
     accuracy = re.search(r"^accuracy = ([\d.]+)", done.out, re.M)
     assert accuracy and float(accuracy.group(1)) > 0.9, done.out + done.err
+
+
+def test_c_goes_on_from_a_checkpoint_that_python_reads(data_dir, tmp_path):
+    words = ("--batch", "16", "--data", data_dir)
+    kept = (*words, "--checkpoint", str(tmp_path / "m"))
+    whole = run("examples/cifar10", "--steps", "6", *words)
+    assert run("examples/cifar10", "--steps", "3", *kept).code == 0
+    reader = tf.train.load_checkpoint(str(tmp_path / "m"))
+    assert reader.get_tensor("global_step") == 3
+    assert reader.get_tensor("conv1/weights/average").shape == (5, 5, 3, 64)
+    rest = run("examples/cifar10", "--steps", "6", *kept)
+    assert "going on behind step 2" in rest.out and losses(rest.out) == losses(whole.out)[-1:]
+    assert sorted(os.listdir(tmp_path)) == ["m.data-00000-of-00001", "m.index"]
+    os.truncate(tmp_path / "m.data-00000-of-00001", 1000000)
+    cut = run("examples/cifar10", "--steps", "9", *kept)
+    assert cut.code == 1 and "DataLossError" in cut.err and "damaged at byte 1000000" in cut.err
+    wrong = run("examples/cifar10", *words, "--checkpoint", str(tmp_path / "none" / "m"))
+    assert wrong.code == 1 and "No such file" in wrong.err and not losses(wrong.out)
 
 
 def test_no_checkpoint(tmp_path):

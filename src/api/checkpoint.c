@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * checkpoint.c: writes tensors to files; checkpoint_read.c reads them. */
+#include "api/checkpoint.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/json.h"
+#include "ops/file.h"
+#include "tensor/tensor.h"
+
+static const struct {
+  situ_type type;
+  const char *word;
+} words[] = {{SITU_DOUBLE, "F64"}, {SITU_FLOAT, "F32"}, {SITU_HALF, "F16"}, {SITU_INT64, "I64"},
+             {SITU_INT32, "I32"},  {SITU_INT16, "I16"}, {SITU_INT8, "I8"},  {SITU_UINT8, "U8"},
+             {SITU_UINT16, "U16"}, {SITU_BOOL, "BOOL"}};
+
+const char *checkpoint_word(situ_type type) {
+  for (size_t i = 0; i < COUNT_OF(words); i++)
+    if (words[i].type == type) return words[i].word;
+  return NULL;
+}
+
+situ_type checkpoint_type(const char *word) {
+  for (size_t i = 0; i < COUNT_OF(words); i++)
+    if (!strcmp(words[i].word, word)) return words[i].type;
+  return SITU_NO_TYPE;
+}
+
+uint32_t checkpoint_sum(const void *data, size_t bytes) {
+  const unsigned char *at = data;
+  uint32_t table[256], sum = UINT32_MAX;
+  for (uint32_t i = 0; i < 256; i++) {
+    table[i] = i;
+    for (int bit = 0; bit < 8; bit++)
+      table[i] = table[i] & 1 ? table[i] >> 1 ^ 0xedb88320u : table[i] >> 1;
+  }
+  for (size_t i = 0; i < bytes; i++) sum = table[(sum ^ at[i]) & 255] ^ sum >> 8;
+  return ~sum;
+}
+
+void checkpoint_path(const char *prefix, struct text *out) {
+  text_addf(out, "%s.data-00000-of-00001", prefix);
+}
+
+/* Files */
+
+/* A rename is kept when its folder is. */
+static situ_status sync_folder(const char *path) {
+  const char *slash = strrchr(path, '/');
+  struct text folder = {0};
+  text_add_n(&folder, path, slash ? (size_t)(slash - path) + 1 : 0);
+  if (!slash) text_add(&folder, ".");
+  const int handle = folder.failed ? -1 : open(text_get(&folder), O_RDONLY | O_DIRECTORY);
+  const int error = handle < 0 || fsync(handle) ? errno : 0;
+  if (handle >= 0) close(handle);
+  text_free(&folder);
+  return error ? file_failure(path, error) : NULL;
+}
+
+struct part {
+  const void *data;
+  size_t bytes;
+};
+
+/* Writes a file aside, then puts it in its place: a crash leaves the old one or the new one. */
+static situ_status replace(const char *path, const struct part *parts, int count) {
+  struct text aside = {0};
+  text_addf(&aside, "%s.tmp%ld.%llx", path, (long)getpid(), (unsigned long long)pthread_self());
+  if (aside.failed) {
+    text_free(&aside);
+    return NO_MEMORY();
+  }
+  FILE *file = fopen(text_get(&aside), "wb");
+  bool good = file;
+  for (int i = 0; i < count && good; i++)
+    good = fwrite(parts[i].data, 1, parts[i].bytes, file) == parts[i].bytes;
+  good = good && !fflush(file) && !fsync(fileno(file));
+  int error = good ? 0 : errno;
+  if (file && fclose(file) && !error) error = errno;
+  if (!error && rename(text_get(&aside), path)) error = errno;
+  if (error && file) remove(text_get(&aside));
+  text_free(&aside);
+  return error ? file_failure(path, error) : sync_folder(path);
+}
+
+/* Tensors */
+
+static int by_name(const void *a, const void *b) {
+  return strcmp(((const situ_named *)a)->name, ((const situ_named *)b)->name);
+}
+
+static void add_sizes(struct text *out, situ_shape shape) {
+  text_add(out, "[");
+  for (int d = 0; d < shape.rank; d++)
+    text_addf(out, "%s%lld", d ? "," : "", (long long)shape.dim[d]);
+  text_add(out, "]");
+}
+
+/* The header: where each tensor is, and its checksum; padded to whole words. */
+static void describe(const situ_named *tensors, int count, struct text *out) {
+  struct text sums = {0};
+  size_t at = 0;
+  text_add(out, "{");
+  text_add(&sums, "{");
+  for (int i = 0; i < count; i++) {
+    const situ_tensor *tensor = tensors[i].tensor;
+    json_write_string(out, tensors[i].name);
+    text_addf(out, ":{\"dtype\":\"%s\",\"shape\":", checkpoint_word(tensor->type));
+    add_sizes(out, tensor->shape);
+    text_addf(out, ",\"data_offsets\":[%zu,%zu]},", at, at + tensor->bytes);
+    at += tensor->bytes;
+    json_write_string(&sums, tensors[i].name);
+    text_addf(&sums, ":%u%s", checkpoint_sum(situ_tensor_data(tensor), tensor->bytes),
+              i + 1 < count ? "," : "");
+  }
+  text_add(&sums, "}");
+  text_add(out, "\"__metadata__\":{\"format\":\"situ\",\"crc32\":");
+  json_write_string(out, text_get(&sums));
+  text_add(out, "}}");
+  while (out->length % 8 && !out->failed) text_add(out, " ");
+  out->failed |= sums.failed;
+  text_free(&sums);
+}
+
+/* The list for people. */
+static situ_status write_index(const char *prefix, const char *data, const situ_named *tensors,
+                               int count) {
+  struct text path = {0}, text = {0};
+  const char *slash = strrchr(data, '/');
+  text_addf(&path, "%s.index", prefix);
+  text_add(&text, "{\n \"format\": \"situ checkpoint\",\n \"data\": [");
+  json_write_string(&text, slash ? slash + 1 : data);
+  text_add(&text, "],\n \"variables\": {");
+  for (int i = 0; i < count; i++) {
+    text_add(&text, i ? ",\n  " : "\n  ");
+    json_write_string(&text, tensors[i].name);
+    text_addf(&text, ": {\"dtype\": \"%s\", \"shape\": ", situ_type_numpy(tensors[i].tensor->type));
+    add_sizes(&text, tensors[i].tensor->shape);
+    text_add(&text, "}");
+  }
+  text_add(&text, "\n }\n}\n");
+  const situ_status s = path.failed || text.failed
+                            ? NO_MEMORY()
+                            : replace(text_get(&path), &(struct part){text.data, text.length}, 1);
+  text_free(&path);
+  text_free(&text);
+  return s;
+}
+
+static situ_status write_files(const char *prefix, const situ_named *tensors, int count) {
+  struct part *parts = calloc((size_t)count + 2, sizeof *parts);
+  struct text header = {0}, path = {0};
+  describe(tensors, count, &header);
+  checkpoint_path(prefix, &path);
+  unsigned char length[8];
+  for (int i = 0; i < 8; i++) length[i] = (unsigned char)((uint64_t)header.length >> (8 * i));
+  situ_status s = parts && !header.failed && !path.failed ? NULL : NO_MEMORY();
+  if (!s) {
+    parts[0] = (struct part){length, sizeof length};
+    parts[1] = (struct part){header.data, header.length};
+    for (int i = 0; i < count; i++)
+      parts[i + 2] = (struct part){situ_tensor_data(tensors[i].tensor), tensors[i].tensor->bytes};
+    s = replace(text_get(&path), parts, count + 2);
+  }
+  if (!s) s = write_index(prefix, text_get(&path), tensors, count);
+  text_free(&header);
+  text_free(&path);
+  free(parts);
+  return s;
+}
+
+/* Checks the tensors, and takes them to the host, in the order of their names. */
+static situ_status collect(const situ_named *tensors, int count, situ_named *out) {
+  for (int i = 0; i < count; i++) {
+    if (!tensors[i].name || !tensors[i].tensor)
+      return INVALID("Tensor %d of a checkpoint has no name or no value.", i);
+    if (!checkpoint_word(situ_tensor_type(tensors[i].tensor)))
+      return situ_status_create(SITU_UNIMPLEMENTED,
+                                "Tensor '%s' of type %s cannot be kept in a checkpoint.",
+                                tensors[i].name, situ_type_numpy(tensors[i].tensor->type));
+    out[i].name = tensors[i].name;
+    TRY(tensor_host(tensors[i].tensor, &out[i].tensor));
+  }
+  qsort(out, (size_t)count, sizeof *out, by_name);
+  for (int i = 1; i < count; i++)
+    if (!strcmp(out[i - 1].name, out[i].name))
+      return INVALID("Two tensors of a checkpoint have the name '%s'.", out[i].name);
+  return NULL;
+}
+
+situ_status situ_checkpoint_write(const char *prefix, const situ_named *tensors, int count) {
+  if (!prefix || !*prefix || count < 0 || (count && !tensors))
+    return INVALID("A checkpoint needs a name and tensors.");
+  situ_named *host = calloc((size_t)count + 1, sizeof *host);
+  if (!host) return NO_MEMORY();
+  situ_status s = collect(tensors, count, host);
+  if (!s) s = write_files(prefix, host, count);
+  for (int i = 0; i < count; i++) situ_tensor_release(host[i].tensor);
+  free(host);
+  return s;
+}
