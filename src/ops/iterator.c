@@ -121,7 +121,8 @@ static situ_status compute_next_or(struct compute *compute) {
   end = !*(const bool *)situ_tensor_data(compute->in[1]);
   if (!end) TRY(iterator_table.next(iterator, compute->services, compute->out + 1, n - 1, &end));
   for (int i = 1; i < n && end; i++) TRY(compute_keep(compute, i + 1, &compute->out[i]));
-  return situ_tensor_create(SITU_BOOL, SITU_SCALAR, &(bool){!end}, &compute->out[0]);
+  const bool found = !end;
+  return situ_tensor_create(SITU_BOOL, SITU_SCALAR, &found, &compute->out[0]);
 }
 
 /* The element of an iterator that has only that one. */
