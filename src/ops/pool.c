@@ -8,6 +8,11 @@
 #include "ops/window.h"
 #include "tensor/shape.h"
 
+/* Else what a window gathers in registers becomes calls of memcpy. */
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("no-tree-loop-distribute-patterns")
+#endif
+
 #define KERNELS "ops/pool.cl"
 #include "kernel/types.h"
 
