@@ -58,7 +58,7 @@ static situ_status sync_folder(const char *path) {
   text_add_n(&folder, path, slash ? (size_t)(slash - path) + 1 : 0);
   if (!slash) text_add(&folder, ".");
   const int handle = folder.failed ? -1 : open(text_get(&folder), O_RDONLY | O_DIRECTORY);
-  const int error = handle < 0 || fsync(handle) ? errno : 0;
+  const int error = folder.failed ? ENOMEM : handle < 0 || fsync(handle) ? errno : 0;
   if (handle >= 0) close(handle);
   text_free(&folder);
   return error ? file_failure(path, error) : NULL;
@@ -82,8 +82,8 @@ static situ_status replace(const char *path, const struct part *parts, int count
   for (int i = 0; i < count && good; i++)
     good = fwrite(parts[i].data, 1, parts[i].bytes, file) == parts[i].bytes;
   good = good && !fflush(file) && !fsync(fileno(file));
-  int error = good ? 0 : errno;
-  if (file && fclose(file) && !error) error = errno;
+  int error = good ? 0 : errno ? errno : EIO; /* never taken for success */
+  if (file && fclose(file) && !error) error = errno ? errno : EIO;
   if (!error && rename(text_get(&aside), path)) error = errno;
   if (error && file) remove(text_get(&aside));
   text_free(&aside);
