@@ -36,6 +36,23 @@ def seeded():
     random.seed(int(SEED))
 
 
+@pytest.fixture
+def graph():
+    """An empty graph, which is the default one."""
+    import situ.compat.v1 as tf
+    with tf.Graph().as_default() as made:
+        yield made
+
+
+def run_once(fetches, feeds=None, begin=False):
+    """What a new session gives for fetches; begin: once variables have their first values."""
+    import situ.compat.v1 as tf
+    with tf.Session() as session:
+        if begin:
+            session.run(tf.global_variables_initializer())
+        return session.run(fetches, feeds)
+
+
 class Result:
     """What a program printed and how it ended."""
 

@@ -1,20 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_getters.py: custom getters of variables, variables in parts, switch and merge."""
+import functools
+
 import numpy
 import pytest
 
 import situ.compat.v1 as tf
+from conftest import run_once
 
 
-@pytest.fixture(autouse=True)
-def fresh_graph():
-    tf.reset_default_graph()
-
-
-def run(fetches, feed=None):
-    with tf.Session() as session:
-        session.run(tf.global_variables_initializer())
-        return session.run(fetches, feed)
+pytestmark = pytest.mark.usefixtures("graph")
+run = functools.partial(run_once, begin=True)
 
 
 def test_getters_of_scopes_wrap_each_other():

@@ -5,17 +5,10 @@ import numpy as np
 import pytest
 
 import situ.compat.v1 as tf
+from conftest import run_once as _run
 
 
-@pytest.fixture(autouse=True)
-def graph():
-    with tf.Graph().as_default() as made:
-        yield made
-
-
-def _run(fetches, feeds=None):
-    with tf.Session() as session:
-        return session.run(fetches, feeds)
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 def test_the_shape_is_the_one_that_was_asked_for():

@@ -5,19 +5,11 @@ import numpy as np
 import pytest
 
 import situ.compat.v1 as tf
+from conftest import run_once as _run
 
 IMAGE = np.array([[3., 1., 3.], [0., 9., 2.], [9., 4., 9.]], "f")[None, :, :, None]
 
-
-@pytest.fixture(autouse=True)
-def graph():
-    with tf.Graph().as_default() as made:
-        yield made
-
-
-def _run(fetches, feeds=None):
-    with tf.Session() as session:
-        return session.run(fetches, feeds)
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 def test_places_of_winners():

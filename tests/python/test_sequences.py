@@ -1,23 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_sequences.py: labels of sequences: CTC, edit distances, conditional random fields, cells
 over whole sequences."""
+import functools
 import itertools
 
 import numpy
 import pytest
 
 import situ.compat.v1 as tf
+from conftest import run_once
 
 
-@pytest.fixture(autouse=True)
-def fresh_graph():
-    tf.reset_default_graph()
-
-
-def run(fetches, feed=None):
-    with tf.Session() as session:
-        session.run(tf.global_variables_initializer())
-        return session.run(fetches, feed)
+pytestmark = pytest.mark.usefixtures("graph")
+run = functools.partial(run_once, begin=True)
 
 
 def collapsed(path, blank):
