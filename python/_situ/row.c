@@ -21,6 +21,7 @@ static bool next_word(const char **text, char *word, size_t size) {
 }
 
 static situ_attr_kind kind_of(const char *word, size_t length) {
+  if (!strncmp(word, "list({", 6)) return SITU_ATTR_TYPES;
   if (*word == '{') return word[1] == '\'' ? SITU_ATTR_STRING : SITU_ATTR_TYPE;
 #define KIND(name, text) \
   if (strlen(text) == length && !strncmp(word, text, length)) return SITU_ATTR_##name;
@@ -45,7 +46,7 @@ static bool parse_attr(char *word, struct row_attr *out) {
   *kind++ = '\0';
   snprintf(out->name, sizeof out->name, "%.47s", word);
   out->key = PyUnicode_InternFromString(out->name);
-  char *end = *kind == '{' ? strchr(kind, '}') : kind - 1;
+  char *end = strchr(kind, '{') ? strchr(kind, '}') : kind - 1;
   char *preset = end ? strchr(end + 1, '=') : NULL;
   if (preset && preset[-1] == '>') preset = strchr(preset + 1, '='); /* int>=1 */
   if (preset) {

@@ -117,7 +117,7 @@ static int64_t dim_of(const situ_shape *shape, int d) {
 static situ_status check_channels(const struct plan *p, int64_t in) {
   const int64_t c = p->window.c;
   if (c == SITU_ANY || in == SITU_ANY) return NULL;
-  if (p->depthwise ? c != in : in == 0 || c % in || (p->o != SITU_ANY && p->o % (c / in)))
+  if (p->depthwise ? c != in : in == 0 || c == 0 || c % in || (p->o != SITU_ANY && p->o % (c / in)))
     return INVALID("Depth of input (%lld) is not a multiple of input depth of filter (%lld)",
                    (long long)c, (long long)in);
   return NULL;

@@ -50,7 +50,12 @@ situ_status ctc_need_lengths(const struct compute *compute, int input, struct ct
   return NULL;
 }
 
-situ_status ctc_need_inputs(const struct call *call) { return op_need_rank(call, 0, 3, "inputs"); }
+situ_status ctc_need_inputs(const struct call *call) {
+  TRY(op_need_rank(call, 0, 3, "inputs"));
+  if (call->in[0].shape.rank == 3 && call->in[0].shape.dim[2] == 0)
+    return INVALID("num_classes must be positive: the last class is the blank");
+  return NULL;
+}
 
 /* The loss */
 

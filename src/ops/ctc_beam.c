@@ -185,8 +185,8 @@ static situ_status search_all(const struct searching *job) {
   const int64_t classes = job->sizes.classes;
   struct beam beam = {.capacity = 64, .width = width, .classes = classes};
   beam.all = malloc((size_t)beam.capacity * sizeof *beam.all);
-  beam.best = malloc((size_t)width * sizeof *beam.best);
-  beam.heap = malloc((size_t)width * sizeof *beam.heap);
+  beam.best = calloc((size_t)width, sizeof *beam.best);
+  beam.heap = calloc((size_t)width, sizeof *beam.heap);
   beam.log_y = malloc((size_t)classes * sizeof *beam.log_y);
   bool *taken = malloc((size_t)classes);
   const bool room = beam.all && beam.best && beam.heap && beam.log_y && taken;
@@ -262,8 +262,10 @@ static int64_t take_row(struct sequences *s, const situ_shape *shape, int64_t ro
   int64_t count = 0;
   for (; s->at + count < s->n; count++) {
     int64_t number = 0;
-    for (int d = 0; d < shape->rank; d++)
-      number = number * shape->dim[d] + s->indices[(s->at + count) * s->rank + d];
+    for (int d = 0; d < shape->rank && number >= 0; d++) {
+      const int64_t index = s->indices[(s->at + count) * s->rank + d];
+      number = index >= 0 && index < shape->dim[d] ? number * shape->dim[d] + index : -1;
+    }
     if (number != row) break;
   }
   s->at += count;
@@ -298,7 +300,7 @@ static situ_status compute_distance(struct compute *compute) {
         "got %lld and %lld",
         (long long)guess.rank, (long long)truth.rank);
   for (shape.rank = 0; shape.rank < guess.rank - 1; shape.rank++)
-    shape.dim[shape.rank] = max_i64(guess.shape[shape.rank], truth.shape[shape.rank]);
+    shape.dim[shape.rank] = max_i64(0, max_i64(guess.shape[shape.rank], truth.shape[shape.rank]));
   TRY(compute_output(compute, 0, shape, &data));
   int64_t *row = calloc((size_t)truth.n + 1, sizeof *row);
   if (!row) return NO_MEMORY();
@@ -317,8 +319,10 @@ static situ_status compute_distance(struct compute *compute) {
 
 static situ_status distance_shape(struct call *call) {
   call->out[0].shape = SITU_ANY_SHAPE;
+  TRY(op_need_sparse(call, 0, "hypothesis"));
+  TRY(op_need_sparse(call, 3, "truth"));
   const situ_shape *guess = &call->in[0].shape;
-  if (guess->rank == 2 && guess->dim[1] != SITU_ANY) {
+  if (guess->rank == 2 && guess->dim[1] >= 1 && guess->dim[1] <= SITU_MAX_RANK) {
     call->out[0].shape = (situ_shape){(int)guess->dim[1] - 1, {0}};
     for (int d = 0; d < call->out[0].shape.rank; d++) call->out[0].shape.dim[d] = SITU_ANY;
   }

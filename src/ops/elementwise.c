@@ -69,17 +69,6 @@ const struct kernel *const elementwise_greatest[2] = {&Maximum_kernel, &Maximum_
 #undef GRADIENT
 #undef COMPARE
 
-/* Two inputs of one shape. */
-static situ_status pair_shape(struct call *call) {
-  const situ_shape *x = &call->in[0].shape, *y = &call->in[1].shape;
-  char a[SHAPE_TEXT], b[SHAPE_TEXT];
-  if (!shape_compatible(x, y))
-    return INVALID("The inputs must have the same shape: %s vs. %s", shape_print(x, a),
-                   shape_print(y, b));
-  call->out[0].shape = shape_merge(x, y);
-  return NULL;
-}
-
 /* Rows. An empty text stands for no derivative. */
 #define GRAD_FLAG(text) (sizeof(text) == 1 ? OP_NO_GRADIENT : 0)
 #define UNARY_ROW(name_, class, in_, out_, flags_, grad_, domain, python_, doc_) \
@@ -128,7 +117,7 @@ static situ_status pair_shape(struct call *call) {
    .samples = "[3,5]" dx " [3,5]; []" dx " []; [2,0]" dx " [2,0]", \
    .devices = EVERYWHERE,                                          \
    .flags = OP_INPLACE,                                            \
-   .shape = pair_shape,                                            \
+   .shape = op_equal_shapes,                                       \
    .record = name_##_record,                                       \
    .grad = name_##_grad},
 /* Elements of another size than the inputs': never in place, a short input might be as large. */

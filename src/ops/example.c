@@ -197,21 +197,20 @@ static situ_status finish(const struct compute *compute, int out, situ_type type
 static situ_status take_default(const situ_tensor *preset, int64_t count, situ_text key,
                                 int64_t example, struct values *out) {
   const int64_t have = situ_shape_count(preset->shape);
-  if (!have && count)
+  if (!have)
     return INVALID(
         "Name: <unknown>, Feature: %.*s (data type: %s) is required but could not be "
         "found. (example %lld)",
         (int)key.length, key.data, situ_type_name(preset->type), (long long)example);
   for (int64_t i = 0; i < count; i++) {
     struct field field = {0};
-    const int64_t k = have == 1 ? 0 : i;
     if (preset->type == SITU_STRING) {
-      const situ_text text = situ_tensor_text(preset, k);
+      const situ_text text = situ_tensor_text(preset, i);
       const uint8_t *data = (const uint8_t *)text.data;
       field.inside = (struct wire){data, data + text.length};
     } else {
       const size_t size = situ_type_size(preset->type);
-      memcpy(&field.value, (const char *)situ_tensor_data(preset) + (size_t)k * size, size);
+      memcpy(&field.value, (const char *)situ_tensor_data(preset) + (size_t)i * size, size);
     }
     if (!push(out, &field)) return NO_MEMORY();
   }
@@ -244,7 +243,6 @@ static situ_status parse_dense(const struct parsing *p, int index, int out) {
   const situ_shape *shape = &call_attr(p->compute->call, "dense_shapes")->shapes.items[index];
   const situ_type type = p->compute->in[DEFAULTS + index]->type;
   const int64_t count = situ_shape_count(*shape);
-  if (count < 0) return INVALID("Dense features need shapes that are known.");
   situ_shape whole = *shape;
   if (!p->one) {
     memmove(whole.dim + 1, whole.dim, sizeof *whole.dim * (size_t)whole.rank++);
@@ -330,13 +328,58 @@ static situ_status compute_parse(struct compute *compute) {
                             .examples = examples,
                             .n = situ_shape_count(examples->shape),
                             .one = !examples->shape.rank};
-  if (examples->shape.rank > 1) return INVALID("serialized must be a scalar or a vector.");
   for (int i = 0; i < n_sparse; i++) TRY(parse_sparse(&p, i, n_sparse));
   for (int i = 0; i < n_dense; i++) TRY(parse_dense(&p, i, 3 * n_sparse + i));
   return NULL;
 }
 
+/* Fails unless input `input` may be a vector of that many keys. */
+static situ_status need_keys(const struct call *call, int input, int64_t count, const char *what) {
+  const situ_shape *shape = &call->in[input].shape;
+  char have[SHAPE_TEXT];
+  if (shape_compatible(shape, &SITU_SHAPE(count))) return NULL;
+  return INVALID("Expected %s to be a vector of %lld elements, got shape %s", what,
+                 (long long)count, shape_print(shape, have));
+}
+
+/* A default is empty (the feature is required) or has all values of the feature. */
+static situ_status need_defaults(const struct call *call) {
+  const struct attr_value *shapes = call_attr(call, "dense_shapes");
+  for (int i = 0; i < shapes->shapes.count; i++) {
+    const situ_shape *want = &shapes->shapes.items[i], *have = &call->in[DEFAULTS + i].shape;
+    const int64_t values = situ_shape_count(*want), given = situ_shape_count(*have);
+    char a[SHAPE_TEXT], b[SHAPE_TEXT];
+    if (values < 0)
+      return INVALID("dense_shapes[%d] = %s is not fully known", i, shape_print(want, a));
+    if (want->rank == SITU_MAX_RANK)
+      return INVALID("dense_shapes[%d] = %s has too many dimensions", i, shape_print(want, a));
+    if (shape_is_known(have) && given && given != values)
+      return INVALID("dense_defaults[%d].shape = %s is not compatible with dense_shapes[%d] = %s",
+                     i, shape_print(have, a), i, shape_print(want, b));
+  }
+  return NULL;
+}
+
+static situ_status check_parse(const struct call *call) {
+  const int64_t n_sparse = call_integer(call, "num_sparse");
+  const int n_dense = (int)call_attr(call, "Tdense")->list.count;
+  const int n_types = (int)call_attr(call, "sparse_types")->list.count;
+  const int n_shapes = (int)call_attr(call, "dense_shapes")->shapes.count;
+  if (n_sparse != n_types)
+    return INVALID("num_sparse is %lld, but there are %d sparse_types", (long long)n_sparse,
+                   n_types);
+  if (n_dense != n_shapes)
+    return INVALID("Tdense has %d types, but there are %d dense_shapes", n_dense, n_shapes);
+  if (call->in[0].shape.rank > 1)
+    return INVALID("Expected serialized to be a scalar or vector, got rank %d",
+                   call->in[0].shape.rank);
+  TRY(need_keys(call, SPARSE_KEYS, n_sparse, "sparse_keys"));
+  TRY(need_keys(call, DENSE_KEYS, n_dense, "dense_keys"));
+  return need_defaults(call);
+}
+
 static situ_status parse_shape(struct call *call) {
+  TRY(check_parse(call));
   const int n_sparse = (int)call_integer(call, "num_sparse");
   const struct attr_value *shapes = call_attr(call, "dense_shapes");
   const situ_shape *in = &call->in[0].shape;
@@ -367,7 +410,8 @@ static const struct op rows[] = {
                "ragged_keys:string dense_defaults:Tdense",
      .outputs = "sparse_indices:num_sparse*int64 sparse_values:sparse_types "
                 "sparse_shapes:num_sparse*int64 dense_values:Tdense",
-     .attrs = "Tdense:list(type)=[] num_sparse:int sparse_types:list(type)=[] "
+     .attrs = "Tdense:list({float int64 string})=[] num_sparse:int>=0 "
+              "sparse_types:list({float int64 string})=[] "
               "dense_shapes:list(shape)=[]",
      .python = "",
      .doc = "The features of tf.Example records: of one, or of a vector of them.",

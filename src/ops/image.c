@@ -38,7 +38,19 @@ static situ_status resize_shape(struct call *call) {
 static situ_status grad_like_shape(struct call *call) {
   TRY(op_need_rank(call, 0, 4, "grads"));
   TRY(op_need_rank(call, 1, 4, "original_image"));
-  call->out[0].shape = call->in[1].shape;
+  const situ_shape *grads = &call->in[0].shape, *image = &call->in[1].shape;
+  call->out[0].shape = *image;
+  if (grads->rank == SITU_ANY || image->rank == SITU_ANY) return NULL;
+  situ_shape resized = *image;
+  for (int d = 1; d < 3; d++) {
+    resized.dim[d] = grads->dim[d];
+    if (grads->dim[d] == 0 || image->dim[d] == 0)
+      return INVALID("The image and its gradient must be of non-zero size");
+  }
+  char a[SHAPE_TEXT], b[SHAPE_TEXT];
+  if (!shape_compatible(grads, &resized))
+    return INVALID("grads and original_image must have the same batch size and channels: %s vs. %s",
+                   shape_print(grads, a), shape_print(image, b));
   return NULL;
 }
 

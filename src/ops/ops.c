@@ -45,6 +45,47 @@ situ_status op_need_rank(const struct call *call, int i, int rank, const char *w
   return INVALID("%s must have rank %d but has rank %d", what, rank, given);
 }
 
+situ_status op_equal_shapes(struct call *call) {
+  situ_shape *out = &call->out[0].shape;
+  *out = call->in[0].shape;
+  for (int i = 1; i < call->n_in; i++) {
+    const situ_shape *in = &call->in[i].shape;
+    char a[SHAPE_TEXT], b[SHAPE_TEXT];
+    if (!shape_compatible(out, in))
+      return INVALID("The inputs must have the same shape: %s vs. %s", shape_print(out, a),
+                     shape_print(in, b));
+    *out = shape_merge(out, in);
+  }
+  return NULL;
+}
+
+/* A dimension of an input, SITU_ANY where it is not known. */
+static int64_t dim_of(const struct call *call, int input, int dim) {
+  return call->in[input].shape.rank == SITU_ANY ? SITU_ANY : call->in[input].shape.dim[dim];
+}
+
+situ_status op_need_sparse(const struct call *call, int first, const char *what) {
+  for (int i = 0; i < 3; i++) {
+    const int rank = call->in[first + i].shape.rank, want = i ? 1 : 2;
+    static const char *const parts[] = {"indices", "values", "shape"};
+    if (rank != SITU_ANY && rank != want)
+      return INVALID("The %s of %s must have rank %d but has rank %d", parts[i], what, want, rank);
+  }
+  const int64_t rows = dim_of(call, first, 0), values = dim_of(call, first + 1, 0);
+  const int64_t columns = dim_of(call, first, 1), rank = dim_of(call, first + 2, 0);
+  if (rows != values && rows != SITU_ANY && values != SITU_ANY)
+    return INVALID(
+        "Number of values must match first dimension of indices of %s. Got %lld values, "
+        "%lld rows of indices",
+        what, (long long)values, (long long)rows);
+  if (columns != rank && columns != SITU_ANY && rank != SITU_ANY)
+    return INVALID(
+        "Number of dimensions must match second dimension of indices of %s. Got %lld "
+        "dimensions, %lld columns of indices",
+        what, (long long)rank, (long long)columns);
+  return NULL;
+}
+
 situ_status op_host_scalar(const struct call *call, int input, int64_t *value, bool *known) {
   int64_t items[SITU_MAX_RANK];
   int count;

@@ -91,6 +91,13 @@ situ_status op_no_shape(struct call *call) SITU_MUST_USE;
 /* Fails unless input `i` may have this rank; `what` names it in the error. */
 situ_status op_need_rank(const struct call *call, int i, int rank, const char *what) SITU_MUST_USE;
 
+/* Output 0 has the shape that all inputs must have. */
+situ_status op_equal_shapes(struct call *call) SITU_MUST_USE;
+
+/* Fails unless inputs `first` ... `first` + 2 may be the indices, values and dense shape of one
+ * sparse tensor; `what` names it in the error. */
+situ_status op_need_sparse(const struct call *call, int first, const char *what) SITU_MUST_USE;
+
 /* The one value of an integer input; *known is false while it is not known. */
 situ_status op_host_scalar(const struct call *call, int input, int64_t *value,
                            bool *known) SITU_MUST_USE;

@@ -351,7 +351,7 @@ static const struct op rows[] = {
      .samples = "[3,5] [3,5]; alpha=0.5 [4] [4]",
      .devices = EVERYWHERE,
      .flags = OP_INPLACE,
-     .shape = op_same_shape,
+     .shape = op_equal_shapes,
      .record = record_leaky_relu_grad,
      .grad = leaky_relu_grad_grad},
     {.name = "ZerosLike",

@@ -105,15 +105,15 @@ static situ_status record_truncated(struct call *call) {
   return record(call, &random_truncated_kernel);
 }
 
-static situ_status check_seed(const struct call *call) {
-  const situ_shape *seed = &call->in[1].shape;
-  char text[256];
+situ_status random_need_seeds(const struct call *call, int input) {
+  const situ_shape *seed = &call->in[input].shape;
+  char text[SHAPE_TEXT];
   if (shape_compatible(seed, &(situ_shape){1, {2}})) return NULL;
   return INVALID("seed must have shape [2], not %s", shape_print(seed, text));
 }
 
 static situ_status stateless_shape(struct call *call) {
-  TRY(check_seed(call));
+  TRY(random_need_seeds(call, 1));
   return random_shape(call);
 }
 

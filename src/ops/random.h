@@ -14,6 +14,9 @@ enum { RANDOM_BLOCKS_PER_OUTPUT = 256 };
 /* The generator of a node with attributes `seed` and `seed2`: state of the session. */
 situ_status random_state(struct call *call, int32_t *slot) SITU_MUST_USE;
 
+/* Fails unless input `input` may be the two seeds of a stateless op. */
+situ_status random_need_seeds(const struct call *call, int input) SITU_MUST_USE;
+
 /* A generator that begins with the two numbers of input `seeds`, in scratch memory. */
 situ_status random_mixed(struct call *call, int seeds, int32_t *slot) SITU_MUST_USE;
 

@@ -47,6 +47,7 @@ static situ_status choose_shape(struct call *call) {
   TRY(op_host_scalar(call, 1, &samples, &known));
   if (known && samples < 0)
     return INVALID("num_samples should be nonnegative, got %lld", (long long)samples);
+  if (call->n_in > 2) TRY(random_need_seeds(call, 2));
   const situ_shape *in = &call->in[0].shape;
   if (in->rank == 2 && in->dim[1] == 0) return INVALID("num_classes should be positive, got 0");
   call->out[0].shape = (situ_shape){2, {in->rank == 2 ? in->dim[0] : SITU_ANY, samples}};

@@ -250,12 +250,28 @@ static situ_status compute_partition(struct compute *compute) {
 static situ_status stitch_shape(struct call *call) {
   const int n = call->n_in / 2;
   situ_shape *out = &call->out[0].shape;
+  situ_shape rows = SITU_ANY_SHAPE; /* the dimensions behind those of the indices */
   *out = SITU_ANY_SHAPE;
-  const situ_shape *indices = &call->in[0].shape, *data = &call->in[n].shape;
-  if (indices->rank == SITU_ANY || data->rank == SITU_ANY || data->rank < indices->rank)
-    return NULL;
+  for (int k = 0; k < n; k++) {
+    const situ_shape *indices = &call->in[k].shape, *data = &call->in[n + k].shape;
+    if (indices->rank == SITU_ANY || data->rank == SITU_ANY) continue;
+    situ_shape front = *data, behind = {0};
+    char a[SHAPE_TEXT], b[SHAPE_TEXT];
+    front.rank = indices->rank;
+    if (data->rank < indices->rank || !shape_compatible(&front, indices))
+      return INVALID("data[%d].shape = %s does not start with indices[%d].shape = %s", k,
+                     shape_print(data, a), k, shape_print(indices, b));
+    for (int d = indices->rank; d < data->rank; d++) behind.dim[behind.rank++] = data->dim[d];
+    if (!shape_compatible(&rows, &behind))
+      return INVALID("The rows of all data must have the same shape: %s vs. %s of data[%d]",
+                     shape_print(&rows, a), shape_print(&behind, b), k);
+    rows = shape_merge(&rows, &behind);
+  }
+  if (rows.rank == SITU_ANY) return NULL;
+  if (rows.rank == SITU_MAX_RANK)
+    return INVALID("A tensor has at most %d dimensions", (int)SITU_MAX_RANK);
   *out = (situ_shape){1, {SITU_ANY}};
-  for (int d = indices->rank; d < data->rank; d++) out->dim[out->rank++] = data->dim[d];
+  for (int d = 0; d < rows.rank; d++) out->dim[out->rank++] = rows.dim[d];
   return NULL;
 }
 

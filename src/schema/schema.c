@@ -197,13 +197,12 @@ static situ_status match_count(const struct schema *schema, int n_in, struct att
 }
 
 static situ_status not_allowed(const struct schema *schema, const struct attr_spec *spec,
-                               const struct attr_value *value) {
+                               const char *given) {
   struct text list = {0};
   for (int type = 0; type < TYPE_SLOTS && !spec->words; type++)
     if (spec->types >> type & 1 && situ_type_size((situ_type)type))
       text_addf(&list, "%s%s", list.length ? ", " : "", situ_type_name((situ_type)type));
   if (spec->words) text_add(&list, spec->words);
-  const char *given = spec->words ? value->text : situ_type_name(value->type);
   const situ_status s =
       INVALID("Value for attr '%s' of %s is not in the list of allowed values: %s (op '%s')",
               spec->name, given ? given : "", text_get(&list), schema->op->name);
@@ -222,12 +221,22 @@ static bool is_word(const char *words, const char *text) {
   return false;
 }
 
+static situ_status check_type(const struct schema *schema, const struct attr_spec *spec,
+                              int64_t type) {
+  if (type > SITU_NO_TYPE && type < TYPE_SLOTS && spec->types >> type & 1) return NULL;
+  const bool is_type = type >= 0 && type < TYPE_SLOTS;
+  return not_allowed(schema, spec, is_type ? situ_type_name((situ_type)type) : "unknown type");
+}
+
 static situ_status check_value(const struct schema *schema, const struct attr_spec *spec,
                                const struct attr_value *value) {
   switch (value->kind) {
     case SITU_ATTR_TYPE:
-      if (spec->types >> value->type & 1 && value->type != SITU_NO_TYPE) return NULL;
-      return not_allowed(schema, spec, value);
+      return check_type(schema, spec, value->type);
+    case SITU_ATTR_TYPES:
+      for (int i = 0; i < value->list.count; i++)
+        TRY(check_type(schema, spec, value->list.items[i]));
+      return NULL;
     case SITU_ATTR_INT:
       if (value->integer >= spec->least) return NULL;
       return INVALID("Value for attr '%s' of %lld must be at least minimum %lld (op '%s')",
@@ -235,7 +244,7 @@ static situ_status check_value(const struct schema *schema, const struct attr_sp
                      schema->op->name);
     case SITU_ATTR_STRING:
       if (!spec->words || (value->text && is_word(spec->words, value->text))) return NULL;
-      return not_allowed(schema, spec, value);
+      return not_allowed(schema, spec, value->text);
     default:
       return NULL;
   }
@@ -258,6 +267,23 @@ static situ_status complete(const struct schema *schema, const struct attr_spec 
   return check_value(schema, spec, value);
 }
 
+/* Fails on a list of more outputs than a node may have: a few bytes of a GraphDef must not make
+ * billions of them. */
+static situ_status check_outputs(const struct schema *schema, const struct attr_value *attrs) {
+  enum { MOST_OUTPUTS = 65536 };
+  for (int i = 0; i < schema->n_outputs; i++) {
+    const int number = schema->outputs[i].number_attr;
+    if (number < 0 || (attrs[number].integer >= 0 && attrs[number].integer <= MOST_OUTPUTS))
+      continue;
+    return INVALID(
+        "Value for attr '%s' of %lld is not between 0 and %d, the most outputs that a "
+        "node may have (op '%s')",
+        schema->attrs[number].name, (long long)attrs[number].integer, (int)MOST_OUTPUTS,
+        schema->op->name);
+  }
+  return NULL;
+}
+
 static int port_count(const struct port *port, const struct attr_value *attrs) {
   if (port->is_types) return (int)attrs[port->type_attr].list.count;
   return port->number_attr < 0 ? 1 : (int)attrs[port->number_attr].integer;
@@ -274,6 +300,7 @@ static situ_status resolve(const struct schema *schema, const situ_type *in_type
                          : match_type(schema, port, *in_types, attrs));
   }
   for (int i = 0; i < schema->n_attrs; i++) TRY(complete(schema, &schema->attrs[i], &attrs[i]));
+  TRY(check_outputs(schema, attrs));
   int total = 0;
   for (int i = 0; i < schema->n_outputs; i++) total += port_count(&schema->outputs[i], attrs);
   *n_out = total;

@@ -1,17 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0
- * schema.h: the rows of ops/, parsed once: ports, attributes, types, device kinds.
- *
- * Grammar of a row's texts (words separated by blanks):
+ * schema.h: the rows of ops/, parsed once: ports, attributes, types, device kinds. */
+
+/* clang-format off */
+/*
+ * Grammar of the strings of an op definition (items separated by blanks):
  *   inputs, outputs:  name:T | name:float (a fixed type) | name:N*T (a list) | name:&T (a
- * reference) | name:@T (the handle of a variable of that type; @resource: of any); to the row of an
- * op, such an input is the variable itself attrs:            NAME:KIND[=DEFAULT], KIND one of int
- * float bool type shape string tensor list(int) list(float) list(type) list(shape) func, or a set
- * of types {float double} (the kind is then type), or a set of words
- * {'SAME','VALID'} (then string). A type attribute that an input mentions, and the N of a list, are
- * inferred from the inputs. int>=1 sets a least value. A default: 3, 0.5, true, float, 'SAME',
- * [1,2], <unknown> devices:          KIND | KIND(type type ...): the types of the first type
- * attribute that have a kernel there
+ *                     reference) | name:@T (the handle of a variable of that type; @resource: of any). An op
+ *                     definition sees such an input as the variable itself.
+ *   attrs:            NAME:KIND[=DEFAULT]; KIND is one of int float bool type shape string tensor
+ *                     list(int) list(float) list(type) list(shape) func, or a set of types
+ *                     {float double} (kind type), a list of such types list({float double}) (kind
+ *                     list(type)), or a set of strings {'SAME','VALID'} (kind string). A type
+ *                     attribute that an input mentions, and the N of a list, are inferred from the
+ *                     inputs. int>=1 sets a minimum. A default: 3, 0.5, true, float, 'SAME', [1,2],
+ *                     <unknown>
+ *   devices:          KIND | KIND(type type ...): the types of the first type attribute that have a
+ *                     kernel there
  */
+/* clang-format on */
 #ifndef SITU_SCHEMA_SCHEMA_H
 #define SITU_SCHEMA_SCHEMA_H
 

@@ -77,6 +77,22 @@ static int find_attr(const struct schema *schema, struct word name) {
 
 /* Attributes */
 
+/* Reads "{float double}", "{'SAME','VALID'}" or "list({float double})"; returns its length, 0 if
+ * there is none. */
+static size_t read_set(struct word rest, struct arena *arena, struct attr_spec *out) {
+  static const char list[] = "list(";
+  const size_t before = strncmp(rest.at, list, strlen(list)) ? 0 : strlen(list);
+  const char *end = memchr(rest.at, '}', rest.length);
+  if (rest.at[before] != '{' || !end || (before && end[1] != ')')) return 0;
+  const struct word set = {rest.at + before + 1, (size_t)(end - rest.at) - before - 1};
+  const bool quoted = memchr(set.at, '\'', set.length);
+  if (quoted && before) return 0;
+  out->kind = quoted ? SITU_ATTR_STRING : before ? SITU_ATTR_TYPES : SITU_ATTR_TYPE;
+  out->words = quoted ? copy(arena, set) : NULL;
+  out->types = quoted ? 0 : types_of(set);
+  return quoted || out->types ? before + set.length + 2 + !!before : 0;
+}
+
 /* Reads the kind in front of *rest, with its set, and goes past it. */
 static bool read_kind(struct word *rest, struct arena *arena, struct attr_spec *out) {
   static const char *const words[] = {
@@ -84,18 +100,8 @@ static bool read_kind(struct word *rest, struct arena *arena, struct attr_spec *
       SITU_ATTR_KINDS(WORD)
 #undef WORD
   };
-  size_t length = 0;
-  if (rest->at[0] == '{') {
-    const char *end = memchr(rest->at, '}', rest->length);
-    if (!end) return false;
-    const struct word set = {rest->at + 1, (size_t)(end - rest->at) - 1};
-    const bool quoted = memchr(set.at, '\'', set.length);
-    out->kind = quoted ? SITU_ATTR_STRING : SITU_ATTR_TYPE;
-    out->words = quoted ? copy(arena, set) : NULL;
-    out->types = quoted ? 0 : types_of(set);
-    length = set.length + 2;
-    if (!quoted && !out->types) return false;
-  }
+  size_t length = read_set(*rest, arena, out);
+  if (rest->at[0] == '{' && !length) return false;
   for (size_t i = 0; !length && i < COUNT_OF(words); i++) {
     if (strncmp(rest->at, words[i], strlen(words[i]))) continue;
     length = strlen(words[i]);

@@ -215,6 +215,25 @@ static void a_full_stream(void **state) {
   fclose(full);
 }
 
+/* The number of outputs is an attribute of 64 bits; it is never narrowed. */
+static void number_of_outputs_is_bounded(void **state) {
+  (void)state;
+  static const char *const numbers[] = {"4294967296", "9223372036854775807", "65537", "-1"};
+  for (size_t i = 0; i < COUNT_OF(numbers); i++) {
+    char text[512];
+    snprintf(text, sizeof text,
+             "node { name: 'd' op: 'Const' attr { key: 'dtype' value { type: DT_INT32 } }\n"
+             "  attr { key: 'value' value { tensor { dtype: DT_INT32 tensor_shape { } int_val: 0 "
+             "} } } }\n"
+             "node { name: 'x' op: 'Placeholder' attr { key: 'dtype' value { type: DT_FLOAT } } }\n"
+             "node { name: 's' op: 'Split' input: 'd' input: 'x'\n"
+             "  attr { key: 'T' value { type: DT_FLOAT } }\n"
+             "  attr { key: 'num_split' value { i: %s } } }",
+             numbers[i]);
+    expect_wrong(text, "attr 'num_split'");
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(an_empty_text_is_an_empty_graph),
@@ -232,6 +251,7 @@ int main(void) {
       cmocka_unit_test(wrong_attributes),
       cmocka_unit_test(wrong_devices),
       cmocka_unit_test(functions_are_refused),
+      cmocka_unit_test(number_of_outputs_is_bounded),
       GRAPH_TEST(null_arguments),
       GRAPH_TEST(a_full_stream),
   };

@@ -51,6 +51,21 @@ CASES = [
     ("tf.add_n([f(2), f(3)])", "AddN", "[2], [3]"),
     ("tf.nn.space_to_depth(f(1, 3, 3, 1), 2)", "SpaceToDepth", "[1,3,3,1]"),
     ("tf.einsum('ij,jk->ik', f(2, 3), f(2, 3))", "Einsum", "(2, 3)"),
+    ("tf.dynamic_stitch([[0, 1], [2]], [f(2, 2), f(1, 3)])", "DynamicStitch",
+     "[2], [1], [2,2], [1,3]"),
+    ("tf.dynamic_stitch([[0, 1], [2]], [f(3, 2), f(1, 2)])", "DynamicStitch",
+     "[2], [1], [3,2], [1,2]"),
+    ("tf.raw_ops.LeakyReluGrad(gradients=f(2), features=f(3))", "LeakyReluGrad", "[2], [3]"),
+    ("tf.raw_ops.ResizeBilinearGrad(grads=f(2, 4, 4, 1), original_image=f(1, 2, 2, 1))",
+     "ResizeBilinearGrad", "[2,4,4,1], [1,2,2,1]"),
+    ("tf.raw_ops.ResizeBilinearGrad(grads=f(1, 4, 4, 3), original_image=f(1, 2, 2, 1))",
+     "ResizeBilinearGrad", "[1,4,4,3], [1,2,2,1]"),
+    ("tf.raw_ops.StatelessMultinomial(logits=f(2, 3), num_samples=4, seed=[1])",
+     "StatelessMultinomial", "[2,3], [], [1]"),
+    ("tf.nn.conv2d(f(1, 4, 4, 0), f(3, 3, 2, 8), strides=[1, 1, 1, 1], padding='SAME')", "Conv2D",
+     "[1,4,4,0], [3,3,2,8]"),
+    ("tf.edit_distance(tf.SparseTensor([[0, 0]], [1, 2], [1, 1]), "
+     "tf.SparseTensor([[0, 0]], [1], [1, 1]))", "EditDistance", "[1,2], [2], [2], [1,2], [1], [2]"),
 ]
 PROGRAM = """
     import re

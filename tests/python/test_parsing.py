@@ -24,6 +24,53 @@ EXAMPLES = [_example(i=[1, -2, 3], f=[1.5, 2.5], s=[b"a", b"bc"], v=[7]),
             _example(i=[4, 5, 6], f=[0.5, 2.0], s=[b"z", b"y"], v=[8, 9])]
 
 
+@pytest.mark.parametrize("feature, error, text", [
+    (tf.io.FixedLenFeature([3], tf.float32, [3., 4.]), tf.errors.InvalidArgumentError,
+     "tensor with 2 values, but the requested shape has 3"),
+    (tf.io.FixedLenFeature([2], tf.string, ["a"]), tf.errors.InvalidArgumentError,
+     "tensor with 1 values, but the requested shape has 2"),
+    (tf.io.FixedLenFeature([], tf.int32, [7]), tf.errors.InvalidArgumentError,
+     "attr 'Tdense' of int32 is not in the list of allowed values"),
+    (tf.io.VarLenFeature(tf.int32), tf.errors.InvalidArgumentError,
+     "attr 'sparse_types' of int32 is not in the list of allowed values"),
+    (tf.io.FixedLenFeature([0], tf.float32, []), tf.errors.InvalidArgumentError,
+     "is required but could not be found"),
+    (tf.io.FixedLenFeature([None], tf.float32), ValueError, "First dimension of shape for feature"),
+    (tf.io.FixedLenFeature([2, None], tf.float32), ValueError, "need to be known"),
+    (tf.io.FixedLenSequenceFeature([], tf.float32), ValueError, "requires allow_missing"),
+])
+@pytest.mark.parametrize("serialized", [EXAMPLES[0], EXAMPLES])
+def test_features_that_cannot_be_filled(serialized, feature, error, text):
+    parse = tf.io.parse_example if isinstance(serialized, list) else tf.io.parse_single_example
+    with pytest.raises(error, match=text):
+        parse(serialized, {"absent": feature})
+
+
+def test_default_has_the_shape_of_the_feature():
+    parsed = tf.io.parse_example(EXAMPLES, {
+        "absent": tf.io.FixedLenFeature([2, 2], tf.float32, [3., 4., 5., 6.]),
+        "scalar": tf.io.FixedLenFeature([], tf.int64, [7])})
+    assert parsed["absent"].numpy().tolist() == [[[3, 4], [5, 6]]] * 2
+    assert parsed["scalar"].numpy().tolist() == [7, 7]
+
+
+@pytest.mark.parametrize("changes, text", [
+    ({"num_sparse": 1}, "num_sparse is 1, but there are 0 sparse_types"),
+    ({"dense_shapes": [[2], [2]]}, "Tdense has 1 types, but there are 2 dense_shapes"),
+    ({"dense_keys": ["a", "b"]}, "Expected dense_keys to be a vector of 1 elements"),
+    ({"dense_defaults": [[1., 2., 3.]]}, "is not compatible with dense_shapes"),
+    ({"serialized": [[b""]]}, "Expected serialized to be a scalar or vector, got rank 2"),
+])
+def test_arguments_of_the_op_must_agree(changes, text):
+    arguments = {"serialized": [b""], "names": tf.constant([], tf.string),
+                 "sparse_keys": tf.constant([], tf.string), "dense_keys": ["a"],
+                 "ragged_keys": tf.constant([], tf.string), "dense_defaults": [[1., 2.]],
+                 "Tdense": [tf.float32], "num_sparse": 0, "sparse_types": [],
+                 "dense_shapes": [[2]], **changes}
+    with pytest.raises((tf.errors.InvalidArgumentError, ValueError), match=text):
+        tf.raw_ops.ParseExampleV2(**arguments)
+
+
 def test_one_example():
     parsed = tf.io.parse_single_example(EXAMPLES[0], {
         "i": tf.io.FixedLenFeature([3], tf.int64), "s": tf.io.FixedLenFeature([2], tf.string),

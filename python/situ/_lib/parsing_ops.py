@@ -38,13 +38,33 @@ def _default(feature):
     dtype = as_dtype(feature.dtype)
     if feature.default_value is None:
         return constant([], dtype)
-    return op("Reshape", convert_to_tensor(feature.default_value, dtype), [-1])
+    return op("Reshape", convert_to_tensor(feature.default_value, dtype),
+              as_shape(feature.shape).as_list())
+
+
+def _check(features):
+    """Raises TensorFlow's error for a feature that no record could fill."""
+    for key in sorted(features):
+        feature = features[key]
+        if isinstance(feature, FixedLenSequenceFeature) and not feature.allow_missing:
+            raise ValueError("Unsupported: FixedLenSequenceFeature requires allow_missing to be "
+                             "True.")
+        if isinstance(feature, FixedLenFeature):
+            shape = as_shape(feature.shape)
+            if shape.rank is None or None in shape.as_list()[1:]:
+                raise ValueError(f"All dimensions of shape for feature {key} need to be known but "
+                                 f"received {shape}.")
+            if shape.rank and shape.as_list()[0] is None:
+                raise ValueError(
+                    f"First dimension of shape for feature {key} unknown. Consider using "
+                    f"FixedLenSequenceFeature. Received feature={feature}.")
 
 
 def _parse(serialized, features, name):
     """A dict of tensors, by the names of the features."""
     if not features:
         raise ValueError("Argument `features` cannot be None.")
+    _check(features)
     dense = sorted(k for k, f in features.items() if isinstance(f, FixedLenFeature))
     sparse = sorted(k for k in features if k not in dense)
     with scope(name, "ParseSingleExample"):
