@@ -140,7 +140,7 @@ int measure_graph(const struct args *args, const struct scaling_gpu *gpu, double
   for (int i = 0; i < count; i++) add_kernel(out, gpu, reached, kernels[i].flops, kernels[i].bytes);
   const situ_need *needs = situ_plan_needs(planned.plan, &count);
   for (int i = 0; i < count; i++)
-    if ((double)needs[i].peak_bytes > out->block) out->block = (double)needs[i].peak_bytes;
+    if ((double)needs[i].step_bytes > out->block) out->block = (double)needs[i].step_bytes;
   out->variables = out->gradients = (double)situ_plan_variables(planned.plan);
   out->steps = 1;
   planned_free(&planned);

@@ -125,12 +125,16 @@ typedef struct situ_copy {
   bool once; /* of a constant: only in the first run */
 } situ_copy;
 
-/* What a run will need of a device. */
+/* What a new session will need of a device: it initializes the variables of the graph, where the
+ * step needs values of them, and then runs the step. */
 typedef struct situ_need {
   const char *device;
-  uint64_t peak_bytes; /* memory of a step: values, copies, scratch and constants together */
+  uint64_t peak_bytes; /* the smallest limit with which both run; of the host the sum of all */
   uint64_t limit_bytes;
-  int kernels; /* calls in a step */
+  int kernels;                /* calls in a step */
+  uint64_t variable_bytes;    /* memory that stays from run to run: variables, optimizer slots */
+  uint64_t step_bytes;        /* of a step: values, copies, scratch and constants together */
+  uint64_t initializer_bytes; /* the same of the run that initializes the variables */
 } situ_need;
 
 /* A call of a kernel in a run, and what it costs: operations on numbers, and bytes of memory that
@@ -145,7 +149,7 @@ typedef struct situ_plan situ_plan;
 
 /* Places the graph and plans a run of these fetches. The shapes of fed values come from `feeds`,
  * whose tensors may be NULL where the graph knows the shape; no fetches: all nodes that nobody
- * reads. */
+ * reads, but for those that only assign variables (initializers) where there are others. */
 SITU_API situ_status situ_plan_create(situ_session *session, const situ_feed *feeds, int n_feeds,
                                       const situ_value *fetches, int n_fetches,
                                       situ_plan **out) SITU_MUST_USE;
@@ -161,6 +165,10 @@ SITU_API const situ_kernel *situ_plan_kernels(const situ_plan *plan, int *count)
 
 /* Bytes of the variables that a run reads or changes. */
 SITU_API uint64_t situ_plan_variables(const situ_plan *plan);
+
+/* What the needs of the plan leave out, because only a run can tell it (the functions of a While
+ * node, say); NULL where nothing is left out. Borrowed. */
+SITU_API const char *situ_plan_uncounted(const situ_plan *plan);
 
 /* Frees a plan; NULL may be released. */
 SITU_API void situ_plan_release(situ_plan *plan);

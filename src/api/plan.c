@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/initializers.h"
+#include "api/peak.h"
 #include "api/session.h"
 #include "tensor/shape.h"
 
@@ -14,6 +16,7 @@ struct situ_plan {
   situ_need *needs;
   situ_kernel *kernels;
   uint64_t variables;
+  const char *uncounted;
   int n_placed, n_copies, n_needs, n_kernels;
 };
 
@@ -58,20 +61,79 @@ static situ_status show_copies(const struct program *program, situ_plan *plan) {
   return plan->arena.failed ? NO_MEMORY() : NULL;
 }
 
-static situ_status show_needs(const struct program *program, situ_plan *plan) {
-  plan->needs = ARENA_ARRAY(&plan->arena, situ_need, program->n_lanes + 1);
-  if (!plan->needs) return NO_MEMORY();
-  for (int32_t i = 0; i < program->n_lanes; i++) {
-    const struct lane *lane = &program->lanes[i];
-    situ_memory_info info;
-    TRY(situ_device_memory_info(lane->device, &info));
-    plan->needs[plan->n_needs++] =
-        (situ_need){.device = program->devices->devices[lane->device]->full,
-                    .peak_bytes = lane->block_bytes,
-                    .limit_bytes = info.limit,
-                    .kernels = lane->n_calls};
-  }
+/* The programs that a new session runs for a step: the initializers of variables, where the step
+ * needs values of them, and the step. */
+struct rehearsal {
+  struct program *programs[2];
+  int n;
+  situ_status failed; /* why the initializers cannot be planned */
+};
+
+static const struct program *step_of(const struct rehearsal *rehearsal) {
+  return rehearsal->programs[rehearsal->n - 1];
+}
+
+static const struct lane *lane_of(const struct program *program, int32_t device) {
+  for (int32_t i = 0; i < program->n_lanes; i++)
+    if (program->lanes[i].device == device) return &program->lanes[i];
   return NULL;
+}
+
+static situ_status show_need(const struct rehearsal *rehearsal, struct device *device,
+                             situ_plan *plan) {
+  situ_memory_info info;
+  struct peak peak;
+  const struct lane *lane = lane_of(step_of(rehearsal), device->number);
+  TRY(situ_device_memory_info(device->number, &info));
+  TRY(peak_find((const struct program *const *)rehearsal->programs, rehearsal->n, device,
+                info.limit, &peak));
+  if (!lane && !peak.peak) return NULL;
+  plan->needs[plan->n_needs++] = (situ_need){.device = device->full,
+                                             .peak_bytes = peak.peak,
+                                             .limit_bytes = info.limit,
+                                             .kernels = lane ? lane->n_calls : 0,
+                                             .variable_bytes = peak.variables,
+                                             .step_bytes = peak.step,
+                                             .initializer_bytes = peak.earlier};
+  return NULL;
+}
+
+static situ_status show_needs(const struct rehearsal *rehearsal, situ_plan *plan) {
+  const struct device_list *devices = step_of(rehearsal)->devices;
+  plan->needs = ARENA_ARRAY(&plan->arena, situ_need, devices->count + 1);
+  if (!plan->needs) return NO_MEMORY();
+  for (int i = 0; i < devices->count; i++) TRY(show_need(rehearsal, devices->devices[i], plan));
+  return NULL;
+}
+
+static bool runs_function(const struct node *node) {
+  for (int i = 0; i < node->schema->n_attrs; i++)
+    if (node->attrs[i].kind == SITU_ATTR_FUNCTION) return true;
+  return false;
+}
+
+/* Names what takes memory that no plan can tell: bodies of functions are planned when they run. */
+static situ_status show_uncounted(const struct rehearsal *rehearsal, situ_plan *plan) {
+  struct text text = {0};
+  int n = 0;
+  for (int p = 0; p < rehearsal->n; p++) {
+    const struct program *program = rehearsal->programs[p];
+    for (int32_t i = 0; i < program->n_host_ops; i++) {
+      const struct node *node = program->graph->nodes[program->host_ops[i].node];
+      if (!runs_function(node)) continue;
+      if (n < 3)
+        text_addf(&text, "%s'%s' (%s)", n ? ", " : "the functions of ", node->name,
+                  node->schema->op->name);
+      n++;
+    }
+  }
+  if (n > 3) text_addf(&text, " and %d more", n - 3);
+  if (rehearsal->failed)
+    text_addf(&text, "%sthe initializers of the variables (%s)", n ? ", and " : "",
+              situ_status_message(rehearsal->failed));
+  if (text.length) plan->uncounted = keep(plan, text_get(&text));
+  text_free(&text);
+  return plan->arena.failed ? NO_MEMORY() : NULL;
 }
 
 static situ_status show_kernels(const struct program *program, situ_plan *plan) {
@@ -93,24 +155,6 @@ static situ_status show_kernels(const struct program *program, situ_plan *plan) 
       plan->variables += slot->bytes;
   }
   return plan->arena.failed ? NO_MEMORY() : NULL;
-}
-
-/* All nodes that nobody reads: what a run without fetches would be for. */
-static situ_status find_ends(const struct situ_graph *graph, struct arena *arena,
-                             struct edge **fetches, int32_t *n_fetches) {
-  char *read = arena_zero(arena, (size_t)graph->n_nodes + 1);
-  *fetches = ARENA_ARRAY(arena, struct edge, graph->n_nodes + 1);
-  if (arena->failed) return NO_MEMORY();
-  for (int32_t i = 0; i < graph->n_nodes; i++) {
-    const struct node *node = graph->nodes[i];
-    for (int32_t k = 0; k < node->n_inputs; k++) read[node->inputs[k].node] = 1;
-    for (int32_t k = 0; k < node->n_controls; k++) read[node->controls[k]] = 1;
-  }
-  *n_fetches = 0;
-  for (int32_t i = 0; i < graph->n_nodes; i++)
-    if (!read[i])
-      (*fetches)[(*n_fetches)++] = (struct edge){i, graph->nodes[i]->n_outputs ? 0 : -1};
-  return NULL;
 }
 
 static bool is_fed(const struct plan_feed *feeds, int32_t n, int32_t node, int32_t output) {
@@ -156,7 +200,9 @@ static situ_status find_fetches(const struct situ_session *session, const situ_v
   struct edge *out = NULL;
   int32_t n = n_fetches;
   if (!n_fetches) {
-    TRY(find_ends(session->graph, arena, &out, &n));
+    out = ARENA_ARRAY(arena, struct edge, session->graph->n_nodes + 1);
+    if (!out) return NO_MEMORY();
+    TRY(initializers_ends(session->graph, arena, out, &n));
   } else {
     out = ARENA_ARRAY(arena, struct edge, n_fetches);
     if (!out) return NO_MEMORY();
@@ -171,22 +217,58 @@ static situ_status find_fetches(const struct situ_session *session, const situ_v
   return NULL;
 }
 
-static situ_status make(struct situ_session *session, const struct plan_request *request,
-                        situ_plan *plan) {
-  struct program *program = NULL;
+static bool needs_variables(const struct program *program) {
+  for (int32_t i = 0; i < program->n_slots; i++)
+    if (program->slots[i].kind == SLOT_STATE && program->slots[i].needs) return true;
+  return false;
+}
+
+static situ_status plan_whole(const struct plan_request *request, struct program **out) {
   struct edge need;
-  TRY(plan_make(request, &program, &need));
-  situ_status status = NULL;
-  if (need.node >= 0)
-    status = situ_status_create(SITU_UNIMPLEMENTED,
-                                "The plan depends on the value of '%s', which only a run can give: "
-                                "feed it to plan with a value of your choice.",
-                                request->graph->nodes[need.node]->name);
+  TRY(plan_make(request, out, &need));
+  if (need.node < 0) return NULL;
+  return situ_status_create(SITU_UNIMPLEMENTED,
+                            "The plan depends on the value of '%s', which only a run can give: "
+                            "feed it to plan with a value of your choice.",
+                            request->graph->nodes[need.node]->name);
+}
+
+/* Plans the initializers of all variables of the graph: one run, as that of
+ * tf.global_variables_initializer. Where that fails only a run can tell what they take. */
+static situ_status rehearse_initializers(const struct plan_request *step, struct arena *scratch,
+                                         struct rehearsal *out) {
+  struct plan_request request = *step;
+  struct edge *fetches = ARENA_ARRAY(scratch, struct edge, step->graph->n_nodes + 1);
+  if (!fetches) return NO_MEMORY();
+  TRY(initializers_find(step->graph, scratch, fetches, &request.n_fetches));
+  request.fetches = fetches;
+  if (!request.n_fetches) return NULL;
+  struct program *program = NULL;
+  out->failed = plan_whole(&request, &program);
+  if (out->failed) {
+    plan_free(program);
+    return NULL;
+  }
+  out->programs[1] = out->programs[0];
+  out->programs[0] = program;
+  out->n = 2;
+  return NULL;
+}
+
+static situ_status make(struct situ_session *session, const struct plan_request *request,
+                        struct arena *scratch, situ_plan *plan) {
+  struct rehearsal rehearsal = {.n = 1};
+  situ_status status = plan_whole(request, &rehearsal.programs[0]);
+  if (!status && needs_variables(rehearsal.programs[0]))
+    status = rehearse_initializers(request, scratch, &rehearsal);
+  const struct program *step = step_of(&rehearsal);
   if (!status) status = show_placement(session, plan);
-  if (!status) status = show_copies(program, plan);
-  if (!status) status = show_needs(program, plan);
-  if (!status) status = show_kernels(program, plan);
-  plan_free(program);
+  if (!status) status = show_copies(step, plan);
+  if (!status) status = show_needs(&rehearsal, plan);
+  if (!status) status = show_kernels(step, plan);
+  if (!status) status = show_uncounted(&rehearsal, plan);
+  for (int i = 0; i < rehearsal.n; i++) plan_free(rehearsal.programs[i]);
+  situ_status_release(rehearsal.failed);
   return status;
 }
 
@@ -207,7 +289,7 @@ situ_status situ_plan_create(situ_session *session, const situ_feed *feeds, int 
   request.placement = session->placement.device;
   if (!status) status = find_feeds(session, feeds, n_feeds, &scratch, &request);
   if (!status) status = find_fetches(session, fetches, n_fetches, &scratch, &request);
-  if (!status) status = make(session, &request, plan);
+  if (!status) status = make(session, &request, &scratch, plan);
   pthread_mutex_unlock(&session->lock);
   arena_free(&scratch);
   if (status)
@@ -256,6 +338,8 @@ const situ_kernel *situ_plan_kernels(const situ_plan *plan, int *count) {
 }
 
 uint64_t situ_plan_variables(const situ_plan *plan) { return plan ? plan->variables : 0; }
+
+const char *situ_plan_uncounted(const situ_plan *plan) { return plan ? plan->uncounted : NULL; }
 
 void situ_plan_release(situ_plan *plan) {
   if (!plan) return;

@@ -74,7 +74,7 @@ static struct buffer *block_of(const struct frame *frame, int32_t device) {
   return NULL;
 }
 
-static situ_status place_slot(struct frame *frame, struct state *state, int32_t number) {
+static void place_slot(struct frame *frame, int32_t number) {
   const struct slot *slot = &frame->program->slots[number];
   struct span *span = &frame->slots[number];
   if (slot->kind == SLOT_BLOCK) {
@@ -82,10 +82,18 @@ static situ_status place_slot(struct frame *frame, struct state *state, int32_t 
     if (block) *span = (struct span){block->span.region, block->span.offset + slot->offset};
   } else if (slot->kind == SLOT_CONSTANT) {
     *span = slot->constant->buffer->span;
-  } else if (slot->kind == SLOT_STATE) {
+  }
+}
+
+/* Variables outlive the frame: they are allocated before its blocks, so that these leave no hole in
+ * front of them when they are freed. */
+static situ_status place_states(struct frame *frame, struct state *state) {
+  for (int32_t i = 0; i < frame->program->n_slots; i++) {
+    const struct slot *slot = &frame->program->slots[i];
     struct state_entry *entry = NULL;
+    if (slot->kind != SLOT_STATE) continue;
     TRY(state_find(state, frame->program, slot, &entry));
-    *span = entry->buffer->span;
+    frame->slots[i] = entry->buffer->span;
     if (slot->needs || slot->sets)
       frame->states[frame->n_states++] = (struct held_state){slot, entry};
   }
@@ -158,9 +166,10 @@ static situ_status fill(struct frame *frame, struct state *state, situ_tensor *c
   frame->results = ARENA_ARRAY(arena, situ_tensor *, program->n_fetches + 1);
   frame->states = ARENA_ARRAY(arena, struct held_state, program->n_states + 1);
   if (arena->failed) return NO_MEMORY();
+  if (program->n_states) TRY(place_states(frame, state));
   for (int32_t i = 0; i < program->n_lanes; i++) TRY(make_block(frame, i));
   TRY(place_moving(frame, fed));
-  for (int32_t i = 0; i < program->n_slots; i++) TRY(place_slot(frame, state, i));
+  for (int32_t i = 0; i < program->n_slots; i++) place_slot(frame, i);
   if (program->n_host_ops) TRY(hosted_prepare(frame));
   if (program->n_checks) TRY(counts_prepare(frame));
   if (program->n_joints) TRY(joint_prepare(frame));

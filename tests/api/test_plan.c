@@ -184,6 +184,69 @@ static void a_graph_that_cannot_be_placed_has_no_plan(void **state) {
   destroy(&towers);
 }
 
+/* v (initialized with ones) on the GPU, and a step that reads it. */
+static situ_value build_variable(situ_graph *graph, situ_shape shape) {
+  const situ_attr dtype = situ_attr_type("dtype", SITU_FLOAT);
+  const situ_attr attrs[] = {dtype, situ_attr_shape("shape", shape)};
+  const situ_value v = situ_emit(graph, "VariableV2", "v", NULL, 0, attrs, 2);
+  const int32_t dims[] = {(int32_t)shape.dim[0], (int32_t)shape.dim[1]};
+  const situ_value size = situ_constant(graph, "size", SITU_INT32, SITU_SHAPE(2), dims);
+  emit2(graph, "Assign", v, emit2(graph, "Fill", size, scalar(graph, 1)));
+  return emit2(graph, "MatMul", v, v);
+}
+
+static void variables_and_their_initializers_count(void **state) {
+  (void)state;
+  fleet("1");
+  situ_graph *graph = situ_graph_create();
+  situ_session *session = NULL;
+  situ_plan *plan = NULL;
+  const situ_value product = build_variable(graph, SITU_SHAPE(128, 128));
+  OK(situ_session_create(graph, NULL, &session));
+  OK(situ_plan_create(session, NULL, 0, &product, 1, &plan));
+  int count = 0;
+  const situ_need *needs = situ_plan_needs(plan, &count);
+  const situ_need *gpu = &needs[count - 1];
+  const uint64_t bytes = UINT64_C(4) * 128 * 128;
+  assert_int_equal(gpu->variable_bytes, bytes);
+  assert_true(gpu->step_bytes >= bytes && gpu->initializer_bytes >= bytes);
+  const uint64_t most =
+      gpu->step_bytes > gpu->initializer_bytes ? gpu->step_bytes : gpu->initializer_bytes;
+  assert_int_equal(gpu->peak_bytes, bytes + most);
+  assert_null(situ_plan_uncounted(plan));
+  situ_plan_release(plan);
+  situ_session_release(session);
+  situ_graph_release(graph);
+}
+
+static void functions_are_not_counted(void **state) {
+  (void)state;
+  fleet("1");
+  situ_graph *graph = situ_graph_create(), *body = situ_graph_create();
+  const situ_value x = situ_placeholder(body, "x", SITU_FLOAT, SITU_SCALAR);
+  const situ_value square = emit2(body, "Mul", x, x);
+  situ_function_add(graph, "square", body, &x, 1, &square, 1);
+  const int64_t one_float[] = {SITU_FLOAT};
+  const situ_attr attrs[] = {
+      situ_attr_types("Tin", one_float, 1), situ_attr_types("Tout", one_float, 1),
+      situ_attr_function("then_branch", "square"), situ_attr_function("else_branch", "square")};
+  const bool yes = true;
+  const situ_value truth = situ_constant(graph, "truth", SITU_BOOL, SITU_SCALAR, &yes);
+  const situ_value two = scalar(graph, 2);
+  const situ_value chosen =
+      situ_emit_lists(graph, "If", "choice", (situ_values[]){{&truth, 1}, {&two, 1}}, 2, attrs, 4);
+  situ_session *session = NULL;
+  situ_plan *plan = NULL;
+  OK(situ_session_create(graph, NULL, &session));
+  OK(situ_plan_create(session, NULL, 0, &chosen, 1, &plan));
+  assert_non_null(situ_plan_uncounted(plan));
+  assert_non_null(strstr(situ_plan_uncounted(plan), "'choice' (If)"));
+  situ_plan_release(plan);
+  situ_session_release(session);
+  situ_graph_release(body);
+  situ_graph_release(graph);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_plan_says_where_and_why),
@@ -191,6 +254,8 @@ int main(void) {
       cmocka_unit_test(a_plan_needs_what_the_run_needs),
       cmocka_unit_test(without_fetches_all_ends_are_planned),
       cmocka_unit_test(wrong_feeds_and_fetches_are_named),
+      cmocka_unit_test(variables_and_their_initializers_count),
+      cmocka_unit_test(functions_are_not_counted),
       cmocka_unit_test(a_graph_that_cannot_be_placed_has_no_plan),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
