@@ -150,6 +150,10 @@ SITU_API situ_status situ_iterator_create(situ_dataset *dataset, situ_tensor *co
 SITU_API situ_status situ_iterator_next(situ_iterator *iterator, situ_tensor **parts,
                                         bool *end) SITU_MUST_USE;
 
+/* Makes functions of the data set print where each of their nodes goes, once per function, when the
+ * iterator is the first to call it. */
+SITU_API void situ_iterator_log_placement(situ_iterator *iterator);
+
 /* Where an iterator stands, as a vector that restore of another one over a data set that is alike
  * takes. Elements are not saved: restore passes as many by as were asked for, with the same seeds,
  * and calls functions of elements only where that cannot be helped. */

@@ -24,7 +24,9 @@ typedef struct situ_config {
   bool allow_soft_placement; /* a request that cannot be met becomes a wish */
   bool strict;               /* conflicts with earlier options are errors; also SITU_STRICT=1 */
   bool check_numerics;       /* a step fails where an op makes NaN or an infinity, and names it */
-  int threads;               /* of the process, for large ops; 0: SITU_THREADS, then all cores */
+  bool is_function; /* the graph is the body of a function: log_device_placement prints the nodes
+                       that run, as "name: (Op): device", when they are first compiled */
+  int threads;      /* of the process, for large ops; 0: SITU_THREADS, then all cores */
   situ_device_config devices;
 } situ_config;
 

@@ -29,6 +29,8 @@ void context_flush_stdout(void) {
   Py_XDECREF(done);
 }
 
+bool context_logs(void) { return is_logging; }
+
 void context_flush(void) {
   if (is_logging) context_flush_stdout();
 }

@@ -299,6 +299,7 @@ static PyObject *iterator_new(PyTypeObject *type, PyObject *args, PyObject *word
   const int n = (int)PyTuple_GET_SIZE(arguments);
   WITHOUT_LOCK(status = situ_iterator_create(native, values, n, &self->iterator));
   PyMem_Free(values);
+  if (!status && context_logs()) situ_iterator_log_placement(self->iterator);
   if (!status) return (PyObject *)self;
   Py_DECREF(self);
   return errors_raise(status, NULL);
@@ -325,6 +326,7 @@ static PyObject *iterator_next(PyObject *object) {
   if (self->n_parts > FEW) parts = PyMem_Calloc((size_t)self->n_parts, sizeof *parts);
   if (!parts) return PyErr_NoMemory();
   struct asked asked = {situ_iterator_retain(self->iterator), parts, false};
+  context_flush();
   situ_status status = watch_call(ask, &asked);
   WITHOUT_LOCK(situ_iterator_release(asked.iterator));
   PyObject *result = NULL;

@@ -115,6 +115,9 @@ situ_eager *context_eager(void);
  * NULL without an exception. */
 situ_eager *context_quick(void);
 
+/* Whether eager ops and functions log where they run. */
+bool context_logs(void);
+
 /* Whether eager ops or sessions log on standard output: Python's buffer goes out first. */
 void context_flush(void);
 

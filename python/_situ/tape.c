@@ -275,6 +275,7 @@ static situ_status run(struct tape_object *self, situ_tensor **targets, int n_ta
   situ_tape *others[MOST_TAPES];
   for (int i = base; i < top; i++) others[i - base] = stack[i]->tape;
   const int n_others = tape_count;
+  context_flush(); /* a gradient that is compiled may log */
   const situ_status status =
       situ_tape_gradient_slices(self->tape, targets, n_targets, sources, n_sources, gradients,
                                 others, n_others, results, indices);

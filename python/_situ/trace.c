@@ -43,6 +43,7 @@ static int open_session(struct trace_object *self, PyObject *options) {
   situ_config config;
   struct config_store store;
   if (config_read(options, &config, &store)) return -1;
+  config.is_function = true;
   const situ_status status = situ_session_create(self->graph->graph, &config, &self->session);
   if (status) errors_raise(status, self->graph);
   return status ? -1 : 0;
@@ -270,6 +271,7 @@ PyObject *trace_run(struct trace_object *self, PyObject *const *inputs, bool len
   if (!fed.feeds || !fed.owners || !results) {
     PyErr_NoMemory();
   } else if (!fill(self, inputs, &fed)) {
+    context_flush(); /* a first run may log */
     situ_status status = run_native(self, fed.feeds, results);
     for (int i = 0; i < self->n_fetches && lent && !status; i++)
       status = keep(self, fed.feeds, &results[i]);

@@ -430,6 +430,26 @@ static situ_status run_told(struct backward *b, const struct stretch *s, situ_ta
   return status;
 }
 
+/* Logs the gradients as the eager calls that they are in TensorFlow: those that are fetched, and
+ * what they are made of. */
+static situ_status log_calls(const struct backward *b, situ_eager *eager) {
+  if (!eager_logs(eager)) return NULL;
+  const struct situ_graph *graph = b->graph;
+  char *runs = calloc((size_t)graph->n_nodes + 1, 1);
+  if (!runs) return NO_MEMORY();
+  for (int i = 0; i < b->n_fetches; i++) runs[b->fetches[i].node] = 1;
+  for (int32_t i = graph->n_nodes - 1; i >= b->first; i--)
+    for (int32_t k = 0; runs[i] && k < graph->nodes[i]->n_inputs; k++)
+      runs[graph->nodes[i]->inputs[k].node] = 1;
+  pthread_mutex_lock(&b->session->lock);
+  situ_status status = session_place(b->session);
+  for (int32_t i = b->first; i < graph->n_nodes && !status; i++)
+    if (runs[i]) status = eager_log_node(eager, graph->nodes[i], b->session->placement.device[i]);
+  pthread_mutex_unlock(&b->session->lock);
+  free(runs);
+  return status;
+}
+
 /* Compiles what was not asked for before. */
 static situ_status make(struct stretch *s, const struct text *key, uint64_t hash,
                         struct backward_cache **cache, struct backward **out) {
@@ -442,7 +462,7 @@ static situ_status make(struct stretch *s, const struct text *key, uint64_t hash
   free(m.from);
   if (!status) {
     text_add_n(&b->key, key->data, key->length);
-    if (b->key.failed) status = NO_MEMORY();
+    status = b->key.failed ? NO_MEMORY() : log_calls(b, s->tape->eager);
   }
   if (status) {
     if (b) destroy(b);

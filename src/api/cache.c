@@ -122,6 +122,11 @@ situ_status cache_enter(struct situ_session *session, const struct plan_request 
     struct edge need;
     TRY(check_twice(request));
     TRY(plan_make(request, &program, &need));
+    if (session->log == LOG_FUNCTION && !request->before) {
+      const situ_status status = session_log_program(session, request);
+      if (status) plan_free(program);
+      if (status) return status;
+    }
     program->id = ++session->n_planned;
     program->need = need;
     TRY(add(session, program, out));

@@ -32,6 +32,18 @@ struct backward_cache **eager_backward(situ_eager *eager) {
   return &eager->backward;
 }
 
+bool eager_logs(const situ_eager *eager) { return eager->log; }
+
+situ_status eager_log_node(situ_eager *eager, const struct node *node, int32_t device) {
+  if (!node->n_inputs) return NULL;
+  const situ_type type = node->n_outputs ? node->outputs[0].type : SITU_NO_TYPE;
+  pthread_mutex_lock(&eager->lock);
+  const situ_status status =
+      recipe_say(node->schema, eager->devices->devices[device], type, &eager->said);
+  pthread_mutex_unlock(&eager->lock);
+  return status;
+}
+
 bool eager_checks(const situ_eager *eager) { return eager->checked; }
 
 situ_status situ_eager_create(const situ_config *config, situ_eager **out) {
@@ -55,7 +67,7 @@ situ_status situ_eager_create(const situ_config *config, situ_eager **out) {
     free(eager);
     return status;
   }
-  eager->log = config && config->log_device_placement;
+  situ_eager_set_log(eager, config && config->log_device_placement);
   eager->soft = config && config->allow_soft_placement;
   eager->checked = config && config->check_numerics;
   *out = eager;
@@ -94,7 +106,7 @@ void situ_eager_release(situ_eager *eager) {
 }
 
 void situ_eager_set_log(situ_eager *eager, bool on) {
-  if (eager) eager->log = on;
+  if (eager) eager->log = eager->services.logs = on;
 }
 
 situ_status situ_eager_log(situ_eager *eager, const char *op, situ_type type, const char *device) {

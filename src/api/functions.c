@@ -27,7 +27,7 @@ static situ_status create(struct situ_session *session, const struct function *f
     return status;
   }
   callee->session->is_inner = true;
-  callee->session->log_placement = session->log_placement;
+  callee->session->log = session->log;
   callee->session->services = session->services;
   callee->session->services.context = callee->session;
   callee->next = session->callees;

@@ -50,7 +50,7 @@ static situ_status begin(struct situ_session *session, const situ_config *config
   session->pressed = calloc((size_t)session->devices->count, sizeof *session->pressed);
   if (!session->pressed) return NO_MEMORY();
   if (config && config->threads) pool_set_threads(config->threads);
-  if (session->log_placement) log_mapping(session->devices);
+  if (session->log == LOG_GRAPH) log_mapping(session->devices);
   return NULL;
 }
 
@@ -63,7 +63,8 @@ situ_status situ_session_create(situ_graph *graph, const situ_config *config, si
   session->references = 1;
   session->placed = -1;
   session->graph = situ_graph_retain(graph);
-  session->log_placement = config && config->log_device_placement;
+  if (config && config->log_device_placement)
+    session->log = config->is_function ? LOG_FUNCTION : LOG_GRAPH;
   session->soft = config && config->allow_soft_placement;
   session->checked = config && config->check_numerics;
   pthread_mutex_init(&session->lock, NULL);
@@ -75,7 +76,8 @@ situ_status situ_session_create(situ_graph *graph, const situ_config *config, si
                                         .cancelled = &session->cancelled,
                                         .ask = hosted_ask,
                                         .run = functions_run,
-                                        .context = session};
+                                        .context = session,
+                                        .logs = session->log != LOG_NOTHING};
   session->state.services = &session->services;
   enlist(session);
   const situ_status status = begin(session, config);
@@ -106,6 +108,7 @@ void situ_session_release(situ_session *session) {
   if (session->devices) list_release();
   arena_free(&session->placement_arena);
   free(session->pressed);
+  free(session->logged);
   situ_graph_release(session->graph);
   pthread_mutex_destroy(&session->lock);
   pthread_mutex_destroy(&session->state.lock);
@@ -189,7 +192,7 @@ situ_status session_place(struct situ_session *session) {
   session->placement = placement;
   session->placed = graph->n_nodes;
   if (placement.warning) log_warn_once("%s", placement.warning);
-  return session->log_placement ? log_nodes(&session->placement) : NULL;
+  return session->log == LOG_GRAPH ? log_nodes(&session->placement) : NULL;
 }
 
 situ_status session_check_value(const struct situ_session *session, situ_value value,

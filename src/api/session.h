@@ -21,9 +21,13 @@ struct cached {
 
 enum { MAX_PROGRAMS = 256 };
 
+/* What a session prints of the placement of its graph. */
+enum placement_log { LOG_NOTHING, LOG_GRAPH, LOG_FUNCTION };
+
 struct situ_session {
   int references; /* atomic */
-  bool log_placement, soft;
+  enum placement_log log;
+  bool soft;
   bool checked;           /* for NaN and infinities, whatever the process says */
   bool is_inner;          /* serves another one, or a tape: what it is fed was checked already */
   _Atomic bool cancelled; /* runs that wait give up */
@@ -34,7 +38,9 @@ struct situ_session {
   pthread_mutex_t lock;              /* of what follows */
   struct arena placement_arena;
   struct placement placement;
-  int32_t placed; /* nodes that were there when the graph was placed; -1: never */
+  char *logged;     /* per node of a function: it was printed; NULL: none was */
+  int32_t n_logged; /* elements of `logged` */
+  int32_t placed;   /* nodes that were there when the graph was placed; -1: never */
   int32_t n_programs;
   struct cached *programs[MAX_PROGRAMS];
   uint64_t clock, n_planned;
@@ -79,6 +85,14 @@ void functions_release(struct situ_session *session);
 
 /* Places the graph if it has grown since; called with the lock. */
 situ_status session_place(struct situ_session *session) SITU_MUST_USE;
+
+/* Prints where nodes of a function run that this program is the first to run; called with the
+ * lock. */
+situ_status session_log_program(struct situ_session *session,
+                                const struct plan_request *request) SITU_MUST_USE;
+
+/* Makes the session of a function, which has not run yet, print where its nodes go. */
+void session_log_function(struct situ_session *session);
 
 /* Whether a value belongs to the session's graph; `what` and `index` name it in the failure. */
 situ_status session_check_value(const struct situ_session *session, situ_value value,

@@ -7,6 +7,8 @@
 #include "base/base.h"
 #include "situ/tape.h"
 
+struct node;
+
 /* A call that was kept. */
 struct taped {
   int op; /* -1: `function` computes its gradient */
@@ -54,6 +56,13 @@ void backward_forget(struct backward_cache **cache);
 
 /* Where the context keeps them. */
 struct backward_cache **eager_backward(situ_eager *eager);
+
+/* Whether eager calls are logged. */
+bool eager_logs(const situ_eager *eager);
+
+/* Logs a node of a compiled gradient as the eager call that it stands for; constants are none. */
+situ_status eager_log_node(situ_eager *eager, const struct node *node,
+                           int32_t device) SITU_MUST_USE;
 
 /* Whether the config of the eager calls asks for checks for NaN and infinities. */
 bool eager_checks(const situ_eager *eager);

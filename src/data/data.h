@@ -115,6 +115,7 @@ struct binding {
 /* What all cursors of an iterator share. */
 struct walk {
   _Atomic bool ending;  /* the iterator is going: loops give up */
+  _Atomic bool logs;    /* functions print where their nodes go when they are first compiled */
   pthread_mutex_t lock; /* guards what follows */
   struct begun {
     struct begun *next;

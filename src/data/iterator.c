@@ -92,6 +92,7 @@ static situ_status next(struct resource *resource, const struct services *servic
   const struct services *before = cursor_services;
   situ_status status = NULL;
   cursor_services = services;
+  if (services && services->logs) atomic_store(&iterator->walk.logs, true);
   pthread_mutex_lock(&iterator->lock);
   if (!iterator->cursor)
     status = situ_status_create(SITU_FAILED_PRECONDITION,
@@ -158,6 +159,10 @@ situ_status situ_iterator_next(situ_iterator *iterator, situ_tensor **parts, boo
   if (!iterator || !parts || !end) return INVALID("situ_iterator_next: an argument is NULL.");
   for (int i = 0; iterator->dataset && i < iterator->dataset->n_parts; i++) parts[i] = NULL;
   return next(&iterator->head, cursor_services, parts, situ_dataset_parts(iterator->dataset), end);
+}
+
+void situ_iterator_log_placement(situ_iterator *iterator) {
+  if (iterator) atomic_store(&iterator->walk.logs, true);
 }
 
 situ_status situ_iterator_save(situ_iterator *iterator, situ_tensor **out) {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/session.h"
 #include "data/data.h"
 #include "graph/graph.h"
 #include "schema/function.h"
@@ -14,6 +15,7 @@ struct situ_transform {
   situ_session *session; /* NULL: each iterator has its own */
   situ_value *inputs, *outputs;
   int n_inputs, n_outputs;
+  _Atomic bool is_logged; /* a session of it prints, or has printed, where its nodes go */
 };
 
 situ_transform *situ_transform_retain(situ_transform *transform) {
@@ -105,14 +107,26 @@ static situ_status begin(struct walk *walk, situ_transform *transform, struct be
   return NULL;
 }
 
+/* The first session of a function logs its placement: those of later iterators are alike. */
+static void log_placement(struct walk *walk, situ_transform *transform, situ_session *session) {
+  if (atomic_load(&walk->logs) && !atomic_exchange(&transform->is_logged, true))
+    session_log_function(session);
+}
+
 /* The session that runs a function in a walk. */
 static situ_status session_of(struct walk *walk, situ_transform *transform, situ_session **out) {
   *out = transform->session;
-  if (*out) return NULL;
+  if (*out) {
+    log_placement(walk, transform, *out);
+    return NULL;
+  }
   pthread_mutex_lock(&walk->lock);
   struct begun *begun = find_begun(walk, transform);
   const situ_status status = begun ? NULL : begin(walk, transform, &begun);
-  if (!status) *out = begun->session;
+  if (!status) {
+    *out = begun->session;
+    log_placement(walk, transform, *out);
+  }
   pthread_mutex_unlock(&walk->lock);
   return status;
 }

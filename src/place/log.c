@@ -25,6 +25,31 @@ void log_mapping(const struct device_list *devices) {
   text_free(&lines);
 }
 
+static bool is_generator(const struct node *node) {
+  return node->n_inputs == 0 && node->n_outputs == 1;
+}
+
+static void add_node(const struct placement *placement, int32_t id, const struct log_node *how,
+                     struct text *lines) {
+  const struct node *node = placement->graph->nodes[id];
+  text_addf(lines, "%s: (%s): %s\n", node->name, how->is_argument ? "_Arg" : node->schema->op->name,
+            device_log_name(placement->devices->devices[how->device]));
+}
+
+situ_status log_function(const struct placement *placement, const struct log_node *nodes) {
+  struct text lines = {0};
+  for (int pass = 0; pass < 2; pass++)
+    for (int32_t i = 0; i < placement->n_nodes; i++) {
+      const bool is_late = nodes[i].runs && is_generator(placement->graph->nodes[i]);
+      if ((nodes[i].runs || nodes[i].is_argument) && is_late == (pass == 1))
+        add_node(placement, i, &nodes[i], &lines);
+    }
+  const situ_status s = lines.failed ? NO_MEMORY() : NULL;
+  if (!s && lines.length) print(&lines);
+  text_free(&lines);
+  return s;
+}
+
 situ_status log_nodes(const struct placement *placement) {
   const struct situ_graph *graph = placement->graph;
   int32_t *order = malloc(sizeof *order * (size_t)(placement->n_nodes + 1));

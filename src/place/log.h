@@ -15,4 +15,16 @@ void log_mapping(const struct device_list *devices);
 /* Prints a line "name: device" for each node, in the order of graph_stack_order. */
 situ_status log_nodes(const struct placement *placement) SITU_MUST_USE;
 
+/* A node of a function. */
+struct log_node {
+  bool runs, is_argument; /* neither: it is not printed */
+  int32_t device;
+};
+
+/* Prints a line "name: (Op): device" for each node of a function that is to be printed: those
+ * with inputs and the arguments (as _Arg) first, then constants and other generators, as
+ * TensorFlow's placer does. `nodes` has an element for each node of the graph. */
+situ_status log_function(const struct placement *placement,
+                         const struct log_node *nodes) SITU_MUST_USE;
+
 #endif

@@ -24,6 +24,7 @@ struct services {
   situ_status (*run)(void *context, const struct function *function, situ_tensor *const *in,
                      situ_tensor **out, situ_tensor **tape);
   void *context;
+  bool logs; /* functions that the op runs print where their nodes go */
 };
 
 /* How long a call may wait for others. A call that is turned away has done nothing, and is made

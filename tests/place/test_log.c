@@ -64,7 +64,8 @@ static void mapping_without_gpus(void **state) {
 }
 
 /* Places a, b on the CPU and their sum, and logs that. */
-static const char *log_sum(struct capture *capture) {
+/* Logs a graph of a sum; with `how`, as a function. */
+static const char *log_sum_as(struct capture *capture, const struct log_node *how) {
   struct fleet fleet;
   struct arena arena = {0};
   struct placement placement;
@@ -80,12 +81,27 @@ static const char *log_sum(struct capture *capture) {
   assert_null(situ_graph_status(graph));
   assert_null(place_graph(graph, &fleet.list, &options, &arena, &placement));
   begin_capture(capture);
-  const situ_status s = log_nodes(&placement);
+  const situ_status s = how ? log_function(&placement, how) : log_nodes(&placement);
   const char *text = end_capture(capture);
   assert_null(s);
   arena_free(&arena);
   situ_graph_release(graph);
   return text;
+}
+
+static const char *log_sum(struct capture *capture) { return log_sum_as(capture, NULL); }
+
+static void function(void **state) {
+  (void)state;
+  struct capture capture;
+  const struct log_node all[] = {
+      {.runs = true}, {.is_argument = true}, {.runs = true, .device = 1}};
+  assert_string_equal(log_sum_as(&capture, all),
+                      "b: (_Arg): /job:localhost/replica:0/task:0/device:CPU:0\n"
+                      "Add: (Add): /job:localhost/replica:0/task:0/device:GPU:0\n"
+                      "a: (Const): /job:localhost/replica:0/task:0/device:CPU:0\n");
+  const struct log_node none[3] = {{0}};
+  assert_string_equal(log_sum_as(&capture, none), "");
 }
 
 static void nodes(void **state) {
@@ -114,6 +130,7 @@ int main(void) {
       cmocka_unit_test(mapping),
       cmocka_unit_test(mapping_without_gpus),
       cmocka_unit_test(nodes),
+      cmocka_unit_test(function),
       cmocka_unit_test(nodes_with_legacy_names),
   };
   unsetenv("SITU_DEVICE_NAMES");

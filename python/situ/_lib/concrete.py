@@ -2,7 +2,7 @@
 """concrete.py: one trace of a function: its graph, and how that is called."""
 import _situ
 from situ._lib.array_ops import convert_to_tensor, op
-from situ._lib.config import options
+from situ._lib.config import function_options
 from situ._lib.graph import Graph
 from situ._lib.pieces import leaves as _leaves, mapped as _map, split as _split
 from situ._lib.random_ops import global_seed
@@ -64,7 +64,7 @@ class FuncGraph(Graph):
         function makes starts with it."""
         fed = [*self.captured.values(), *[(v, p) for p, v in self.given.items()]]
         return _situ.Trace(
-            self, {}, self.name, tensor, (), tuple(inside for _, inside in fed),
+            self, function_options(), self.name, tensor, (), tuple(inside for _, inside in fed),
             tuple(value for value, _ in fed), tuple(self.reads.values()), tuple(self.reads),
             (tensor,), (), (), ()).run([])
 
@@ -151,11 +151,10 @@ class ConcreteFunction:
         if self._trace is None:
             graph = self.graph
             captured = list(graph.captured.values())
-            soft = {k: v for k, v in options().items() if k == "allow_soft_placement"}
             effects = tuple([o for o in graph.get_operations() if not o.outputs] +
                             graph.__dict__.get("_effects", []))
             self._trace = _situ.Trace(
-                graph, soft, self.name, self.structure, tuple(self.inputs),
+                graph, function_options(), self.name, self.structure, tuple(self.inputs),
                 tuple(inside for _, inside in captured), tuple(tensor for tensor, _ in captured),
                 tuple(graph.reads.values()), tuple(graph.reads), tuple(self.outputs),
                 tuple(graph.writes.values()), tuple(graph.writes), effects)

@@ -5,7 +5,7 @@ from situ._lib import errors, variable_eager
 from situ._lib.api import export
 
 _START = {"log": False, "soft": False, "visible": None, "growth": {}, "fraction": 0.0,
-          "virtual": {}, "physical": None, "cpus": 0, "threads": 0}
+          "virtual": {}, "physical": None, "cpus": 0, "threads": 0, "proto": {}}
 _state = {}
 
 
@@ -263,16 +263,53 @@ def get_inter_op_parallelism_threads():
     return 0
 
 
+def enable_eager_execution(config=None, device_policy=None, execution_mode=None) -> None:
+    """Runs operations eagerly from here on, with the options of a ConfigProto.
+
+    Args:
+      config: a tf.compat.v1.ConfigProto: the options of eager operations and of functions.
+      device_policy: None, or a tf.contrib.eager.DEVICE_PLACEMENT_*: situ copies inputs that are
+        on other devices, whatever it says.
+      execution_mode: None, or tf.contrib.eager.SYNC or ASYNC.
+
+    Raises:
+      TypeError: config is no ConfigProto.
+      ValueError: eager operations have already run with other options.
+    """
+    from situ._lib import protos, style
+    if config is not None and not isinstance(config, protos.ConfigProto):
+        raise TypeError(f"config must be a tf.ConfigProto, but got {type(config)}")
+    style.use("v2")
+    if config is None:
+        return
+    if _situ.is_started():
+        raise ValueError("Trying to change the options of an active eager execution.")
+    proto = protos.options_of(config)
+    _state["proto"] = proto
+    set_soft_device_placement(proto["allow_soft_placement"])
+    set_log_device_placement(proto["log_device_placement"])
+
+
 def options():
     """The options of the engine for eager calls."""
-    result = {"log_device_placement": _state["log"], "allow_soft_placement": _state["soft"],
-              "threads": _state["threads"], "memory": {"fraction": _state["fraction"]}}
+    proto = _state["proto"]
+    result = {**proto, "log_device_placement": _state["log"],
+              "allow_soft_placement": _state["soft"],
+              "threads": _state["threads"] or proto.get("threads", 0),
+              "memory": {**proto.get("memory", {})}}
+    if _state["fraction"]:
+        result["memory"]["fraction"] = _state["fraction"]
     if _state["visible"] is not None:
         gpus = [d.name.rsplit(":", 1)[1] for d in _state["visible"] if d.device_type == "GPU"]
         result["visible_device_list"] = ",".join(gpus) or None
         result["gpu_devices"] = len(gpus) or -1
     _add_memory(result)
     return result
+
+
+def function_options() -> dict:
+    """The options of the engine for functions, and for sessions without a ConfigProto."""
+    return {"log_device_placement": _state["log"], "allow_soft_placement": _state["soft"]}
 
 
 def _add_memory(result):

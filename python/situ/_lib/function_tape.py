@@ -3,7 +3,7 @@
 read, and one run backward. A derivative of a derivative computes again what it needs."""
 import _situ
 from situ._lib.array_ops import convert_to_tensor, op
-from situ._lib.config import options
+from situ._lib.config import function_options
 from situ._lib.gradients import gradients_of, sources_in
 from situ._lib.pieces import packed
 
@@ -13,10 +13,9 @@ def _is_real(tensor):
 
 
 def _trace(graph, name, structure, fed, outputs, writes=None, effects=()):
-    soft = {k: v for k, v in options().items() if k == "allow_soft_placement"}
     writes = writes or {}
-    return _situ.Trace(graph, soft, name, structure, tuple(fed), (), (), (), (), tuple(outputs),
-                       tuple(writes.values()), tuple(writes), tuple(effects))
+    return _situ.Trace(graph, function_options(), name, structure, tuple(fed), (), (), (), (),
+                       tuple(outputs), tuple(writes.values()), tuple(writes), tuple(effects))
 
 
 def _unlike(tensors, graph):

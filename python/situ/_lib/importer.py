@@ -182,11 +182,8 @@ def install(version):
 
 
 def log_placement(root):
-    """Logs placement whatever the program says."""
+    """Logs placement whatever the program says: of eager calls, of functions and of sessions."""
     from situ._lib import config, protos
-    if style.is_graph():
-        before = protos.options_of
-        from situ._lib import session
-        session.protos.options_of = lambda c: {**before(c), "log_device_placement": True}
-    else:
-        config.set_log_device_placement(True)
+    before = protos.options_of
+    protos.options_of = lambda c: {**before(c), "log_device_placement": True}
+    config.set_log_device_placement(True)

@@ -41,7 +41,7 @@ V1.update({
     "RunMetadata": stepstats.RunMetadata,
     "NodeDef": graph.nodedef.NodeDef, "dimension_value": shapes.dimension_value,
     "compat.dimension_value": shapes.dimension_value,
-    "enable_eager_execution": lambda *a, **k: style.use("v2"),
+    "enable_eager_execution": config.enable_eager_execution,
     "disable_eager_execution": lambda: style.use("v1"),
     "enable_v2_behavior": lambda: style.use("v2"),
     "disable_v2_behavior": lambda: style.use("v1"),

@@ -4,6 +4,7 @@ import weakref
 
 import _situ
 from situ._lib import device_lib, protos, sessions_default, stepstats
+from situ._lib.config import function_options
 from situ._lib.graph import Graph, get_default_graph
 
 
@@ -18,7 +19,8 @@ class Session(_situ.Session):
         if target and not isinstance(target, (str, bytes)):
             raise TypeError(f"target must be a string, but got {type(target)}")
         self._config, self._target, self._entered = config, target, []
-        self._open(graph if graph is not None else get_default_graph(), protos.options_of(config))
+        options = function_options() if config is None else protos.options_of(config)
+        self._open(graph if graph is not None else get_default_graph(), options)
         self.graph._session = weakref.ref(self)
         self._timeout_ms = config.operation_timeout_in_ms if config is not None else 0
 

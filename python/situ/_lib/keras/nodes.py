@@ -7,6 +7,7 @@ import _situ
 from situ._lib import nest, nodedef, shapes, style
 from situ._lib.api import OPS
 from situ._lib.array_ops import op
+from situ._lib.config import function_options
 from situ._lib.dtypes import as_dtype
 from situ._lib.graph import get_default_graph
 from situ._lib.keras import context
@@ -176,9 +177,10 @@ def constant_of(tensor):
             return outside
     captured = list(graph.captured.values())
     reads = list(graph.reads.items())
-    trace = _situ.Trace(graph, {}, "constant", [tensor], (), tuple(i for _, i in captured),
-                        tuple(o for o, _ in captured), tuple(r for _, r in reads),
-                        tuple(v for v, _ in reads), (tensor,), (), (), ())
+    trace = _situ.Trace(graph, function_options(), "constant", [tensor], (),
+                        tuple(i for _, i in captured), tuple(o for o, _ in captured),
+                        tuple(r for _, r in reads), tuple(v for v, _ in reads), (tensor,), (), (),
+                        ())
     return trace.run([])[0]
 
 
