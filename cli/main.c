@@ -69,7 +69,9 @@ static int run(const struct args *args) {
   if (!args->command && args_has(args, "help")) return print_help();
   if (!args->command) return misuse_name("which command?", "", NULL);
   if (args_has(args, "help")) return print_command_help(args->command);
-  const situ_device_config config = {.sim_gpus = args_value(args, "gpus")};
+  const char *gpus = args_value(args, "gpus");
+  if (gpus && !*gpus) return command_misuse(args, "--gpus is empty; 0 simulates none.");
+  const situ_device_config config = {.sim_gpus = gpus};
   const situ_status s = situ_devices_configure(&config);
   return s ? command_fail(args, s) : args->command->run(args);
 }

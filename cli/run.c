@@ -17,11 +17,19 @@ static const struct option options[] = {
     {"check", NULL, "list the names the program uses that situ lacks; do not run it"},
     {0}};
 
+/* Lists the devices, as the program will: a wrong --gpus fails before anything runs. */
+static situ_status count_devices(void) {
+  int count = 0;
+  return situ_devices_count(&count);
+}
+
 static int run(const struct args *args) {
   char room[PATH_MAX];
   const char *python = python_find(room, sizeof room), *api = args_value(args, "api");
   if (api && strcmp(api, "v1") && strcmp(api, "v2"))
     return command_misuse(args, "--api is v1 or v2, not '%s'.", api);
+  const situ_status devices = args_value(args, "gpus") ? count_devices() : NULL;
+  if (devices) return command_fail(args, devices);
   if (args_value(args, "gpus")) setenv("SITU_SIM_GPUS", args_value(args, "gpus"), 1);
   char **argv = calloc((size_t)args->n_words + 10, sizeof *argv), trace[PATH_MAX + 16];
   snprintf(trace, sizeof trace, "--trace=%s",

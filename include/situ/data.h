@@ -50,7 +50,6 @@ typedef struct situ_generator {
 
 enum {
   SITU_DROP_REMAINDER = 1, /* a batch or window that is not full is left out */
-  SITU_UNORDERED = 2,      /* parallel calls give elements as they come */
   SITU_RESHUFFLE = 4,      /* each iterator shuffles in another order */
 };
 

@@ -23,7 +23,7 @@ extern "C" {
 typedef struct situ_memory_config {
   uint64_t limit_bytes;   /* at most that many */
   uint64_t reserve_bytes; /* leave that many free */
-  double fraction;        /* that part of the whole memory: 0.4 */
+  double fraction;        /* that part of the whole memory: 0.4; at most 1 */
   bool growth;            /* begin small and grow; what was taken is kept until situ_device_trim */
   bool reference;         /* allocate as TensorFlow does, to the byte */
 } situ_memory_config;
@@ -102,7 +102,7 @@ SITU_API situ_status situ_devices_get(int number, situ_device *out) SITU_MUST_US
  * there is. */
 SITU_API situ_status situ_devices_find(const char *name, int *number) SITU_MUST_USE;
 
-/* The memory figures of a device. Opens nothing. */
+/* The memory figures of a device. Opens nothing; fails where its memory options cannot be met. */
 SITU_API situ_status situ_device_memory_info(int number, situ_memory_info *out) SITU_MUST_USE;
 
 /* Lets `peak` begin again at what is in use now. */

@@ -84,16 +84,13 @@ situ_status situ_devices_find(const char *name, int *number) {
   return status;
 }
 
-/* What the limit will be when the device is opened, as far as that can be told; 0 where the options
- * cannot be met. */
-static uint64_t expected_limit(struct device *device) {
+/* What the limit will be when the device is opened, as far as that can be told; fails where the
+ * options cannot be met. */
+static situ_status expected_limit(struct device *device, uint64_t *out) {
   const struct memory_options options = device_options(device);
   const struct device_info *info = &device->info;
-  uint64_t limit = 0;
   enum memory_bound bound;
-  situ_status_release(
-      memory_limit(&options, info->memory, info->memory, info->capability_major, &limit, &bound));
-  return limit;
+  return memory_limit(&options, info->memory, info->memory, info->capability_major, out, &bound);
 }
 
 static situ_status memory_info(struct device *device, void *out) {
@@ -102,8 +99,8 @@ static situ_status memory_info(struct device *device, void *out) {
   TRY(device_memory(device, &memory));
   *info = (situ_memory_info){.clock = device_clock(device)};
   if (!memory) {
-    info->limit = device->backend->is_host ? device->info.memory : expected_limit(device);
-    return NULL;
+    info->limit = device->info.memory;
+    return device->backend->is_host ? NULL : expected_limit(device, &info->limit);
   }
   const uint64_t idle = device->idle;
   struct memory_stats stats;

@@ -9,6 +9,7 @@
 
 #include "base/fork.h"
 #include "cluster/post.h"
+#include "device/environment.h"
 
 enum { DEFAULT_TIMEOUT = 300, NAME = 96 };
 
@@ -150,6 +151,7 @@ static situ_status enter(const struct invitation *invitation, struct world *worl
 
 situ_status situ_cluster_join(const situ_cluster_config *config) {
   struct invitation invitation;
+  TRY(environment_check());
   TRY(read_invitation(config, &invitation));
   pthread_mutex_lock(&world_lock);
   situ_status status = NULL;

@@ -220,6 +220,7 @@ situ_status find_devices(const struct request *request, struct device_list *out,
   if (!status) status = collect_gpus(&finding, &asked);
   if (!status) status = choose_gpus(&finding);
   if (!status) status = add_gpus(&finding);
+  if (!status) request_warn_memory(getenv("SITU_GPU_MEMORY"), find_count_gpus(&list));
   if (!status) status = find_check_names(config, &list);
   if (!status) status = find_check_required(config->require, &list, text_get(why));
   if (status)

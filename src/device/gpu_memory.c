@@ -2,6 +2,7 @@
  * gpu_memory.c: reads SITU_GPU_MEMORY; see request.h. */
 #include <string.h>
 
+#include "base/log.h"
 #include "base/quantity.h"
 #include "device/request.h"
 
@@ -55,9 +56,12 @@ static situ_status read_bytes(struct piece name, struct piece value, uint64_t *o
 static situ_status read_fraction(struct piece name, struct piece value, double *out) {
   size_t place;
   const situ_status status = quantity_rate_n(value.start, value.length, out, &place);
-  if (!status) return NULL;
+  const bool ok = !status && *out <= 1;
   situ_status_release(status);
-  return no_value(name, value, "number");
+  if (ok) return NULL;
+  return INVALID("SITU_GPU_MEMORY: '%.*s' of %.*s is no number above 0 and at most 1.",
+                 value.length > 80 ? 80 : (int)value.length, value.start, (int)name.length,
+                 name.start);
 }
 
 static situ_status read_option(struct piece option, situ_memory_config *out) {
@@ -99,6 +103,16 @@ static situ_status read_entries(const char *text, int index, situ_memory_config 
     if (is_meant) *out = request_join_memory(&read, out);
   }
   return NULL;
+}
+
+void request_warn_memory(const char *text, int n_gpus) {
+  struct piece rest = {text, text ? strlen(text) : 0}, entry;
+  while (n_gpus && cut(&rest, ',', &entry)) {
+    const int index = take_index(&entry);
+    if (index >= n_gpus)
+      log_warn_once("SITU_GPU_MEMORY has options for GPU %d, but the last GPU is %d: ignored",
+                    index, n_gpus - 1);
+  }
 }
 
 situ_status request_parse_memory(const char *text, int index, situ_memory_config *out) {

@@ -19,10 +19,15 @@ situ_status limit_fraction(uint64_t total, double fraction, int capability_major
     return INTERNAL(
         "Unified memory on GPUs with compute capability lower than 6.0 (pre-Pascal class GPUs) "
         "does not support oversubscription.");
-  const double bytes = (double)total * fraction;
-  if (bytes >= 0x1p63) return INVALID("The memory fraction %g is too large.", fraction);
-  *out = (uint64_t)bytes;
-  return NULL;
+  if (fraction > 1)
+    return situ_status_create(
+        SITU_UNIMPLEMENTED,
+        "The memory fraction is %g; more than 1 asks for unified memory, which is not supported.",
+        fraction);
+  *out = (uint64_t)((double)total * fraction);
+  return *out ? NULL
+              : INVALID("The memory fraction %g of a device with %llu bytes is less than a byte.",
+                        fraction, (unsigned long long)total);
 }
 
 situ_status limit_bytes(uint64_t available, uint64_t bytes, uint64_t *out) {

@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include "base/log.h"
+#include "device/environment.h"
 #include "device/visible.h"
 
 enum { MAX_CPUS = 64, MAX_PIECES = 1024 };
@@ -15,7 +16,7 @@ enum { MAX_CPUS = 64, MAX_PIECES = 1024 };
 /* ---- What cannot be meant ---- */
 
 static situ_status check_memory(const situ_memory_config *memory, const char *of) {
-  if (isfinite(memory->fraction) && memory->fraction >= 0) return NULL;
+  if (isfinite(memory->fraction) && memory->fraction >= 0) return NULL; /* above 1: limit.c */
   return INVALID("The memory fraction of %s must be above 0, and is %g.", of, memory->fraction);
 }
 
@@ -169,6 +170,9 @@ situ_status request_add(struct request *request, const situ_device_config *from)
 }
 
 situ_status request_resolve(struct request *request) {
+  situ_memory_config memory; /* of no GPU: a wrong text is an error on machines without GPUs, too */
+  TRY(environment_check());
+  TRY(request_parse_memory(getenv("SITU_GPU_MEMORY"), -1, &memory));
   const char *variable = NULL, *mask = visible_environment(&variable);
   const bool is_said = request->config.visible_devices;
   request->mask_variable = is_said ? "visible_devices" : variable;

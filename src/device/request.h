@@ -56,6 +56,9 @@ bool request_same_memory(const struct memory_options *a, const struct memory_opt
 /* "limit_bytes=2.00GiB growth", or "the default". Writes at most 160 characters, returns `out`. */
 const char *request_print_memory(const struct memory_options *options, char out[160]);
 
+/* Warns of options of SITU_GPU_MEMORY for GPUs that are not there. */
+void request_warn_memory(const char *text, int n_gpus);
+
 /* The text of SITU_GPU_MEMORY: comma list of [INDEX:]OPTION[;OPTION]..., OPTION one of fraction=0.4
  * limit=2GiB reserve=1GiB growth reference. Gives what it says for GPU `index`: entries without an
  * index, and over them those with it. NULL says nothing. */

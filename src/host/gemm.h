@@ -2,7 +2,7 @@
  * gemm.h: products of matrices on the host.
  *
  * Every element of the result is summed in an order that depends on the sizes and the processor
- * alone, not on the number of threads: SITU_DETERMINISTIC=1 asks for nothing that is not so anyway.
+ * alone, not on the number of threads.
  */
 #ifndef SITU_HOST_GEMM_H
 #define SITU_HOST_GEMM_H

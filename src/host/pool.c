@@ -13,8 +13,6 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "base/log.h"
-
 enum { MAX_CHUNKS = 256, MAX_LANES = 64, MAX_THREADS = 1024, LINE = 64 };
 enum { SPIN_NS = 40000, SPINS_PER_LOOK = 64 };
 
@@ -71,12 +69,8 @@ static int64_t now(void) {
 
 static int default_cores(void) {
   const char *text = getenv("SITU_THREADS");
-  char *end = NULL;
-  const long wish = text ? strtol(text, &end, 10) : 0;
-  if (text && *text && (*end || wish < 1))
-    log_warn_once("SITU_THREADS is '%s', which is no number of threads: ignored", text);
-  else if (wish > 0)
-    return wish < MAX_THREADS ? (int)wish : MAX_THREADS;
+  const long wish = text ? strtol(text, NULL, 10) : 0; /* device/environment.c checks it */
+  if (wish > 0) return wish < MAX_THREADS ? (int)wish : MAX_THREADS;
   cpu_set_t set;
   if (sched_getaffinity(0, sizeof set, &set)) return 1;
   const int count = CPU_COUNT(&set);

@@ -88,7 +88,11 @@ static void errors_show_the_place(void **state) {
   (void)state;
   assert_refuses("65", "at most 64 GPUs can be simulated", 0);
   assert_refuses("99999999999999999999", "too large a number", 0);
-  assert_refuses("-1@x", "expected a PCI bus id such as 0000:05:00.0", 3);
+  assert_refuses("A@x", "expected a PCI bus id such as 0000:05:00.0", 2);
+  static const char *const no_names[] = {"-1", "+2", "1.5", "1e9", "-1=2GiB", "4GiB", ".", "-"};
+  for (size_t i = 0; i < sizeof no_names / sizeof *no_names; i++)
+    assert_refuses(no_names[i],
+                   "expected a count from 0 to 64, or a name that begins with a letter", 0);
   assert_refuses("A,", "expected a name", 2);
   assert_refuses("A,4", "a name of digits only (a count stands alone)", 2);
   assert_refuses("A@05:00.0,B@0000:05:00.0", "a PCI bus id that another GPU has", 12);

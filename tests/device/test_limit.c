@@ -36,14 +36,14 @@ static void a_fraction_is_of_the_whole(void **state) {
   assert_int_equal(limit, UINT64_C(5153960755));
   assert_null(limit_fraction(12 * GIB, 1, 3, &limit));
   assert_int_equal(limit, 12 * GIB);
-  assert_null(limit_fraction(12 * GIB, 1.5, 6, &limit));
-  assert_int_equal(limit, 18 * GIB);
+  assert_failure(limit_fraction(12 * GIB, 1.5, 6, &limit), SITU_UNIMPLEMENTED, "unified memory");
   assert_failure(limit_fraction(GIB, 1.5, 5, &limit), SITU_INTERNAL,
                  "Unified memory on GPUs with compute capability lower than 6.0");
   assert_failure(limit_fraction(GIB, -0.5, 5, &limit), SITU_INVALID_ARGUMENT, "-0.5");
   assert_failure(limit_fraction(GIB, (double)NAN, 5, &limit), SITU_INVALID_ARGUMENT, "nan");
-  assert_failure(limit_fraction(GIB, 1e30, 7, &limit), SITU_INVALID_ARGUMENT, "too large");
-  assert_int_equal(limit, 18 * GIB);
+  assert_failure(limit_fraction(GIB, 1e30, 7, &limit), SITU_UNIMPLEMENTED, "1e+30");
+  assert_int_equal(limit, 12 * GIB);
+  assert_failure(limit_fraction(GIB, 1e-30, 7, &limit), SITU_INVALID_ARGUMENT, "less than a byte");
 }
 
 static void bytes_and_reserves(void **state) {

@@ -78,6 +78,9 @@ static void a_wrong_variable_is_explained(void **state) {
       {"fraction=half", "'half' of fraction is no number above 0"},
       {"fraction=0", "'0' of fraction is no number above 0"},
       {"fraction=nan", "'nan' of fraction"},
+      {"fraction=7", "'7' of fraction is no number above 0 and at most 1"},
+      {"fraction=1.0001", "'1.0001' of fraction is no number above 0 and at most 1"},
+      {"1:fraction=40", "'40' of fraction"},
       {"7:limit=x", "'x' of limit"}, /* of a GPU that nobody has, too */
       {"12345678:growth", "no option"},
   };

@@ -69,6 +69,11 @@ static bool is(struct piece piece, const char *word) {
   return length_of(piece) == strlen(word) && !memcmp(piece.start, word, length_of(piece));
 }
 
+/* Also each byte of a letter outside ASCII. */
+static bool is_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || ((unsigned char)c & 0x80);
+}
+
 static bool is_all_digits(struct piece piece) {
   return strspn(piece.start, "0123456789") >= length_of(piece);
 }
@@ -94,6 +99,9 @@ static situ_status read_model(struct reader *reader, struct sim_spec *spec) {
   if (piece.start == piece.end) return wrong(reader, piece.start, "expected a name");
   if (is_all_digits(piece))
     return wrong(reader, piece.start, "a name of digits only (a count stands alone)");
+  if (!is_letter(*piece.start))
+    return wrong(reader, piece.start,
+                 "expected a count from 0 to 64, or a name that begins with a letter");
   if (length_of(piece) >= sizeof spec->model)
     return wrong(reader, piece.start, "a name of more than 63 characters");
   memcpy(spec->model, piece.start, length_of(piece));

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * test_environment.c: variables of the environment with values that they do not take. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "device/environment.h"
+#include "support/expect.h"
+
+static void wrong_values_are_errors(void **state) {
+  (void)state;
+  static const struct {
+    const char *name, *value, *takes;
+  } cases[] = {
+      {"SITU_THREADS", "-1", "it takes a whole number from 1 to 1024"},
+      {"SITU_THREADS", "0", "from 1 to 1024"},
+      {"SITU_THREADS", "two", "from 1 to 1024"},
+      {"SITU_THREADS", "99999999999999999999", "from 1 to 1024"},
+      {"SITU_THREADS", "4x", "from 1 to 1024"},
+      {"SITU_SEED", "abc", "a whole number"},
+      {"SITU_SEED", "1.5", "a whole number"},
+      {"SITU_CUDA", "off", "it takes 0 or 1"},
+      {"SITU_STRICT", "maybe", "it takes 0 or 1"},
+      {"SITU_ONEDNN", "2", "it takes 0 or 1"},
+      {"SITU_CHECK_NUMERICS", "-1", "it takes 0 or 1"},
+      {"SITU_NCCL", "no", "it takes 0 or 1"},
+      {"SITU_CUBLAS", "00", "it takes 0 or 1"},
+      {"SITU_DEVICE_NAMES", "short", "it takes legacy"},
+      {"SITU_CLUSTER_TIMEOUT", "-5", "seconds above 0"},
+      {"SITU_CLUSTER_TIMEOUT", "0", "seconds above 0"},
+      {"SITU_CLUSTER_TIMEOUT", "1.2.3", "seconds above 0"},
+      {"SITU_CLUSTER_MACHINE_SIZE", "0", "from 1 to"},
+  };
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    setenv(cases[i].name, cases[i].value, 1);
+    FAILS(environment_check(), SITU_INVALID_ARGUMENT, cases[i].takes);
+    FAILS(environment_check(), SITU_INVALID_ARGUMENT, cases[i].name);
+    FAILS(environment_check(), SITU_INVALID_ARGUMENT, cases[i].value);
+    unsetenv(cases[i].name);
+  }
+}
+
+static void good_and_empty_values_pass(void **state) {
+  (void)state;
+  static const char *const cases[][2] = {{"SITU_THREADS", "1"},
+                                         {"SITU_THREADS", "1024"},
+                                         {"SITU_THREADS", ""},
+                                         {"SITU_SEED", "-7"},
+                                         {"SITU_SEED", ""},
+                                         {"SITU_CUDA", "0"},
+                                         {"SITU_CUDA", "1"},
+                                         {"SITU_DEVICE_NAMES", "legacy"},
+                                         {"SITU_DEVICE_NAMES", ""},
+                                         {"SITU_CLUSTER_TIMEOUT", "5"},
+                                         {"SITU_CLUSTER_TIMEOUT", "0.5"}};
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    setenv(cases[i][0], cases[i][1], 1);
+    assert_null(environment_check());
+    unsetenv(cases[i][0]);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(wrong_values_are_errors),
+      cmocka_unit_test(good_and_empty_values_pass),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
