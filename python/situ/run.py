@@ -69,17 +69,28 @@ def show(error):
 def record(path):
     """Traces all that runs from now on; the file is written at the end, whatever the end is."""
     import atexit
-    import _situ
-    trace = _situ.Recording()
-    trace.everything(True)
+    from situ._lib import recording
+    trace = recording.Recording()
 
     def write():
-        trace.everything(False)
         try:
-            trace.write(path)
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(recording.chrome_trace(trace.end()))
         except OSError as e:
             print(f"situ run: cannot write {path}: {e.strerror}", file=sys.stderr)
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(1)  # the last handler at exit: nothing else can set the exit code
     atexit.register(write)
+
+
+def check_output(path):
+    """Fails now, before the program runs, where a file cannot be written at its end."""
+    from situ._lib import recording
+    try:
+        recording.check_writable(path)
+    except OSError as e:
+        fail(f"cannot write {path}: {e.strerror}")
 
 
 def cost(path):
@@ -135,8 +146,12 @@ def main():
     if "log-placement" in options:
         importer.log_placement(root)
     if "trace" in options:
+        if options["trace"] is True:
+            fail("--trace needs the name of a file")
+        check_output(options["trace"])
         record(os.path.abspath(options["trace"]))
     if os.environ.get("SITU_COSTS"):
+        check_output(os.environ["SITU_COSTS"])
         cost(os.environ["SITU_COSTS"])
     code = execute(path, name, source)
     sys.stdout.flush()

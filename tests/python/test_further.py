@@ -136,7 +136,7 @@ def test_what_situ_does_not_drive_is_said_as_tensorflow_says_it():
 def test_profile(tmp_path):
     with tf.profiler.experimental.Profile(tmp_path):
         tf.reduce_sum(tf.ones([3])).numpy()
-    assert list(tmp_path.glob("plugins/profile/*/situ.trace.json"))
+    assert list(tmp_path.glob("plugins/profile/*/*.trace.json.gz"))
 
 
 def test_functions_that_call_themselves():

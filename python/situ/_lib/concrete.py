@@ -74,6 +74,15 @@ def is_tensor(value):
     return isinstance(value, (EagerTensor, GraphTensor)) or hasattr(value, "__array_interface__")
 
 
+def note_compiled(graph):
+    """Tells whoever collects graphs of one that is compiled."""
+    if compiled_graphs is not None:
+        compiled_graphs(graph)
+
+
+compiled_graphs = None  # called with the graph of each function that is compiled, if set
+
+
 class ConcreteFunction:
     """One trace: for arguments of certain types and shapes."""
 
@@ -158,6 +167,7 @@ class ConcreteFunction:
                 tuple(inside for _, inside in captured), tuple(tensor for tensor, _ in captured),
                 tuple(graph.reads.values()), tuple(graph.reads), tuple(self.outputs),
                 tuple(graph.writes.values()), tuple(graph.writes), effects)
+            note_compiled(graph)
         return self._trace
 
     def call(self, tensors):

@@ -5,7 +5,8 @@ from situ._lib import errors, variable_eager
 from situ._lib.api import export
 
 _START = {"log": False, "soft": False, "visible": None, "growth": {}, "fraction": 0.0,
-          "virtual": {}, "physical": None, "cpus": 0, "threads": 0, "proto": {}}
+          "virtual": {}, "physical": None, "cpus": 0, "threads": 0, "inter": 0,
+          "proto": {}}
 _state = {}
 
 
@@ -255,12 +256,14 @@ def get_intra_op_parallelism_threads():
 
 @export("config.threading.set_inter_op_parallelism_threads")
 def set_inter_op_parallelism_threads(num_threads):
+    """Keeps the number: situ runs operations side by side without a pool of its own for them."""
     _check_startup("Inter op parallelism")
+    _state["inter"] = int(num_threads)
 
 
 @export("config.threading.get_inter_op_parallelism_threads")
 def get_inter_op_parallelism_threads():
-    return 0
+    return _state["inter"]
 
 
 def enable_eager_execution(config=None, device_policy=None, execution_mode=None) -> None:

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """facts.py: names that tell programs which TensorFlow they have, switches that change nothing here,
 and what programs ask of hardware that situ does not drive."""
-import contextlib
-
 from situ._lib import logs, style
 from situ._lib.api import BOTH, V1, V2, export
 from situ._lib.cluster.servers import ClusterResolver
@@ -31,7 +29,7 @@ export("test.is_built_with_rocm", "test.is_built_with_xla")(lambda: False)
 # Switches
 
 
-_switches = {"jit": "", "options": {}, "tf32": True, "synchronous": True, "filtering": True}
+_switches = {"options": {}, "synchronous": True, "filtering": True}
 
 
 def _switch(name, *setters):
@@ -45,12 +43,36 @@ def _switch(name, *setters):
         export(place)(put if which else get)
 
 
-_switch("tf32", ("config.experimental.tensor_float_32_execution_enabled", False),
-        ("config.experimental.enable_tensor_float_32_execution", True))
 _switch("synchronous", ("config.experimental.get_synchronous_execution", False),
         ("config.experimental.set_synchronous_execution", True))
 _switch("filtering", ("debugging.is_traceback_filtering_enabled", False))
-_switch("jit", ("config.optimizer.get_jit", False), ("config.optimizer.set_jit", True))
+
+
+@export("config.experimental.tensor_float_32_execution_enabled")
+def tensor_float_32_execution_enabled() -> bool:
+    """Whether products of float32 matrices are rounded to TensorFloat-32: never, on any device."""
+    return False
+
+
+@export("config.experimental.enable_tensor_float_32_execution")
+def enable_tensor_float_32_execution(enabled: bool) -> None:
+    """Warns where TensorFloat-32 is asked for: float32 operations keep their full precision."""
+    if enabled:
+        logs.warn("TensorFloat-32 is not supported: float32 operations keep their full precision "
+                  "on every device.")
+
+
+@export("config.optimizer.get_jit")
+def get_jit() -> str:
+    """Whether XLA compiles programs: there is none, so "", which means that it is off."""
+    return ""
+
+
+@export("config.optimizer.set_jit")
+def set_jit(enabled) -> None:
+    """Warns where XLA is asked for: situ compiles every function itself."""
+    if enabled:
+        logs.warn("XLA is not supported: situ compiles functions itself, whatever set_jit says.")
 
 
 @export("debugging.enable_traceback_filtering")
@@ -135,72 +157,3 @@ class TPUClusterResolver(ClusterResolver):
 def experimental_connect_to_cluster(*args, **words):
     raise ValueError("situ joins the processes that `situ run --ranks` or mpirun starts, it does "
                      "not connect to others (docs/cluster.md).")
-
-
-# Profiles
-
-
-_profile = {}
-
-
-@export("profiler.experimental.ProfilerOptions")
-class ProfilerOptions:
-    """Levels of detail, taken for programs that give them."""
-
-    def __init__(self, host_tracer_level=2, python_tracer_level=0, device_tracer_level=1,
-                 delay_ms=None):
-        self.host_tracer_level, self.python_tracer_level = host_tracer_level, python_tracer_level
-        self.device_tracer_level, self.delay_ms = device_tracer_level, delay_ms
-
-
-@export("profiler.experimental.start")
-def profiler_start(logdir, options=None):
-    """Records what runs where and when from now on."""
-    import _situ
-    from situ._lib import errors
-    if _profile:
-        raise errors.AlreadyExistsError(None, None, "Another profiler is running.")
-    _profile.update(folder=logdir, recording=_situ.Recording())
-    _profile["recording"].everything(True)
-
-
-@export("profiler.experimental.stop")
-def profiler_stop(save=True):
-    """Writes the record as a trace that chrome://tracing and Perfetto show."""
-    import os
-    import time
-    from situ._lib import errors
-    if not _profile:
-        raise errors.UnavailableError(None, None, "Cannot export profiling results. No profiler is "
-                                      "running.")
-    recording, folder = _profile["recording"], os.fspath(_profile["folder"])
-    recording.everything(False)
-    _profile.clear()
-    if save:
-        place = os.path.join(folder, "plugins", "profile", time.strftime("%Y_%m_%d_%H_%M_%S"))
-        os.makedirs(place, exist_ok=True)
-        recording.write(os.path.join(place, "situ.trace.json"))
-
-
-@export("profiler.experimental.Profile")
-@contextlib.contextmanager
-def profile(logdir, options=None):
-    """A record of what a block does."""
-    profiler_start(logdir, options)
-    try:
-        yield
-    finally:
-        profiler_stop()
-
-
-@export("profiler.experimental.Trace")
-@contextlib.contextmanager
-def profiler_trace(name, **words):
-    """Names a step of a program; the record has its operations all the same."""
-    yield
-
-
-@export("profiler.experimental.server.start")
-def profiler_server(port):
-    logs.warn("tf.profiler: situ has no server of profiles; tf.profiler.experimental.start and "
-              "stop write one.")

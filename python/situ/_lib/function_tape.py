@@ -3,6 +3,7 @@
 read, and one run backward. A derivative of a derivative computes again what it needs."""
 import _situ
 from situ._lib.array_ops import convert_to_tensor, op
+from situ._lib.concrete import note_compiled
 from situ._lib.config import function_options
 from situ._lib.gradients import gradients_of, sources_in
 from situ._lib.pieces import packed
@@ -119,6 +120,7 @@ class Taped:
         self._forward = _trace(graph, self._name, [list(self._outputs), list(self._kept)],
                                self._fed, [*self._outputs, *self._kept], graph.writes,
                                effects + graph.__dict__.get("_effects", []))
+        note_compiled(graph)
         self._quick, self._pure = {}, {}
         if full is not None:
             self._quick[tuple(self._real)] = full, None

@@ -51,8 +51,11 @@ class Writer:
         self._file.close()
 
     def add(self, value, step):
-        self._file.write(Event(wall_time=time.time(), step=int(step),
-                               summary=Summary(value=[value])))
+        self.add_event(Event(wall_time=time.time(), step=int(step),
+                             summary=Summary(value=[value])))
+
+    def add_event(self, event):
+        self._file.write(event)
 
 
 class NoWriter(Writer):
@@ -66,7 +69,7 @@ class NoWriter(Writer):
 
     close = flush
 
-    def add(self, value, step):
+    def add_event(self, event):
         pass
 
 
@@ -140,6 +143,25 @@ def _write(name, data, step, make):
         _trace(graph, writer, name, data, step, make)
     else:
         writer.add(make(name, _host(data)), _step(step))
+    return True
+
+
+def write_value(value, step) -> bool:
+    """Writes a summary value as it is, eagerly; False where there is no writer."""
+    writer = _state["writer"]
+    if writer is None or not _recording():
+        return False
+    writer.add(value, _step(step))
+    return True
+
+
+def add_event(event) -> bool:
+    """Writes an event that is no summary; False where there is no writer."""
+    writer = _state["writer"]
+    if writer is None or not _recording():
+        return False
+    event.wall_time = time.time()
+    writer.add_event(event)
     return True
 
 
@@ -240,25 +262,6 @@ def set_step(step):
 @export(v2="summary.experimental.get_step")
 def get_step():
     return _state["step"]
-
-
-@export(v2="summary.trace_on")
-def trace_on(graph=True, profiler=False, profiler_outdir=None):
-    """Begins to note what functions do."""
-    _state["trace"] = time.time()
-
-
-@export(v2="summary.trace_off")
-def trace_off():
-    _state.pop("trace", None)
-
-
-@export(v2="summary.trace_export")
-def trace_export(name, step=None, profiler_outdir=None):
-    """Ends what trace_on began."""
-    if "trace" not in _state:
-        raise ValueError("Must enable trace before export through tf.summary.trace_on.")
-    _state.pop("trace")
 
 
 @export(v1="contrib.summary.always_record_summaries")

@@ -6,6 +6,7 @@ import time
 from situ._lib import graph_wire
 from situ._lib.api import V1, export
 from situ._lib.event_file import EventFile
+from situ._lib.run_metadata import of_message
 from situ._lib.summary_protos import Event, Summary
 
 
@@ -42,11 +43,18 @@ class _Writer:
         self._seen.add(tag)
         made = Event()
         made.tagged_run_metadata.tag = tag
-        made.tagged_run_metadata.run_metadata = b""
+        made.tagged_run_metadata.run_metadata = run_metadata if isinstance(run_metadata, bytes) \
+            else of_message(run_metadata)
         self._add(made, global_step)
 
     def add_meta_graph(self, meta_graph_def, global_step=None):
-        """A meta graph is kept by Saver, not in event files."""
+        """Writes a MetaGraphDef, or the bytes of one."""
+        if not isinstance(meta_graph_def, bytes):
+            if not hasattr(meta_graph_def, "SerializeToString"):
+                raise TypeError("add_meta_graph: the argument must be a MetaGraphDef, not "
+                                f"{type(meta_graph_def)}.")
+            meta_graph_def = meta_graph_def.SerializeToString()
+        self._add(Event(meta_graph_def=meta_graph_def), global_step)
 
     def _add(self, event, step):
         event.wall_time = time.time()

@@ -6,13 +6,13 @@ from situ._lib import (checkpoint, checkpoint_reader, checkpoint_state, coordina
                        metrics, metrics_auc, mnist, module, monitored_session, moving_averages,
                        nest, optimizer, optimizer_v2, optimizers, optimizers_v2, records,
                        regularizers, saver, saver_hooks, scaffold, schedules, session_run_hook,
-                       summary_ops, summary_protos, summary_v2, summary_writer, supervisor,
-                       sync_replicas, training_ops, variable_state, warm_start)
+                       summary_ops, summary_protos, summary_trace, summary_v2, summary_writer,
+                       supervisor, sync_replicas, training_ops, variable_state, warm_start)
 
 PARTS = (checkpoint, checkpoint_reader, checkpoint_state, coordinator, datasets, decay,
          device_setter, event_file, example_protos, extras, flags, gfile, global_step, graph_import,
          graph_util, hooks, logs, losses, metagraph, metrics, metrics_auc, mnist, module,
          monitored_session, moving_averages, nest, optimizer, optimizer_v2, optimizers,
          optimizers_v2, records, regularizers, saver, saver_hooks, scaffold, schedules,
-         session_run_hook, summary_ops, summary_protos, summary_v2, summary_writer, supervisor,
-         sync_replicas, training_ops, variable_state, warm_start)
+         session_run_hook, summary_ops, summary_protos, summary_trace, summary_v2, summary_writer,
+         supervisor, sync_replicas, training_ops, variable_state, warm_start)

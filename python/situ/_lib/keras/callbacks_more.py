@@ -260,55 +260,6 @@ class CSVLogger(Callback):
         self.writer = None
 
 
-@shown("callbacks.TensorBoard")
-class TensorBoard(Callback):
-    """Writes the results of epochs (and steps) as summaries."""
-
-    def __init__(self, log_dir="logs", histogram_freq=0, write_graph=True, write_images=False,
-                 write_steps_per_second=False, update_freq="epoch", profile_batch=0, **words):
-        super().__init__()
-        self.log_dir, self.histogram_freq = os.fspath(log_dir), histogram_freq
-        self.update_freq = 1 if update_freq == "batch" else update_freq
-        self._writers, self._step = {}, 0
-        if self.update_freq != "epoch":
-            self.on_train_batch_end = self._on_batch
-
-    def _writer(self, which):
-        if which not in self._writers:
-            make = context.function("summary.create_file_writer")
-            self._writers[which] = make(os.path.join(self.log_dir, which))
-        return self._writers[which]
-
-    def _write(self, which, prefix, logs, step):
-        scalar = context.function("summary.scalar")
-        with self._writer(which).as_default():
-            for name, value in logs.items():
-                scalar(prefix + name, value, step=step)
-
-    def _on_batch(self, batch, logs=None):
-        self._step += 1
-        if self._step % self.update_freq == 0:
-            self._write("train", "batch_", logs or {}, self._step)
-
-    def on_epoch_end(self, epoch, logs=None):
-        logs = logs or {}
-        self._write("train", "epoch_", {k: v for k, v in logs.items()
-                                        if not k.startswith("val_")}, epoch)
-        checked = {k[4:]: v for k, v in logs.items() if k.startswith("val_")}
-        if checked:
-            self._write("validation", "epoch_", checked, epoch)
-        if self.histogram_freq and epoch % self.histogram_freq == 0:
-            histogram = context.function("summary.histogram")
-            with self._writer("train").as_default():
-                for variable in self.model.weights:
-                    histogram(variable.name.split(":")[0], variable.value(), step=epoch)
-
-    def on_train_end(self, logs=None):
-        for writer in self._writers.values():
-            writer.close()
-        self._writers = {}
-
-
 @shown("callbacks.RemoteMonitor")
 class RemoteMonitor(Callback):
     """Sends the results of each epoch to a web server."""

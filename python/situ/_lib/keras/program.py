@@ -19,6 +19,7 @@ class Programs:
 
     def __init__(self, model):
         self._model, self._made = model, {}
+        self.graphs = {}  # by kind: that of the step that was compiled first
 
     def run(self, kind, batch):
         """A step ("train", "test", "predict") on a batch (x, y, weights) of arrays or tensors;
@@ -46,6 +47,7 @@ class Programs:
         made = ConcreteFunction(kind + "_function", self._python(kind, leaves, bounds is not None),
                                 tuple(map(_tensors, parts)), {},
                                 lambda v: TensorSpec(v.shape, v.dtype))
+        self.graphs.setdefault(kind, made.graph)
         return made.trace, bounds
 
     def _strategy(self):

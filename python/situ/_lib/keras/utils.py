@@ -108,21 +108,3 @@ def loss_scale_optimizer(inner_optimizer, *args, **words):
 
 
 Layer.dtype_policy = property(lambda s: Policy(s.dtype), doc="The types that a layer works in.")
-
-
-@shown("utils.plot_model")
-def plot_model(model, to_file="model.png", **words):
-    """A picture of a model is not made; its table is printed."""
-    model.summary()
-
-
-@shown("utils.model_to_dot")
-def model_to_dot(model, **words):
-    """The layers of a model in the language of Graphviz, as a text."""
-    lines = ["digraph {"]
-    for layer in model.layers:
-        lines.append(f'  "{layer.name}" [label="{layer.name}: {type(layer).__name__}"];')
-        for node in layer._inbound_nodes:
-            for tensor in node.parents():
-                lines.append(f'  "{tensor._keras_history[0].name}" -> "{layer.name}";')
-    return "\n".join([*lines, "}"])
