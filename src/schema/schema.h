@@ -5,8 +5,8 @@
 /*
  * Grammar of the strings of an op definition (items separated by blanks):
  *   inputs, outputs:  name:T | name:float (a fixed type) | name:N*T (a list) | name:&T (a
- *                     reference) | name:@T (the handle of a variable of that type; @resource: of any). An op
- *                     definition sees such an input as the variable itself.
+ *                     reference) | name:@T (the handle of a variable of that type; @resource: of
+ *                     any). An op definition sees such an input as the variable itself.
  *   attrs:            NAME:KIND[=DEFAULT]; KIND is one of int float bool type shape string tensor
  *                     list(int) list(float) list(type) list(shape) func, or a set of types
  *                     {float double} (kind type), a list of such types list({float double}) (kind

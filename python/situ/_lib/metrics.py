@@ -1,5 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""metrics.py: tf.metrics of graph style: a value, and an operation that takes one more batch in."""
+"""metrics.py: tf.metrics of graph style: a value, and an op that updates it with one more batch.
+
+Means of values and errors, counts, precision and recall; metrics_classes.py has those of
+classes, metrics_thresholds.py those over thresholds, metrics_top_k.py those of the k best classes.
+"""
+import inspect
+
+import _situ
+from situ._lib import asserts
 from situ._lib.api import V1
 from situ._lib.array_ops import cast, convert_to_tensor, identity, op
 from situ._lib.graph import GraphKeys, get_default_graph
@@ -7,162 +15,256 @@ from situ._lib.initializers import Zeros
 from situ._lib.scopes import control_dependencies
 from situ._lib.variable_scope import variable_scope
 from situ._lib.variables import variable
+from situ._lib.weights_broadcast import (broadcast_weights, match_weights, matched,
+                                         remove_squeezable_dimensions)
 
 
-def _sum(x):
-    return op("Sum", x)
+def metric(function):
+    """A decorator: a function of tf.metrics, by its own name."""
+    name = function.__name__
+
+    def checked(*args, **kwargs):
+        if _situ.current_graph() is None:
+            raise RuntimeError(f"tf.metrics.{name} is not supported when eager execution is "
+                               "enabled.")
+        return function(*args, **kwargs)
+    checked.__name__, checked.__doc__ = name, function.__doc__
+    checked.__signature__ = inspect.signature(function)
+    V1["metrics." + name] = checked
+    return checked
 
 
-def local(name, shape=()):
+def local(name, shape=(), dtype="float32"):
     """A variable of a metric."""
-    return variable(lambda: Zeros()(list(shape), dtype="float32"), trainable=False, name=name,
+    return variable(lambda: Zeros()(list(shape), dtype=dtype), trainable=False, name=name,
                     collections=[GraphKeys.LOCAL_VARIABLES, GraphKeys.METRIC_VARIABLES])
 
 
-def _ratio(top, bottom):
-    return op("DivNoNan", top, bottom)
+def ratio(top, bottom, name=None):
+    """top / bottom, and 0 where bottom is not above 0."""
+    return op("DivNoNan", top, op("Maximum", bottom, cast(0, bottom.dtype)), name=name)
 
 
-def _done(value, update, metrics_collections, updates_collections):
+def done(value, update, metrics_collections, updates_collections):
+    """The pair that a metric returns, kept in collections."""
     graph = get_default_graph()
-    for keys, thing in ((metrics_collections, value), (updates_collections, update)):
+    for keys, tensor in ((metrics_collections, value), (updates_collections, update)):
         if keys:
-            graph.add_to_collections(keys, thing)
+            graph.add_to_collections(keys, tensor)
     return value, update
 
 
-def _masked(values, weights):
-    """The values times their weights, and the sum of weights."""
+def _weighted(values, weights):
+    """The values as floats, the weight of each (None without weights), and their product."""
     values = cast(convert_to_tensor(values), "float32")
     if weights is None:
-        return values, cast(op("Size", values), "float32")
-    weights = cast(convert_to_tensor(weights), "float32")
-    weights = weights * op("OnesLike", values)
-    return values * weights, _sum(weights)
+        return values, None, values
+    weights = broadcast_weights(cast(match_weights(weights, values), "float32"), values)
+    return values, weights, values * weights
 
 
-def mean(values, weights=None, metrics_collections=None, updates_collections=None, name=None,
-         finish=None):
-    """The mean of all values of all batches."""
+@metric
+def mean(values, weights=None, metrics_collections=None, updates_collections=None, name=None):
+    """The weighted mean of all values of all batches."""
     with variable_scope(name, "mean"):
         total, count = local("total"), local("count")
-        values, size = _masked(values, weights)
-        new_total = total.assign_add(_sum(values))
-        with control_dependencies([values]):
+        values, weights, product = _weighted(values, weights)
+        size = cast(op("Size", values), "float32") if weights is None else op("Sum", weights)
+        new_total = total.assign_add(op("Sum", product))
+        with control_dependencies([product]):
             new_count = count.assign_add(size)
-        value, update = _ratio(total, count), _ratio(new_total, new_count)
-        if finish is not None:
-            value, update = finish(value), finish(update)
-        value, update = identity(value, name="value"), identity(update, name="update_op")
-        return _done(value, update, metrics_collections, updates_collections)
+        return done(ratio(total, count, "value"), ratio(new_total, new_count, "update_op"),
+                    metrics_collections, updates_collections)
 
 
-def _like(labels, predictions):
-    """Predictions and labels in one shape: a last dimension of 1 goes."""
-    predictions, labels = convert_to_tensor(predictions), convert_to_tensor(labels)
-    p, n = predictions.shape.ndims, labels.shape.ndims
-    if p is not None and n is not None and p != n:
-        if p == n + 1:
-            predictions = op("Squeeze", predictions, [-1])
-        elif n == p + 1:
-            labels = op("Squeeze", labels, [-1])
-    return labels, predictions
+@metric
+def mean_tensor(values, weights=None, metrics_collections=None, updates_collections=None,
+                name=None):
+    """The weighted mean of all batches, element by element."""
+    with variable_scope(name, "mean"):
+        values, weights, product = _weighted(values, weights)
+        shape = values.shape.as_list()
+        total, count = local("total_tensor", shape), local("count_tensor", shape)
+        new_total = total.assign_add(product)
+        with control_dependencies([product]):
+            new_count = count.assign_add(op("OnesLike", values) if weights is None else weights)
+        return done(ratio(total, count, "value"), ratio(new_total, new_count, "update_op"),
+                    metrics_collections, updates_collections)
 
 
+@metric
+def percentage_below(values, threshold, weights=None, metrics_collections=None,
+                     updates_collections=None, name=None):
+    """The share of values that are below a threshold."""
+    values = convert_to_tensor(values)
+    below = cast(op("Less", values, cast(convert_to_tensor(threshold), values.dtype)), "float32")
+    return mean(below, weights, metrics_collections, updates_collections,
+                name or "percentage_below_threshold")
+
+
+@metric
 def accuracy(labels, predictions, weights=None, metrics_collections=None,
              updates_collections=None, name=None):
     """How often predictions are the labels."""
-    labels, predictions = _like(labels, predictions)
-    predictions.shape.assert_is_compatible_with(labels.shape)
-    right = cast(op("Equal", predictions, cast(labels, predictions.dtype)), "float32")
+    labels, predictions, weights = matched(labels, predictions, weights)
+    right = cast(op("Equal", cast(predictions, labels.dtype), labels), "float32")
     return mean(right, weights, metrics_collections, updates_collections, name or "accuracy")
 
 
-def _error(name, make, finish=None):
-    def metric(labels, predictions, weights=None, metrics_collections=None,
-               updates_collections=None, name_=None, **words):
-        labels, predictions = _like(labels, predictions)
-        labels, predictions = cast(labels, "float32"), cast(predictions, "float32")
-        return mean(make(labels, predictions), weights, metrics_collections, updates_collections,
-                    words.get("name") or name, finish)
-    metric.__name__ = name
-    return metric
+# Errors
 
 
-mean_squared_error = _error("mean_squared_error", lambda a, b: op("SquaredDifference", b, a))
-mean_absolute_error = _error("mean_absolute_error", lambda a, b: op("Abs", b - a))
-root_mean_squared_error = _error("root_mean_squared_error",
-                                 lambda a, b: op("SquaredDifference", b, a),
-                                 lambda x: op("Sqrt", x))
+def _same_type(labels, predictions):
+    """Both in one type: NumPy arrays and lists come in whichever they have."""
+    kinds = [labels.dtype, predictions.dtype]
+    if kinds[0] == kinds[1]:
+        return labels, predictions
+    kind = predictions.dtype if predictions.dtype.is_floating else labels.dtype
+    kind = kind if kind.is_floating else "float32"
+    return cast(labels, kind), cast(predictions, kind)
 
 
-def _counted(name, want_label, want_prediction):
-    """How many examples have such a label and such a prediction."""
-    def metric(labels, predictions, weights=None, metrics_collections=None,
-               updates_collections=None, **words):
-        with variable_scope(words.get("name"), name):
-            count = local("count")
-            labels, predictions = _like(labels, predictions)
-            hit = op("LogicalAnd", op("Equal", cast(labels, "bool"), want_label),
-                     op("Equal", cast(predictions, "bool"), want_prediction))
-            values, _ = _masked(hit, weights)
-            update = count.assign_add(_sum(values))
-            return _done(identity(count.value(), name="value"), identity(update, name="update_op"),
-                         metrics_collections, updates_collections)
-    metric.__name__ = name
-    return metric
+@metric
+def mean_squared_error(labels, predictions, weights=None, metrics_collections=None,
+                       updates_collections=None, name=None):
+    """The mean of (labels - predictions) squared."""
+    labels, predictions, weights = matched(labels, predictions, weights)
+    apart = op("SquaredDifference", *_same_type(labels, predictions))
+    return mean(apart, weights, metrics_collections, updates_collections,
+                name or "mean_squared_error")
 
 
-true_positives = _counted("true_positives", True, True)
-false_positives = _counted("false_positives", False, True)
-false_negatives = _counted("false_negatives", True, False)
-true_negatives = _counted("true_negatives", False, False)
+@metric
+def mean_absolute_error(labels, predictions, weights=None, metrics_collections=None,
+                        updates_collections=None, name=None):
+    """The mean of |predictions - labels|."""
+    labels, predictions, weights = matched(labels, predictions, weights)
+    labels, predictions = _same_type(labels, predictions)
+    return mean(op("Abs", predictions - labels), weights, metrics_collections,
+                updates_collections, name or "mean_absolute_error")
 
 
-def _fraction(name, other):
-    def metric(labels, predictions, weights=None, metrics_collections=None,
-               updates_collections=None, **words):
-        with variable_scope(words.get("name"), name):
-            good, good_update = true_positives(labels, predictions, weights)
-            bad, bad_update = other(labels, predictions, weights)
-            value = identity(_ratio(good, good + bad), name="value")
-            update = identity(_ratio(good_update, good_update + bad_update), name="update_op")
-            return _done(value, update, metrics_collections, updates_collections)
-    metric.__name__ = name
-    return metric
+@metric
+def root_mean_squared_error(labels, predictions, weights=None, metrics_collections=None,
+                            updates_collections=None, name=None):
+    """The square root of the mean of (labels - predictions) squared."""
+    value, update = mean_squared_error(labels, predictions, weights, None, None,
+                                       name or "root_mean_squared_error")
+    return done(op("Sqrt", value), op("Sqrt", update), metrics_collections, updates_collections)
 
 
-precision = _fraction("precision", false_positives)
-recall = _fraction("recall", false_negatives)
+@metric
+def mean_relative_error(labels, predictions, normalizer, weights=None, metrics_collections=None,
+                        updates_collections=None, name=None):
+    """The mean of |labels - predictions| / normalizer, 0 where the normalizer is 0."""
+    labels, predictions, weights = matched(labels, predictions, weights)
+    labels, predictions = _same_type(labels, predictions)
+    normalizer = cast(convert_to_tensor(normalizer), predictions.dtype)
+    predictions, normalizer = remove_squeezable_dimensions(predictions, normalizer)
+    predictions.shape.assert_is_compatible_with(normalizer.shape)
+    relative = op("DivNoNan", op("Abs", labels - predictions), normalizer)
+    return mean(relative, weights, metrics_collections, updates_collections,
+                name or "mean_relative_error")
 
 
-def mean_tensor(values, weights=None, metrics_collections=None, updates_collections=None,
-                name=None):
-    """The mean of all batches, element by element."""
-    with variable_scope(name, "mean"):
-        values = cast(convert_to_tensor(values), "float32")
-        shape = values.shape.as_list()
-        total, count = local("total_tensor", shape), local("count_tensor", shape)
-        share = op("OnesLike", values) if weights is None else \
-            op("OnesLike", values) * cast(convert_to_tensor(weights), "float32")
-        new_total, new_count = total.assign_add(values * share), count.assign_add(share)
-        return _done(identity(_ratio(total, count), name="value"),
-                     identity(_ratio(new_total, new_count), name="update_op"),
-                     metrics_collections, updates_collections)
+@metric
+def mean_cosine_distance(labels, predictions, dim, weights=None, metrics_collections=None,
+                         updates_collections=None, name=None):
+    """1 - the mean of the products of labels and predictions, summed along a dimension."""
+    labels, predictions, weights = matched(labels, predictions, weights)
+    labels, predictions = _same_type(labels, predictions)
+    products = op("Sum", predictions * labels, [dim], True)
+    value, update = mean(products, weights, None, None, name or "mean_cosine_distance")
+    return done(1.0 - value, 1.0 - update, metrics_collections, updates_collections)
 
 
-def percentage_below(values, threshold, weights=None, **words):
-    values = convert_to_tensor(values)
-    return mean(cast(op("Less", values, cast(threshold, values.dtype)), "float32"), weights,
-                name=words.get("name") or "percentage_below_threshold")
+# Counts of outcomes
 
 
-for _made in (mean, accuracy, mean_squared_error, mean_absolute_error, root_mean_squared_error,
-              true_positives, false_positives, false_negatives, true_negatives, precision, recall,
-              mean_tensor, percentage_below):
-    V1["metrics." + _made.__name__] = _made
-for _name, _made in (("streaming_accuracy", lambda predictions, labels, *a, **k: accuracy(
-        labels, predictions, *a, **k)), ("streaming_mean", mean)):
-    V1["contrib.metrics." + _name] = _made
-V1["contrib.metrics.accuracy"] = lambda predictions, labels, weights=None, name=None: \
-    op("Mean", cast(op("Equal", *_like(labels, predictions)), "float32"))
+def _count(labels, predictions, weights, outcome):
+    """(value, update) of how often labels and predictions are (label, prediction) of outcome."""
+    hit = op("LogicalAnd", *[x if wanted else op("LogicalNot", x)
+                             for x, wanted in zip((labels, predictions), outcome)])
+    values = cast(hit, "float32")
+    if weights is not None:
+        rank = values.shape.ndims
+        rank = op("Rank", values) if rank is None else rank
+        checks = [asserts.assert_rank_in(weights, (0, rank))]
+        with control_dependencies([c for c in checks if c is not None]):
+            values = values * cast(weights, "float32")
+    count = local("count")
+    return count.value(), count.assign_add(op("Sum", values))
+
+
+def _booleans(labels, predictions, weights):
+    return matched(cast(convert_to_tensor(labels), "bool"),
+                   cast(convert_to_tensor(predictions), "bool"), weights)
+
+
+def _counter(name, outcome):
+    def count(labels, predictions, weights=None, metrics_collections=None,
+              updates_collections=None, name=None):
+        with variable_scope(name, count.__name__):
+            value, update = _count(*_booleans(labels, predictions, weights), outcome)
+            return done(identity(value, name="value"), identity(update, name="update_op"),
+                        metrics_collections, updates_collections)
+    count.__name__ = name
+    count.__doc__ = f"The weighted number of {name.replace('_', ' ')}."
+    return metric(count)
+
+
+true_positives = _counter("true_positives", (True, True))
+false_positives = _counter("false_positives", (False, True))
+false_negatives = _counter("false_negatives", (True, False))
+true_negatives = _counter("true_negatives", (False, False))
+
+
+def _share_of_hits(name, other):
+    """true positives / (true positives + another count)."""
+    def share(labels, predictions, weights=None, metrics_collections=None,
+              updates_collections=None, name=None):
+        with variable_scope(name, share.__name__):
+            hits, new_hits = true_positives(labels, predictions, weights)
+            misses, new_misses = other(labels, predictions, weights)
+            return done(ratio(hits, hits + misses, "value"),
+                        ratio(new_hits, new_hits + new_misses, "update_op"),
+                        metrics_collections, updates_collections)
+    share.__name__ = name
+    share.__doc__ = f"The {name} of all batches."
+    return metric(share)
+
+
+precision = _share_of_hits("precision", false_positives)
+recall = _share_of_hits("recall", false_negatives)
+
+
+# tf.contrib.metrics: predictions come first
+
+
+def turned(function):
+    """The same metric with predictions in front of labels, as tf.contrib.metrics has it."""
+    def streaming(predictions, labels, *args, **kwargs):
+        return function(labels, predictions, *args, **kwargs)
+    streaming.__doc__ = function.__doc__
+    return streaming
+
+
+def _contrib_accuracy(predictions, labels, weights=None, name=None):
+    """How often predictions are the labels, in this batch."""
+    predictions.shape.assert_is_compatible_with(labels.shape)
+    right = cast(op("Equal", predictions, labels), "float32")
+    if weights is None:
+        return op("Mean", right, name=name)
+    right = right * cast(convert_to_tensor(weights), "float32")
+    count = op("Sum", op("OnesLike", right) * cast(convert_to_tensor(weights), "float32"))
+    return op("DivNoNan", op("Sum", right), count, name=name)
+
+
+for _function in (accuracy, mean_squared_error, mean_absolute_error, root_mean_squared_error,
+                  mean_relative_error, mean_cosine_distance, true_positives, false_positives,
+                  false_negatives, true_negatives, precision, recall):
+    V1["contrib.metrics.streaming_" + _function.__name__] = turned(_function)
+V1["contrib.metrics.streaming_mean"] = mean
+V1["contrib.metrics.streaming_mean_tensor"] = mean_tensor
+V1["contrib.metrics.streaming_percentage_less"] = percentage_below
+V1["contrib.metrics.accuracy"] = _contrib_accuracy

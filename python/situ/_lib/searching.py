@@ -98,20 +98,45 @@ def bincount(arr, weights=None, minlength=None, maxlength=None, dtype="int32", n
         return op("UnsortedSegmentSum", weights, arr, size)
 
 
-@export("math.confusion_matrix", v1="confusion_matrix")
-def confusion_matrix(labels, predictions, num_classes=None, dtype="int32", name=None,
-                     weights=None):
-    """How often class i was taken for class j."""
+def _checked_ids(ids, word, count):
+    """Class ids that are known to be in [0, count) when they are used."""
+    from situ._lib import asserts
+    from situ._lib.scopes import control_dependencies
+    checks = [asserts.assert_non_negative(ids, message=f"`{word}` contains negative values")]
+    if count is not None:
+        checks.append(asserts.assert_less(ids, count, message=f"`{word}` out of bound"))
+    with control_dependencies([c for c in checks if c is not None]):
+        return op("Identity", ids)
+
+
+@export(v2="math.confusion_matrix")
+def confusion_matrix(labels, predictions, num_classes=None, weights=None, dtype="int32",
+                     name=None):
+    """How often class i was taken for class j, or the sum of the weights of such examples."""
+    from situ._lib.weights_broadcast import remove_squeezable_dimensions
     with scope(name, "confusion_matrix"):
-        labels = op("Reshape", cast(convert_to_tensor(labels), "int64"), [-1])
-        predictions = op("Reshape", cast(convert_to_tensor(predictions), "int64"), [-1])
-        if num_classes is None:
+        labels, predictions = remove_squeezable_dimensions(labels, predictions)
+        count = None if num_classes is None else cast(convert_to_tensor(num_classes), "int64")
+        labels = _checked_ids(cast(labels, "int64"), "labels", count)
+        predictions = _checked_ids(cast(predictions, "int64"), "predictions", count)
+        if count is None:
             both = op("ConcatV2", [labels, predictions], 0)
-            num_classes = op("Add", OPS["Max"](both, 0), constant(1, "int64"))
-        count = cast(convert_to_tensor(num_classes), "int64")
-        values = op("OnesLike", cast(labels, dtype)) if weights is None else cast(weights, dtype)
+            count = op("Add", OPS["Max"](both, 0), constant(1, "int64"))
+        if weights is None:
+            values = op("OnesLike", cast(predictions, dtype))
+        else:
+            values = cast(convert_to_tensor(weights), dtype)
+            shapes.as_shape(predictions.shape).assert_is_compatible_with(
+                shapes.as_shape(values.shape))
         return op("ScatterNd", op("Pack", [labels, predictions], axis=1), values,
                   op("Pack", [count, count]))
+
+
+@export(v1=("math.confusion_matrix", "confusion_matrix"))
+def confusion_matrix_v1(labels, predictions, num_classes=None, dtype="int32", name=None,
+                        weights=None):
+    """How often class i was taken for class j, or the sum of the weights of such examples."""
+    return confusion_matrix(labels, predictions, num_classes, weights, dtype, name)
 
 
 @export("histogram_fixed_width")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """heads.py: the last part of ready-made models: from logits to losses, predictions and metrics."""
-from situ._lib import metrics, metrics_auc, nn_loss, style
+from situ._lib import metrics, metrics_thresholds, nn_loss, style
 from situ._lib.array_ops import cast, constant, convert_to_tensor, op
 from situ._lib.estimator.spec import EstimatorSpec, ModeKeys
 from situ._lib.graph import scope
@@ -106,8 +106,8 @@ class Binary(Head):
             "prediction/mean": metrics.mean(share, weights),
             "label/mean": baseline,
             "accuracy_baseline": tuple(op("Maximum", v, 1.0 - v) for v in baseline),
-            "auc": metrics_auc.auc(labels, share, weights),
-            "auc_precision_recall": metrics_auc.auc(
+            "auc": metrics_thresholds.auc(labels, share, weights),
+            "auc_precision_recall": metrics_thresholds.auc(
                 labels, share, weights, curve="PR", summation_method="careful_interpolation")}
 
 
