@@ -180,6 +180,29 @@ static PyObject *resume_all(PyObject *self, PyObject *before) {
   Py_RETURN_NONE;
 }
 
+/* tape_stack(): the tapes that record what this thread does, the outermost first. */
+static PyObject *list_tapes(PyObject *self, PyObject *none) {
+  (void)self, (void)none;
+  PyObject *list = PyList_New(tape_count);
+  for (int i = 0; list && i < tape_count; i++)
+    PyList_SET_ITEM(list, i, Py_NewRef((PyObject *)stack[base + i]));
+  return list;
+}
+
+/* tape_inherit(tapes): replaces the tapes of this thread by those of the thread that started it.
+ * The caller makes sure that the two threads take turns. */
+static PyObject *inherit_tapes(PyObject *self, PyObject *tapes) {
+  (void)self;
+  if (!PyList_Check(tapes) || PyList_GET_SIZE(tapes) > MOST_TAPES)
+    return PyErr_Format(PyExc_TypeError, "tape_inherit: a list of tapes is wanted");
+  while (top > 0) Py_DECREF((PyObject *)stack[--top]);
+  base = 0;
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(tapes); i++)
+    stack[top++] = (struct tape_object *)Py_NewRef(PyList_GET_ITEM(tapes, i));
+  tape_count = top;
+  Py_RETURN_NONE;
+}
+
 static PyObject *count_tapes(PyObject *self, PyObject *none) {
   (void)self, (void)none;
   return PyLong_FromLong(tape_count);
@@ -428,5 +451,7 @@ PyMethodDef tape_methods[] = {
     {"tape_function", tell_function, METH_VARARGS, "Keeps a function with its gradient."},
     {"tape_pause", pause_all, METH_NOARGS, "Stops all tapes."},
     {"tape_resume", resume_all, METH_O, "Goes on with what tape_pause stopped."},
+    {"tape_stack", list_tapes, METH_NOARGS, "The tapes of this thread."},
+    {"tape_inherit", inherit_tapes, METH_O, "Makes the tapes of another thread those of this."},
     {"tape_count", count_tapes, METH_NOARGS, "How many tapes record."},
     {NULL, NULL, 0, NULL}};

@@ -67,9 +67,19 @@ def _consumers(self):
     return [o for o in self.graph.get_operations() if any(i is self for i in o.inputs)]
 
 
+def copy_to_device(tensor, device):
+    """A copy of an eager tensor on a device; its gradient is a copy on the device it came from."""
+    made = _situ.copy_to(tensor, device)
+    if _situ.tape_count() and made is not tensor:
+        home = tensor.device
+        _situ.tape_function([tensor], [made], lambda grads: [
+            None if grads[0] is None else copy_to_device(grads[0], home)])
+    return made
+
+
 def _to(device):
     def copy(self, index=0):
-        return _situ.copy_to(self, f"/device:{device}:{index}")
+        return copy_to_device(self, f"/device:{device}:{index}")
     return copy
 
 

@@ -3,7 +3,7 @@
 import weakref
 
 import _situ
-from situ._lib import shapes, variable_slices
+from situ._lib import shapes, variable_modes, variable_slices
 from situ._lib.array_ops import convert_to_tensor, op
 from situ._lib.dtypes import as_dtype
 from situ._lib.scopes import eager_scope
@@ -90,12 +90,17 @@ class EagerVariable(Operators):
     """A variable with a value of its own."""
     _owner = None  # the mirrored variable of which this is a copy
 
-    def __init__(self, initial_value=None, trainable=True, validate_shape=True,
+    synchronization = variable_modes.VariableSynchronization.AUTO
+    aggregation = variable_modes.VariableAggregation.NONE
+
+    def __init__(self, initial_value=None, trainable=None, validate_shape=True,
                  caching_device=None, name=None, variable_def=None, dtype=None,
                  import_scope=None, constraint=None, synchronization=None, aggregation=None,
                  shape=None, collections=None, use_resource=None):
         if initial_value is None:
             raise ValueError("initial_value must be specified.")
+        self.synchronization = variable_modes.synchronization(synchronization, name)
+        self.aggregation = variable_modes.aggregation(aggregation, name)
         before = _situ.swap_graph(None)
         try:
             value = initial_value() if callable(initial_value) else initial_value
@@ -105,7 +110,8 @@ class EagerVariable(Operators):
             self._value = self._at_home(convert_to_tensor(value, dtype))
         finally:
             _situ.swap_graph(before)
-        self.trainable, self.constraint = bool(trainable), constraint
+        self.trainable = variable_modes.is_trainable(trainable, self.synchronization)
+        self.constraint = constraint
         self.name = f"{eager_scope()}{name or 'Variable'}:0"
         self._device = self._value.device
         if Log.on:

@@ -2,7 +2,7 @@
 """variable_graph.py: what variables of graphs share, by reference or by handle."""
 import functools
 
-from situ._lib import sessions_default, variable_eager
+from situ._lib import sessions_default, variable_eager, variable_modes
 from situ._lib.dtypes import as_dtype
 from situ._lib.graph import GraphKeys, get_default_graph
 
@@ -22,16 +22,19 @@ class GraphVariable(variable_eager.Operators):
     """A variable of a graph; `_make` of a kind of them sets _initial_value, _initializer (an
     operation whose second input is the value) and _snapshot (what a plain use reads)."""
 
-    def __init__(self, initial_value=None, trainable=True, collections=None, validate_shape=True,
+    def __init__(self, initial_value=None, trainable=None, collections=None, validate_shape=True,
                  caching_device=None, name=None, variable_def=None, dtype=None,
                  expected_shape=None, import_scope=None, constraint=None, shape=None,
                  use_resource=None, synchronization=None, aggregation=None):
         if initial_value is None:
             raise ValueError("initial_value must be specified.")
+        self.synchronization = variable_modes.synchronization(synchronization, name)
+        self.aggregation = variable_modes.aggregation(aggregation, name)
+        self.trainable = variable_modes.is_trainable(trainable, self.synchronization)
+        self.constraint = constraint
         keys = [GraphKeys.GLOBAL_VARIABLES] if collections is None else list(collections)
-        if trainable and GraphKeys.TRAINABLE_VARIABLES not in keys:
+        if self.trainable and GraphKeys.TRAINABLE_VARIABLES not in keys:
             keys.append(GraphKeys.TRAINABLE_VARIABLES)
-        self.trainable, self.constraint = bool(trainable), constraint
         graph = self._graph = get_default_graph()
         dtype = None if dtype is None else as_dtype(dtype).base_dtype
         with graph.control_dependencies(None), graph.name_scope(name or "Variable") as full:

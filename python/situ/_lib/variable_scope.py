@@ -7,6 +7,7 @@ from situ._lib import initializers, shapes
 from situ._lib.api import export
 from situ._lib.dtypes import as_dtype
 from situ._lib.graph import GraphKeys, get_default_graph
+from situ._lib.variable_modes import is_trainable, synchronization as as_mode
 from situ._lib.variables import variable
 
 
@@ -211,13 +212,14 @@ def get_variable(name, shape=None, dtype=None, initializer=None, regularizer=Non
                  initializer=scope.initializer if initializer is None else initializer,
                  regularizer=regularizer or scope.regularizer,
                  reuse=True if scope.reuse is True else scope.reuse or False,
-                 trainable=True if trainable is None else trainable, collections=collections,
+                 trainable=is_trainable(trainable, as_mode(synchronization, name)),
+                 collections=collections,
                  caching_device=caching_device or scope.caching_device,
                  partitioner=partitioner or scope.partitioner, validate_shape=validate_shape,
                  use_resource=use_resource, constraint=constraint or scope.constraint)
     getter = _inside(custom_getter, scope.custom_getter)
     if getter is None:
-        return _get(whole, **words)
+        return _get(whole, **words, synchronization=synchronization, aggregation=aggregation)
     words["dtype"] = as_dtype(dtype or scope.dtype).base_dtype
     return getter(_get, name=whole, **words, synchronization=synchronization,
                   aggregation=aggregation)
@@ -252,7 +254,8 @@ def _get(name, shape=None, dtype=None, initializer=None, regularizer=None, reuse
     try:
         made = variable(value, trainable=trainable, collections=collections, name=name,
                         dtype=dtype if callable(value) or explicit else None,
-                        constraint=constraint, use_resource=use_resource)
+                        constraint=constraint, use_resource=use_resource,
+                        synchronization=synchronization, aggregation=aggregation)
     finally:
         graph._scope = before
     graph._variable_store[name] = made

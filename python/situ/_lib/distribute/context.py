@@ -2,9 +2,11 @@
 """context.py: where a program is: in a replica, or outside of all; the strategy of this place."""
 from situ._lib import nest, variables
 from situ._lib.api import export
+from situ._lib.array_ops import convert_to_tensor, op
+from situ._lib.custom_gradient import with_gradient
 from situ._lib.distribute import reduction, threads
-from situ._lib.distribute.strategy import Strategy
-from situ._lib.distribute.values import PerReplica
+from situ._lib.distribute.strategy import Strategy, chosen
+from situ._lib.distribute.values import PerReplica, on
 from situ._lib.variable_eager import place
 
 
@@ -39,28 +41,39 @@ class ReplicaContext:
         worker = threads.current()
         if worker is not None:
             return worker.merge(merge_fn, tuple(args), dict(kwargs or {}))
-        if self.num_replicas_in_sync > 1:
-            raise RuntimeError("merge_call: a tape around strategy.run records it, so that its "
-                               "replicas run one after the other. Put the tape into the function "
-                               "that strategy.run calls.")
-        return merge_fn(self._strategy, *args, **(kwargs or {}))
+        return chosen(0, merge_fn(self._strategy, *args, **(kwargs or {})))
 
     def all_reduce(self, reduce_op, value, options=None):
-        """The sum or the mean of the values of all replicas."""
-        kind = getattr(reduce_op, "value", reduce_op).upper()
+        """The sum or the mean of the values of all replicas; gradients that arrive at it are
+        reduced in the same way."""
+        kind = reduction.as_reduce_op(reduce_op)
+        leaves = [convert_to_tensor(leaf) for leaf in nest.flatten(value)]
 
-        def merged(strategy, *leaves):
-            return tuple(self._joined(strategy, kind, leaf) for leaf in leaves)
-        leaves = self.merge_call(merged, tuple(nest.flatten(value)))
-        return nest.pack_sequence_as(value, list(leaves)) if nest.is_nested(value) else leaves[0]
+        def merged(strategy, *values):
+            return tuple(self._joined(strategy, kind, v) for v in values)
+        reduced = self._linked(kind, leaves, list(self.merge_call(merged, tuple(leaves))))
+        return nest.pack_sequence_as(value, reduced) if nest.is_nested(value) else reduced[0]
 
     @staticmethod
     def _joined(strategy, kind, leaf):
-        values = list(leaf) if isinstance(leaf, PerReplica) else \
-            [leaf] * strategy.num_replicas_in_sync
+        values = list(leaf) if isinstance(leaf, PerReplica) else [leaf] * len(strategy.devices)
         sums = reduction.all_reduce(values, strategy.devices, strategy.cross_device_ops)
-        share = 1.0 / len(values) if kind == "MEAN" else None
-        return PerReplica(sums if share is None else [s * share for s in sums])
+        if strategy.several_processes:
+            sums = strategy.sum_over_processes(sums[:1]) * len(sums)
+        if kind is reduction.ReduceOp.MEAN:
+            sums = [s / strategy.num_replicas_in_sync for s in sums]
+        return PerReplica(on(where, s) for where, s in zip(strategy.devices, sums))
+
+    def _linked(self, kind, leaves, reduced):
+        """What all_reduce gave, with its gradients. A replica that asks for them all-reduces what
+        arrives; outside of replicas they follow the operations that added the values."""
+        def back(grads):
+            context = get_replica_context()
+            if context is None or context.num_replicas_in_sync == 1:
+                return [*grads, *[None] * len(leaves)]
+            given = [op("ZerosLike", r) if g is None else g for g, r in zip(grads, reduced)]
+            return [*[None] * len(reduced), *context.all_reduce(kind, given)]
+        return with_gradient([*reduced, *leaves], reduced, back)
 
     def __enter__(self):
         return self

@@ -56,6 +56,12 @@ class NcclAllReduce(CrossDeviceOps):
     KIND = "library"
 
 
+def as_reduce_op(value):
+    """The ReduceOp of a ReduceOp or its name in any case; ValueError for others."""
+    return value if isinstance(value, ReduceOp) else \
+        ReduceOp(str(getattr(value, "name", value)).upper())
+
+
 def added(values, where):
     """The sum of values, in their order, on a device."""
     with device(where):

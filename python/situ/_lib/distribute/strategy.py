@@ -3,16 +3,17 @@
 import contextlib
 
 import _situ
-from situ._lib import config, variables
+from situ._lib import config, variable_modes, variables
 from situ._lib.api import export
 from situ._lib.array_ops import cast, convert_to_tensor, op
 from situ._lib.devicespec import DeviceSpec
 from situ._lib.distribute import reduction, threads
 from situ._lib.distribute.run import Run
 from situ._lib.distribute.values import (Copies, MirroredVariable, PerReplica, SyncOnReadVariable,
-                                         at, copy_name, on, word)
+                                         at, copy_name, on)
 from situ._lib.scopes import device
 from situ._lib.variable_eager import EagerVariable, place
+from situ._lib.variable_modes import VariableAggregation, VariableSynchronization
 
 _LOCAL = DeviceSpec("localhost", 0, 0)
 
@@ -49,7 +50,7 @@ def chosen(index, structure):
 def grouped(results):
     """What replicas gave, leaf by leaf."""
     first = results[0]
-    if len(results) == 1 or first is None and all(r is None for r in results):
+    if all(r is first for r in results):  # one value that all replicas share
         return first
     if isinstance(first, dict):
         return {k: grouped([r[k] for r in results]) for k in first}
@@ -57,8 +58,6 @@ def grouped(results):
         return type(first)(*[grouped(list(some)) for some in zip(*results)])
     if isinstance(first, (list, tuple)) and not isinstance(first, PerReplica):
         return type(first)(grouped(list(some)) for some in zip(*results))
-    if all(r is first for r in results) and isinstance(first, Copies):
-        return first
     return PerReplica(results)
 
 
@@ -99,6 +98,17 @@ class Extended:
         return getattr(value, "_owner", None) or value
 
 
+def _modes(words):
+    """(synchronization, aggregation) of a distributed variable."""
+    name = words.get("name")
+    mode = variable_modes.synchronization(words.get("synchronization"), name)
+    if mode is VariableSynchronization.NONE:
+        raise ValueError("`NONE` variable synchronization mode is not supported with tf.distribute "
+                         "strategy. Please change the `synchronization` for variable: "
+                         f"{name}")
+    return mode, variable_modes.aggregation(words.get("aggregation"), name)
+
+
 @export("distribute.Strategy")
 class Strategy:
     """Runs a function once per device, and keeps the variables of all the same."""
@@ -129,7 +139,12 @@ class Strategy:
             graph.created += 1
         names = ("initial_value", "trainable", "validate_shape", "caching_device", "name")
         words = {**dict(zip(names, args)), **words}
+        mode, how = _modes(words)
         first, rest = self._first(words), self.devices[1:]
+        if how is VariableAggregation.MEAN and not first.dtype.is_floating:
+            raise ValueError("creating distributed tf.Variable with aggregation=MEAN and a "
+                             "non-floating dtype is not supported, please use a different "
+                             "aggregation or dtype")
         name = words.get("name") or "Variable"
         parts = [first]
         for i, where in enumerate(rest):
@@ -138,11 +153,8 @@ class Strategy:
             parts.append(EagerVariable(copy, trainable=first.trainable,
                                        name=copy_name(name, i + 1)))
             parts[-1]._device = where
-        trainable = first.trainable
-        on_read = word(words.get("synchronization")) == "on_read"
-        kind = SyncOnReadVariable if on_read else MirroredVariable
-        return kind(parts, trainable and not on_read, words.get("constraint"), name + ":0",
-                    words.get("aggregation"))
+        kind = SyncOnReadVariable if mode is VariableSynchronization.ON_READ else MirroredVariable
+        return kind(parts, first.trainable, words.get("constraint"), name + ":0", how)
 
     def _first(self, words):
         """The copy of the first device, with the value that it begins with."""
@@ -187,7 +199,7 @@ class Strategy:
             return self.build_towers(fn, parts)
         run = Run(self, len(parts))
         with variables.strategy_scope(self):
-            if may_meet and len(parts) > 1 and not _situ.tape_count():
+            if may_meet and len(parts) > 1:
                 found = threads.call_all(run, fn, parts)
             else:
                 for index, args in enumerate(parts):
@@ -231,24 +243,25 @@ class Strategy:
 
     def reduce(self, reduce_op, value, axis=None):
         """The sum or the mean of the values of all replicas."""
-        kind = getattr(reduce_op, "value", reduce_op).upper()
-        values = list(value) if isinstance(value, PerReplica) else \
-            [convert_to_tensor(p) for p in value.values] if isinstance(value, Copies) else None
-        if values is None:
-            if kind == "SUM" and self.num_replicas_in_sync > 1 and axis is None and \
-                    isinstance(value, _situ.Tensor):
-                values = [value] * self.num_replicas_in_sync
-            else:
-                values = [value]
+        is_mean = reduction.as_reduce_op(reduce_op) is reduction.ReduceOp.MEAN
+        if isinstance(value, (PerReplica, Copies)):
+            values = value.values
+        elif is_mean or axis is not None:
+            values = [value] * len(self.devices)
+        elif len(self.devices) == 1:
+            values = [value]
+        else:
+            raise ValueError(f"A non-DistributedValues value {value} cannot be reduced with the "
+                             f"given reduce op {reduction.ReduceOp.SUM}.")
         values = [convert_to_tensor(v) for v in values]
         if axis is not None:
             axes = list(axis) if isinstance(axis, (list, tuple)) else [axis]
             counts = [_count(v, axes) for v in values]
             values = [op("Sum", v, axes) for v in values]
             total = reduction.added(values, self.devices[0])
-            return total / cast(sum(counts), total.dtype) if kind == "MEAN" else total
+            return total / cast(sum(counts), total.dtype) if is_mean else total
         total = reduction.added(values, self.devices[0])
-        return total / cast(len(values), total.dtype) if kind == "MEAN" else total
+        return total / cast(len(values), total.dtype) if is_mean else total
 
     def gather(self, value, axis):
         return op("ConcatV2", list(self.experimental_local_results(value)), axis)

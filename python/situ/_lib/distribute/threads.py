@@ -69,6 +69,7 @@ class _Worker:
         self.result = self.error = self.request = self.answer = None
         self.turn, self.back = threading.Semaphore(0), threading.Semaphore(0)
         self.where, self.keras = _situ.current_device(), _keras_state()
+        self.tapes = _situ.tape_stack()
         self.thread = threading.Thread(target=self._body, daemon=True)
 
     def go(self):
@@ -84,6 +85,7 @@ class _Worker:
         _here.worker = self
         graph = _situ.swap_graph(self.scopes.graph)
         _situ.swap_device(self.where)
+        _situ.tape_inherit(self.tapes)
         _set_keras_state(self.keras)
         try:
             with at(self.index, "replica", self.run), \
@@ -94,6 +96,7 @@ class _Worker:
         except BaseException as error:  # raised where the strategy was called
             self.error = error
         finally:
+            _situ.tape_inherit([])
             _situ.swap_graph(graph)
             self.done = True
             self.back.release()

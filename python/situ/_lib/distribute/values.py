@@ -2,36 +2,13 @@
 """values.py: values of replicas: PerReplica, mirrored variables, variables that are summed when
 they are read."""
 import contextlib
-import enum
 
 import _situ
-from situ._lib.api import export
 from situ._lib.array_ops import convert_to_tensor, op
 from situ._lib.scopes import device
+from situ._lib.tensors import copy_to_device
 from situ._lib.variable_eager import EagerVariable, place
-
-
-@export("VariableAggregation")
-class VariableAggregation(enum.Enum):
-    """How what replicas assign to a variable becomes one value."""
-    NONE = 0
-    SUM = 1
-    MEAN = 2
-    ONLY_FIRST_REPLICA = 3
-
-
-@export("VariableSynchronization")
-class VariableSynchronization(enum.Enum):
-    """When the copies of a variable are joined."""
-    AUTO = 0
-    NONE = 1
-    ON_WRITE = 2
-    ON_READ = 3
-
-
-def word(value):
-    """none, sum, mean, only_first_replica, on_read, ... of an enum or a text."""
-    return "none" if value is None else str(getattr(value, "name", value)).lower()
+from situ._lib.variable_modes import VariableAggregation, VariableSynchronization
 
 
 class PerReplica(tuple):
@@ -72,18 +49,18 @@ def on(where, tensor):
     """A tensor on a device: a copy in a graph, where it is fetched from."""
     graph = _situ.current_graph()
     if graph is None:
-        return tensor if tensor.device == where else _situ.copy_to(tensor, where)
+        return tensor if tensor.device == where else copy_to_device(tensor, where)
     with device(None), device(where):
         return op("Identity", tensor)
 
 
 def joined(values, how, where):
     """The values of replicas as one on a device, always in the same order."""
-    if how == "only_first_replica" or len(values) == 1:
+    if how is VariableAggregation.ONLY_FIRST_REPLICA or len(values) == 1:
         return values[0]
     with device(where):
         total = op("AddN", [convert_to_tensor(v) for v in values])
-        return total / float(len(values)) if how == "mean" and total.dtype.is_floating else total
+        return total / len(values) if how is VariableAggregation.MEAN else total
 
 
 class Copies(EagerVariable):
@@ -91,7 +68,7 @@ class Copies(EagerVariable):
 
     def __init__(self, parts, trainable, constraint, name, aggregation):
         self._parts, self.trainable, self.constraint = parts, trainable, constraint
-        self.name, self.aggregation = name, word(aggregation)
+        self.name, self.aggregation = name, aggregation
         self.across = None  # a strategy over several processes
         for part in parts:
             part._owner = self
@@ -142,7 +119,7 @@ class MirroredVariable(Copies):
     """All copies always hold the same: what replicas write is joined."""
 
     def _defer(self, kind, value):
-        if self.aggregation == "none":
+        if self.aggregation is VariableAggregation.NONE:
             raise ValueError(_NEEDS_AGGREGATION)
         place.run.write(self, kind, value)
         return self
@@ -173,7 +150,7 @@ class MirroredVariable(Copies):
         with at(None, None):
             value = joined(values, self.aggregation, self._parts[0]._device)
             if self.across is not None:
-                value = self.across.joined_over_processes(value, self.aggregation)
+                value = self.across.joined_over_processes(value, self.aggregation.name.lower())
         for index, part in enumerate(self._parts):
             with at(index, "update"), device(part._device):
                 new = value if kind == "set" else self._unrecorded(
@@ -204,7 +181,7 @@ class Slot(MirroredVariable):
     """What an optimizer keeps of a variable: true where the variable is at home."""
 
     def __init__(self, parts, variable):
-        super().__init__(parts, False, None, parts[0].name, "none")
+        super().__init__(parts, False, None, parts[0].name, VariableAggregation.NONE)
         self._variable = variable
 
     def _main(self):
@@ -213,6 +190,7 @@ class Slot(MirroredVariable):
 
 class SyncOnReadVariable(Copies):
     """Every replica has a value of its own; outside they are read as one: metrics."""
+    synchronization = VariableSynchronization.ON_READ
 
     def _is_local(self):
         return place.mode in ("replica", "update")
@@ -220,11 +198,14 @@ class SyncOnReadVariable(Copies):
     def _situ_tensor_(self):
         if self._is_local():
             return super()._situ_tensor_()
-        how = self.aggregation if self.aggregation != "none" else "sum"
+        how = self.aggregation
+        if how is VariableAggregation.NONE:
+            raise ValueError("Could not convert from `tf.VariableAggregation` "
+                             f"{how} to`tf.distribute.ReduceOp` type")
         total = joined([p._situ_tensor_() for p in self._parts], how, self._parts[0]._device)
-        if self.across is None or how == "only_first_replica":
+        if self.across is None or how is VariableAggregation.ONLY_FIRST_REPLICA:
             return total
-        return self.across.sum_over_processes([total], how)[0]
+        return self.across.sum_over_processes([total], how.name.lower())[0]
 
     def numpy(self):
         return self._situ_tensor_().numpy()
@@ -234,10 +215,31 @@ class SyncOnReadVariable(Copies):
             if not place.idle:
                 self._here()._put(value)
             return self
-        zero = self._unrecorded("ZerosLike", value)
-        for i, part in enumerate(self._parts):
-            part._put(on(part._device, value if not i or self.aggregation != "sum" else zero))
+        if self.aggregation is VariableAggregation.SUM:  # so that their sum is the value
+            value = self._unrecorded("Cast", value / self._copies(), DstT=self.dtype)
+        return self._put_all(value)
+
+    def _copies(self):
+        """How many values a read in cross-replica context adds up."""
+        return len(self._parts) if self.across is None else self.across.num_replicas_in_sync
+
+    def _change(self, name, row, delta):
+        delta = convert_to_tensor(delta, self.dtype)
+        if self._is_local():
+            return self._put(self._unrecorded(row, self._situ_tensor_(), delta))
+        if self.aggregation is VariableAggregation.SUM:
+            raise ValueError(f"SyncOnReadVariable does not support `{name}` in cross-replica "
+                             "context when aggregation is set to `tf.VariableAggregation.SUM`.")
+        for index, part in enumerate(self._parts):
+            with at(index, "update"), device(part._device):
+                part._put(self._unrecorded(row, part._situ_tensor_(), on(part._device, delta)))
         return self
+
+    def assign_add(self, delta, use_locking=False, name=None, read_value=True):
+        return self._change("assign_add", "Add", delta)
+
+    def assign_sub(self, delta, use_locking=False, name=None, read_value=True):
+        return self._change("assign_sub", "Sub", delta)
 
 
 def copy_name(name, index):

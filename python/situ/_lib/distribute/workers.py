@@ -7,6 +7,7 @@ from situ._lib import nest
 from situ._lib.api import export
 from situ._lib.array_ops import cast, convert_to_tensor, op
 from situ._lib.cluster import messages, processes, servers
+from situ._lib.distribute import reduction
 from situ._lib.distribute.input import DistributedDataset, InputContext, bounds
 from situ._lib.distribute.strategies import MirroredStrategy
 from situ._lib.distribute.strategy import Strategy
@@ -98,7 +99,7 @@ class MultiWorkerMirroredStrategy(MirroredStrategy):
 
     def reduce(self, reduce_op, value, axis=None):
         """The sum or the mean of the values of all replicas of all processes."""
-        kind = getattr(reduce_op, "value", reduce_op).upper()
+        kind = reduction.as_reduce_op(reduce_op).value
         if not isinstance(value, (PerReplica, Copies)):
             value = PerReplica([convert_to_tensor(value)] * len(self.devices))
         local = convert_to_tensor(super().reduce("SUM", value, axis))

@@ -5,7 +5,7 @@ import inspect
 import numpy
 
 import _situ
-from situ._lib import late, nest, shapes, style
+from situ._lib import late, nest, shapes, style, variable_modes
 from situ._lib.array_ops import cast, convert_to_tensor
 from situ._lib.dtypes import as_dtype
 from situ._lib.graph import scope
@@ -150,7 +150,12 @@ class Layer(Module):
         initializer = initializers.get(initializer)
         words = {k: v for k, v in (("synchronization", synchronization),
                                    ("aggregation", aggregation)) if v is not None}
-        trainable = trainable is not False and str(synchronization or "").find("ON_READ") < 0
+        mode = variable_modes.synchronization(synchronization, name)
+        if trainable and mode is variable_modes.VariableSynchronization.ON_READ:
+            raise ValueError("Synchronization value can be set to VariableSynchronization.ON_READ "
+                             "only for non-trainable variables. You have specified trainable=True "
+                             "and synchronization=VariableSynchronization.ON_READ.")
+        trainable = variable_modes.is_trainable(trainable, mode)
         made = weights.create(context.full_name(name or "Variable"), () if shape is None else shape,
                               dtype, initializer, trainable, constraints.get(constraint), **words)
         self._own_weights.append(made)

@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """metrics.py: tf.keras.metrics: values over all batches that were seen; means and accuracies."""
+import functools
+
 from situ._lib.api import export
 from situ._lib.array_ops import cast, convert_to_tensor, op
+from situ._lib.distribute.values import at
 from situ._lib.keras import context, initializers, losses, weights
 from situ._lib.keras.layer import Layer
 from situ._lib.keras.loss_classes import masked_weight, weighted
 from situ._lib.keras.names import Kind, plain, snake, unique
+from situ._lib.variable_eager import place
 
 KIND = Kind("metric", {})
 
@@ -21,6 +25,18 @@ def named(*names, v2=True):
     return record
 
 
+def _in_a_replica(update):
+    """update_state that outside of replicas changes the copies of the first one: their sum, which
+    is what a metric reads there, cannot be added to."""
+    @functools.wraps(update)
+    def called(self, *args, **words):
+        if place.mode is None and any(hasattr(v, "values") for v in self._own_weights):
+            with at(0, "update"):
+                return update(self, *args, **words)
+        return update(self, *args, **words)
+    return called
+
+
 @named("Metric")
 class Metric(Layer):
     """A value that update_state changes and result gives; sub-classes give both."""
@@ -31,8 +47,10 @@ class Metric(Layer):
 
     def __init_subclass__(cls, **words):
         super().__init_subclass__(**words)
-        for name in {"update_state", "result"} & set(vars(cls)):
-            setattr(cls, name, context.graphs(vars(cls)[name]))
+        if "result" in vars(cls):
+            cls.result = context.graphs(cls.result)
+        if "update_state" in vars(cls):
+            cls.update_state = _in_a_replica(context.graphs(cls.update_state))
 
     updates = property(lambda s: s._updates)  # in a graph, what update_state has added to it
 
