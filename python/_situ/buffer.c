@@ -38,13 +38,6 @@ static situ_type type_of(const Py_buffer *view) {
   }
 }
 
-bool buffer_may_become(situ_type from, situ_type to) {
-  if (from == to) return true;
-  if (from == SITU_BOOL || to == SITU_BOOL || from == SITU_STRING || to == SITU_STRING)
-    return false;
-  return types_is_real(to) || !types_is_real(from);
-}
-
 static double read_real(const char *at, situ_type type) {
   switch (type) {
     case SITU_FLOAT:
@@ -116,6 +109,12 @@ void buffer_store(char *at, situ_type type, double real, int64_t whole) {
   }
 }
 
+/* A real number as an integer, or as 0 or 1 for a bool; NumPy's result where it has none. */
+static int64_t truncated(double real, situ_type want) {
+  if (want == SITU_BOOL) return real != 0;
+  return real > -0x1p63 && real < 0x1p63 ? (int64_t)real : INT64_MIN;
+}
+
 /* Copies one dimension after the other, following strides, into rows. */
 static char *copy(const Py_buffer *view, int dimension, const char *from, situ_type have,
                   situ_type want, char *to) {
@@ -123,7 +122,7 @@ static char *copy(const Py_buffer *view, int dimension, const char *from, situ_t
     if (have == want)
       memcpy(to, from, situ_type_size(have));
     else if (types_is_real(have))
-      buffer_store(to, want, read_real(from, have), 0);
+      buffer_store(to, want, read_real(from, have), truncated(read_real(from, have), want));
     else
       buffer_store(to, want, (double)read_whole(from, have), read_whole(from, have));
     return to + situ_type_size(want);
@@ -168,8 +167,12 @@ static situ_status make(Py_buffer *view, situ_type have, situ_type want, bool sh
 }
 
 static PyObject *refuse(PyObject *value, situ_type want) {
-  return PyErr_Format(PyExc_TypeError, "Cannot convert %R to EagerTensor of dtype %s", value,
-                      situ_type_name(want));
+  if (context_graph())
+    return PyErr_Format(PyExc_TypeError, "Expected %s, got %R of type '%s' instead.",
+                        types_word(want), value, Py_TYPE(value)->tp_name);
+  return PyErr_Format(PyExc_ValueError,
+                      "Failed to convert a NumPy array to a Tensor (Unsupported object type %s).",
+                      Py_TYPE(value)->tp_name);
 }
 
 situ_tensor *buffer_value(PyObject *value, situ_type type, bool share, bool *unfit) {
@@ -183,7 +186,7 @@ situ_tensor *buffer_value(PyObject *value, situ_type type, bool share, bool *unf
   situ_tensor *tensor = NULL;
   if (have != SITU_NO_TYPE && view.ndim <= SITU_MAX_RANK) {
     *unfit = false;
-    if (!buffer_may_become(have, want)) {
+    if (want == SITU_STRING) { /* arrays of numbers and bools may become any other type */
       refuse(value, want);
     } else {
       const situ_status status = make(&view, have, want, share, &tensor);

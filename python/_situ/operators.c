@@ -70,7 +70,6 @@ static PyObject *binary(int which, PyObject *x, PyObject *y) {
 #define BINARY(slot) \
   static PyObject *slot(PyObject *x, PyObject *y) { return binary(OP_##slot, x, y); }
 BINARY(subtract)
-BINARY(multiply)
 BINARY(floor_divide)
 BINARY(modulo)
 
@@ -101,6 +100,13 @@ static bool is_matrix(PyObject *value) {
   return IS_VALUE(value) && ((struct value_object *)value)->shape.rank == 2;
 }
 
+/* A product with bools is their conjunction. */
+static PyObject *multiply(PyObject *x, PyObject *y) {
+  if (type_of(x) == SITU_BOOL || type_of(y) == SITU_BOOL)
+    return decline(x, y, composite("mul", x, y));
+  return binary(OP_multiply, x, y);
+}
+
 /* Texts are joined. */
 static PyObject *add(PyObject *x, PyObject *y) {
   if (type_of(x) == SITU_STRING || type_of(y) == SITU_STRING) return composite("join", x, y);
@@ -119,13 +125,12 @@ static PyObject *matrix_multiply(PyObject *x, PyObject *y) {
   if (is_matrix(x) && is_matrix(y)) return binary(OP_matrix_multiply, x, y);
   return composite("matmul", x, y);
 }
-static PyObject *both(PyObject *x, PyObject *y) { return composite("and", x, y); }
-static PyObject *either(PyObject *x, PyObject *y) { return composite("or", x, y); }
-static PyObject *one_of(PyObject *x, PyObject *y) { return composite("xor", x, y); }
+static PyObject *both(PyObject *x, PyObject *y) { return decline(x, y, composite("and", x, y)); }
+static PyObject *either(PyObject *x, PyObject *y) { return decline(x, y, composite("or", x, y)); }
+static PyObject *one_of(PyObject *x, PyObject *y) { return decline(x, y, composite("xor", x, y)); }
 static PyObject *invert(PyObject *x) { return composite("invert", x, NULL); }
 static PyObject *negative(PyObject *x) { return run(OP_negative, &x, 1); }
 static PyObject *absolute(PyObject *x) { return run(OP_absolute, &x, 1); }
-static PyObject *positive(PyObject *x) { return Py_NewRef(x); }
 
 /* The value of an eager tensor with one element as a Python number. */
 static PyObject *scalar(PyObject *self) {
@@ -176,7 +181,6 @@ PyNumberMethods operators_number = {.nb_add = add,
                                     .nb_remainder = modulo,
                                     .nb_power = power,
                                     .nb_negative = negative,
-                                    .nb_positive = positive,
                                     .nb_absolute = absolute,
                                     .nb_bool = truth,
                                     .nb_invert = invert,

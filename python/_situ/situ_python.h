@@ -153,9 +153,6 @@ situ_tensor *buffer_value(PyObject *value, situ_type type, bool share, bool *unf
 /* Stores one element: `real` or `whole`, as the type asks for. */
 void buffer_store(char *at, situ_type type, double real, int64_t whole);
 
-/* Whether elements of one type may silently become another. */
-bool buffer_may_become(situ_type from, situ_type to);
-
 /* Whether a list holds a tensor somewhere. */
 bool convert_holds_tensor(PyObject *value);
 

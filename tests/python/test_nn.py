@@ -372,3 +372,28 @@ def test_labels_of_another_rank_than_logits():
         want = sess.run(tf.nn.softmax_cross_entropy_with_logits_v2(labels=labels, logits=logits))
         made = tf.nn.softmax_cross_entropy_with_logits_v2(labels=[labels], logits=logits)
         assert sess.run(made).tolist() == want.tolist()
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2, -1, -2, -3])
+@pytest.mark.parametrize("call", [
+    lambda y, x, axis: situ.nn.softmax_cross_entropy_with_logits(labels=y, logits=x, axis=axis),
+    lambda y, x, axis: tf.nn.softmax_cross_entropy_with_logits(labels=y, logits=x, dim=axis),
+    lambda y, x, axis: tf.nn.softmax_cross_entropy_with_logits_v2(labels=y, logits=x, axis=axis)])
+def test_cross_entropy_along_an_axis(call, axis):
+    x, y = RNG.randn(2, 3, 4).astype("f"), RNG.rand(2, 3, 4).astype("f")
+    expected = -(y * (x - np.log(np.exp(x).sum(axis, keepdims=True)))).sum(axis)
+    with tf.Session() as session:
+        for shape in ([2, 3, 4], [2, None, 4], None):
+            fed = tf.placeholder("float32", shape)
+            made = session.run(call(fed * 0 + y, fed, axis), {fed: x})
+            np.testing.assert_allclose(made, expected, rtol=1e-4)
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1, -2])
+def test_sufficient_statistics_along_an_axis(axis):
+    x = np.arange(6, dtype="f").reshape(2, 3)
+    with tf.Session() as session:
+        count, total, squares = session.run(tf.nn.sufficient_statistics(x, [axis])[:3])
+    assert count == x.shape[axis]
+    np.testing.assert_allclose(total, x.sum(axis))
+    np.testing.assert_allclose(squares, (x * x).sum(axis))

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_operators.py: operators, conversions and protocols of eager tensors, and their errors."""
 import copy
+import operator
 import pickle
 
 import numpy as np
@@ -137,3 +138,68 @@ def test_parts_of_variables_are_assigned():
         return v.read_value()
     assert f(tf.constant(1)).numpy().tolist() == v.numpy().tolist() == [[8, 9], [0, 0]]
     assert not hasattr(tf.constant(1.), "assign")
+
+
+INTEGERS = ("int8", "uint8", "int16", "uint16", "int32", "int64")
+BITS = {"&": operator.and_, "|": operator.or_, "^": operator.xor}
+
+
+def made(values, dtype, how):
+    tensor = tf.constant(values, dtype)
+    return tf.Variable(tensor) if how == "variable" else tensor
+
+
+@pytest.mark.parametrize("how", ["tensor", "variable", "function"])
+@pytest.mark.parametrize("sign", BITS)
+@pytest.mark.parametrize("dtype", INTEGERS + ("bool",))
+def test_bits_of_integers(dtype, sign, how):
+    call = tf.function(BITS[sign]) if how == "function" else BITS[sign]
+    x, y = np.array([7, 3, 120]).astype(dtype), np.array([5, 12, 99]).astype(dtype)
+    expected = BITS[sign](x, y)
+    for other in (made(y, dtype, how), y, y.tolist()):
+        for found in (call(made(x, dtype, how), other), call(other, made(x, dtype, how))):
+            assert found.dtype.name == dtype and found.numpy().tolist() == expected.tolist()
+    assert call(made(x, dtype, how), y[0].item()).numpy().tolist() == \
+        BITS[sign](x, y[0]).tolist()
+    assert (~made(x, dtype, how)).numpy().tolist() == (~x).tolist()
+
+
+def test_bits_in_a_graph():
+    with tf.compat.v1.Graph().as_default(), tf.compat.v1.Session() as session:
+        x = tf.constant([6, 3])
+        found = session.run([x & 3, 1 | x, x ^ [2, 2], ~x, tf.constant([True]) ^ True])
+    assert [f.tolist() for f in found] == [[2, 3], [7, 3], [4, 1], [-7, -4], [False]]
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "string"])
+def test_no_bits_of_other_types(dtype):
+    x = tf.constant(["a"] if dtype == "string" else [1], dtype)
+    for call in (*BITS.values(), lambda x, y: ~x):
+        with pytest.raises((TypeError, tf.errors.InvalidArgumentError)):
+            call(x, x)
+    with pytest.raises((TypeError, tf.errors.InvalidArgumentError)):
+        tf.constant([1]) & tf.constant([True])
+
+
+def test_products_and_quotients_of_bools():
+    x = tf.constant([True, False, True])
+    assert (x * x).numpy().tolist() == (x * 2).numpy().tolist() == [True, False, True]
+    assert (x * tf.constant([0, 1, 2])).numpy().tolist() == [False, False, True]
+    for call in (lambda: x / x, lambda: 2 * x, lambda: +x, lambda: tf.constant(["a"]) / "b"):
+        with pytest.raises(TypeError):
+            call()
+
+
+def test_sums_of_strings_and_numbers():
+    text = tf.constant(["a"])
+    assert (text + "b").numpy().tolist() == [b"ab"] and ("b" + text).numpy().tolist() == [b"ba"]
+    with pytest.raises(tf.errors.InvalidArgumentError):
+        text + tf.constant([1])
+
+
+def test_arrays_take_the_type_of_the_tensor():
+    x = tf.constant([1, 2])
+    assert (x + np.array([1.5, 2.5])).numpy().tolist() == [2, 4]
+    assert (np.float64(2.5) * x).dtype.name == "int32"
+    with pytest.raises(TypeError):
+        x * 1.5

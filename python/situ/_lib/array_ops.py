@@ -8,7 +8,7 @@ from situ._lib import shapes
 from situ._lib.api import OPS, export, read_rows
 from situ._lib.dtypes import as_dtype, dtype_of
 from situ._lib.graph import get_default_graph, scope
-from situ._lib.tensors import EagerTensor, GraphTensor, constant_value
+from situ._lib.tensors import EagerTensor, GraphTensor, Tensor, constant_value
 
 
 def op(op_name, *args, **words):
@@ -18,7 +18,7 @@ def op(op_name, *args, **words):
 @export("convert_to_tensor")
 def convert_to_tensor(value, dtype=None, name=None, preferred_dtype=None, dtype_hint=None):
     """A tensor of a number, a list, an array, a variable or a tensor."""
-    if dtype is None and dtype_of(value) is None:
+    if dtype is None and not _is_tensor(value):
         hint = preferred_dtype if preferred_dtype is not None else dtype_hint
         if hint is not None:
             try:
@@ -52,10 +52,23 @@ def _shaped(value, dtype, shape):
     return flat.astype(array.dtype).reshape(shape)
 
 
+def _converted(tensor, dtype):
+    """An eager tensor as a constant of another type: integers may become real numbers."""
+    have = dtype_of(tensor)
+    if have is dtype:
+        return tensor
+    if not (have.is_integer or have.is_floating and not dtype.is_integer) or \
+            not (dtype.is_integer or dtype.is_floating):
+        raise TypeError(f"Cannot convert {tensor!r} to EagerTensor of dtype {dtype.name}")
+    return cast(tensor, dtype)
+
+
 @export("constant")
 def constant(value, dtype=None, shape=None, name="Const", verify_shape=False):
     """A constant tensor; with `shape`, the last element is repeated as often as needed."""
     dtype = None if dtype is None else as_dtype(dtype).base_dtype
+    if dtype is not None and _is_tensor(value) and _situ.executing_eagerly():
+        value = _converted(value, dtype)
     if shape is not None:
         value = _shaped(value, dtype, shape)
     result = _situ.constant(value, dtype, name or "Const")
@@ -203,9 +216,17 @@ def concat(values, axis, name="concat"):
 
 @export("stack")
 def stack(values, axis=0, name="stack"):
-    if isinstance(values, (list, tuple)) and not values and axis == 0:
-        return convert_to_tensor([], name=name)
-    return op("Pack", list(values), axis=axis, name=name)
+    """Tensors of one shape as one tensor, along a new axis."""
+    if axis == 0 and not (isinstance(values, (list, tuple)) and _holds_tensor(values)):
+        try:
+            return convert_to_tensor(values, name=name)
+        except (TypeError, ValueError):
+            pass
+    values = list(values)
+    if not any(_is_tensor(v) or hasattr(v, "flat_values") for v in values):  # as the first
+        first = convert_to_tensor(values[0])
+        values = [first, *[convert_to_tensor(v, first.dtype) for v in values[1:]]]
+    return op("Pack", values, axis=axis, name=name)
 
 
 @export(v1="pack")
@@ -309,8 +330,10 @@ def placeholder_with_default(input, shape, name=None):
 
 def _pack_values(values, dtype, name):
     """A list that holds tensors, as one tensor."""
-    kinds = [k for k in map(_kind, values) if k is not None]
-    kind = dtype if dtype is not None else kinds[0] if kinds else None
+    have = _kind(values)
+    kind = have if dtype is None else dtype
+    if kind is not have:
+        values = [_cast_all(v, kind) for v in values]
     graph = _situ.current_graph()
     if graph is None:
         return op("Pack", [convert_to_tensor(v, kind) for v in values])
@@ -320,10 +343,26 @@ def _pack_values(values, dtype, name):
     return op("Pack", parts, name=whole)
 
 
+def _cast_all(value, kind):
+    """The tensors of a nested list in another type."""
+    if isinstance(value, (list, tuple)):
+        return [_cast_all(v, kind) for v in value]
+    return cast(value, kind) if _is_tensor(value) else value
+
+
+def _is_tensor(value):
+    return isinstance(value, Tensor) or hasattr(value, "_situ_tensor_")
+
+
+def _holds_tensor(values):
+    return any(_is_tensor(v) or isinstance(v, (list, tuple)) and _holds_tensor(v) for v in values)
+
+
 def _kind(value):
+    """The type of the first tensor of a nested list."""
     if isinstance(value, (list, tuple)):
         return next((k for k in map(_kind, value) if k is not None), None)
-    return dtype_of(value)
+    return dtype_of(value) if _is_tensor(value) else None
 
 
 def _holds(values):

@@ -2,7 +2,7 @@
 """math_ops.py: operators, reductions and other mathematics that is more than one op."""
 import _situ
 from situ._lib import errors, rows, shapes
-from situ._lib.api import OPS, export, front
+from situ._lib.api import OPS, export, front, named
 from situ._lib.array_ops import cast, constant, convert_to_tensor, op, shape_of, zeros
 from situ._lib.dtypes import as_dtype, dtype_of
 from situ._lib.graph import scope
@@ -31,6 +31,10 @@ def truediv(x, y, name="truediv"):
         x, y = _pair(x, y)
         if x.dtype != y.dtype:
             raise TypeError(f"x and y must have the same dtype, got {x.dtype!r} != {y.dtype!r}")
+        if x.dtype.is_bool or x.dtype.name == "string":
+            raise TypeError(f"Invalid dtype {x.dtype!r} in truediv. Expected one of "
+                            "{float16, float32, float64, int8, int16, int32, int64, uint8, "
+                            "uint16}.")
         if not x.dtype.is_floating:
             real = "float32" if x.dtype.size <= 2 else "float64"
             x, y = cast(x, real), cast(y, real)
@@ -124,15 +128,39 @@ def scalar_mul(scalar, x, name=None):
     return op("Mul", convert_to_tensor(scalar, None if dtype_of(scalar) else x.dtype), x, name=name)
 
 
-def _logical(name):
-    def call(x, y):
-        x, y = _pair(x, y)
-        return OPS[name](x, y, name={"LogicalAnd": "and", "LogicalOr": "or"}.get(name))
+def _bitwise(logical, bitwise):
+    """An operator of bools and of the bits of integers; others fail as bools are wanted."""
+    def call(*operands):
+        tensors = _pair(*operands) if len(operands) == 2 else (convert_to_tensor(operands[0]),)
+        if all(t.dtype.is_integer for t in tensors) and tensors[0].dtype == tensors[-1].dtype:
+            from situ._lib import math_further  # noqa: F401  (defines tf.bitwise)
+            return named("bitwise." + bitwise)(*tensors)
+        return logical(*tensors)
     return call
 
 
 def _xor(x, y):
-    return op("NotEqual", *_pair(x, y))
+    if x.dtype.is_bool and y.dtype.is_bool:
+        return op("NotEqual", x, y)
+    return OPS["LogicalAnd"](x, y)  # which refuses them
+
+
+def _conjunction(x, y):
+    """A product where one operand is of bools."""
+    x, y = convert_to_tensor(x, None if dtype_of(x) else "bool"), convert_to_tensor(y)
+    return OPS["LogicalAnd"](*[v if v.dtype.is_bool else cast(v, "bool") for v in (x, y)],
+                             name="mul")
+
+
+def _join(x, y):
+    """A sum of strings; ValueError of a conversion becomes the error of an operand."""
+    for operand in (x, y):
+        kind = dtype_of(operand)
+        if kind is not None and kind.name != "string":
+            text = f"cannot compute Add of a string tensor and a {kind.name} tensor"
+            raise errors.InvalidArgumentError(None, None, text) if _situ.executing_eagerly() \
+                else TypeError(text)
+    return op("StringJoin", [convert_to_tensor(v, "string") for v in (x, y)], name="add")
 
 
 def same_texts(x, y):
@@ -165,10 +193,12 @@ def _equal(same):
 COMPOSITE = {  # what C asks for by name
     "axes": lambda tensor: op("Range", 0, op("Rank", tensor), 1), "truediv": truediv,
     "pow": power, "matmul": lambda x, y: matmul(x, y, name="matmul"),
-    "join": lambda x, y: op("StringJoin", [convert_to_tensor(v, "string") for v in (x, y)],
-                            name="add"),
-    "and": _logical("LogicalAnd"), "or": _logical("LogicalOr"), "xor": _xor,
-    "invert": lambda x: OPS["LogicalNot"](x), "eq": _equal(True), "ne": _equal(False)}
+    "join": _join, "mul": _conjunction,
+    "and": _bitwise(lambda x, y: OPS["LogicalAnd"](x, y, name="and"), "bitwise_and"),
+    "or": _bitwise(lambda x, y: OPS["LogicalOr"](x, y, name="or"), "bitwise_or"),
+    "xor": _bitwise(_xor, "bitwise_xor"),
+    "invert": _bitwise(lambda x: OPS["LogicalNot"](x), "invert"),
+    "eq": _equal(True), "ne": _equal(False)}
 _situ.hook("composite", COMPOSITE)
 
 

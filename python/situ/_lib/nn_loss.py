@@ -7,7 +7,7 @@ from situ._lib import shapes
 from situ._lib.api import OPS, export
 from situ._lib.array_ops import cast, constant, convert_to_tensor, op, shape as shape_op
 from situ._lib.graph import scope
-from situ._lib.rearranging import swapped
+from situ._lib.rearranging import moved_last, swapped
 
 
 def _rank(tensor):
@@ -65,7 +65,7 @@ def _cross_entropy(labels, logits, axis, name):
     with scope(name, "softmax_cross_entropy_with_logits") as full:
         logits = convert_to_tensor(logits, name="logits")
         labels = cast(convert_to_tensor(labels, name="labels"), logits.dtype)
-        order = swapped(logits, axis)
+        order = moved_last(logits, axis)
         if order is not None:
             logits, labels = op("Transpose", logits, order), op("Transpose", labels, order)
         if _rank(logits) == 2:

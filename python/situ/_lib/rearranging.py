@@ -35,6 +35,21 @@ def swapped(tensor, axis):
     return order
 
 
+def moved_last(tensor, axis):
+    """The order that moves an axis behind all others; None where it is the last one."""
+    order = swapped(tensor, axis)
+    if order is None or isinstance(order, list) and len(order) <= 2:
+        return order
+    if isinstance(order, list):
+        axis %= len(order)
+        return [i for i in range(len(order)) if i != axis] + [axis]
+    count = op("Rank", tensor)
+    axis = op("FloorMod", constant(axis, "int32"), count)
+    before = op("Range", 0, op("Sub", count, 1), 1)
+    passed = op("SelectV2", op("GreaterEqual", before, axis), op("Add", before, 1), before)
+    return op("ConcatV2", [passed, op("Reshape", axis, [1])], 0)
+
+
 def sizes_of(tensor, what):
     """The sizes of the dimensions: numbers, or tensors where only a run will know."""
     known = shapes.as_shape(tensor.shape)

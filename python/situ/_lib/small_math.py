@@ -127,7 +127,7 @@ def sufficient_statistics(x, axes, shift=None, keep_dims=None, name=None, keepdi
     keep = bool(keep_dims or keepdims)
     with scope(name, "sufficient_statistics"):
         x, axes = convert_to_tensor(x), list(axes)
-        sizes = op("GatherV2", op("Shape", x), axes, 0)
+        sizes = op("GatherV2", op("Shape", x), op("FloorMod", axes, op("Rank", x)), 0)
         count = cast(op("Prod", sizes, [0]), x.dtype)
         moved = x if shift is None else x - shift
         return (count, op("Sum", moved, axes, keep_dims=keep),

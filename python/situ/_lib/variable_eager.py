@@ -35,7 +35,7 @@ class Operators:
 
 
 for _name in ("add sub mul truediv floordiv mod pow matmul radd rsub rmul rtruediv rfloordiv rmod "
-              "rpow rmatmul lt le gt ge neg abs and or xor invert").split():
+              "rpow rmatmul lt le gt ge neg abs and or xor rand ror rxor invert").split():
     setattr(Operators, f"__{_name}__", _binary(f"__{_name}__"))
 
 
