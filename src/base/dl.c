@@ -42,3 +42,12 @@ bool dl_load(const char *const *libraries, const struct dl_symbol *symbols, int 
   fill(NULL, symbols, n_symbols, table);
   return false;
 }
+
+situ_status dl_missing(const char *feature, const char *library, const char *package,
+                       const char *why) {
+  return situ_status_create(
+      SITU_UNIMPLEMENTED,
+      "%s needs %s, which could not be loaded (%s). Install it (Debian: apt install %s) and run "
+      "the program again.",
+      feature, library, why, package);
+}

@@ -29,4 +29,9 @@ struct dl_symbol {
 bool dl_load(const char *const *libraries, const struct dl_symbol *symbols, int n_symbols,
              void *table, char why[DL_WHY]);
 
+/* Unimplemented: `feature` needs a library that could not be loaded, with the Debian package that
+ * has it; `why` is what dl_load said. */
+situ_status dl_missing(const char *feature, const char *library, const char *package,
+                       const char *why) SITU_MUST_USE;
+
 #endif

@@ -52,7 +52,8 @@
   X(tape) \
   X(collective) \
   X(example) \
-  X(picture) \
+  X(decode_image) \
+  X(encode_image) \
   X(ctc) \
   X(ctc_beam) \
   X(boxes) \

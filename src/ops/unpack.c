@@ -71,7 +71,7 @@ static situ_status unpack(const struct text *packed, int window, const char *pat
                           struct text *out) {
   struct stream stream = {.in = (const unsigned char *)packed->data};
   if (zlib.inflateInit2_(&stream, window, "1.2.3", (int)sizeof stream))
-    return INTERNAL("zlib does not begin.");
+    return INTERNAL("inflateInit failed.");
   situ_status status = NULL;
   for (bool end = false; !end && !status;) status = step(&stream, packed, path, out, &end);
   zlib.inflateEnd(&stream);
@@ -83,9 +83,7 @@ situ_status unpack_file(const char *path, const char *how, struct text *out) {
   const bool gzip = !strcmp(how, "GZIP");
   if (!gzip && strcmp(how, "ZLIB") != 0) return INVALID("Unsupported compression_type.");
   pthread_once(&once, load);
-  if (!is_loaded)
-    return situ_status_create(SITU_UNIMPLEMENTED, "%s is packed by %s, and zlib is not here: %s",
-                              path, how, why_not);
+  if (!is_loaded) return dl_missing(gzip ? "GZIP" : "ZLIB", "libz.so.1", "zlib1g", why_not);
   struct text packed = {0};
   situ_status status = file_read(path, &packed);
   if (!status && packed.length)

@@ -43,10 +43,21 @@ static void says_what_is_wrong_with_each(void **state) {
   assert_null(t.cos);
 }
 
+static void says_what_to_install(void **state) {
+  (void)state;
+  const situ_status status = dl_missing("PNG", "libpng16.so.16", "libpng16-16", "not found");
+  assert_int_equal(situ_status_code(status), SITU_UNIMPLEMENTED);
+  assert_string_equal(situ_status_message(status),
+                      "PNG needs libpng16.so.16, which could not be loaded (not found). Install it "
+                      "(Debian: apt install libpng16-16) and run the program again.");
+  situ_status_release(status);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(first_library_that_loads_wins),
       cmocka_unit_test(says_what_is_wrong_with_each),
+      cmocka_unit_test(says_what_to_install),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

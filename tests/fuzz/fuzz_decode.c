@@ -47,9 +47,36 @@ static int more_example(situ_tensor **inputs, situ_attr *attrs, int *n_attrs) {
   return 5;
 }
 
+/* Samples of 16 bits. */
+static int more_wide(situ_tensor **inputs, situ_attr *attrs, int *n_attrs) {
+  (void)inputs;
+  attrs[(*n_attrs)++] = situ_attr_type("dtype", SITU_UINT16);
+  return 0;
+}
+
+/* As much as can be had of a damaged file, in colors. */
+static int more_recover(situ_tensor **inputs, situ_attr *attrs, int *n_attrs) {
+  (void)inputs;
+  attrs[(*n_attrs)++] = situ_attr_bool("try_recover_truncated", true);
+  attrs[(*n_attrs)++] = situ_attr_int("channels", 3);
+  return 0;
+}
+
+static int more_window(situ_tensor **inputs, situ_attr *attrs, int *n_attrs) {
+  (void)attrs, (void)n_attrs;
+  static const int32_t window[] = {1, 2, 3, 3};
+  if (situ_tensor_create(SITU_INT32, SITU_SHAPE(4), window, &inputs[1])) abort();
+  return 1;
+}
+
 static const struct decoder decoders[] = {
     {'p', "DecodePng", NULL},
+    {'P', "DecodePng", more_wide},
     {'j', "DecodeJpeg", NULL},
+    {'J', "DecodeJpeg", more_recover},
+    {'w', "DecodeAndCropJpeg", more_window},
+    {'h', "ExtractJpegShape", NULL},
+    {'i', "DecodeImage", more_wide},
     {'b', "DecodeBmp", NULL},
     {'x', "DecodeBase64", NULL},
     {'n', "StringToNumber", NULL},

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_parsing.py: tf.Example records, pictures, IndexedSlices."""
-import base64
 import struct
 import zlib
 
@@ -135,42 +134,6 @@ def test_png_and_bmp():
     assert np.array_equal(tf.image.decode_bmp(bmp).numpy(), pixels)
     with pytest.raises(tf.errors.InvalidArgumentError, match="Unknown image file format"):
         tf.image.decode_image(b"no picture at all")
-
-
-JPEG = base64.b64decode("""
-/9j/4AAQSkZJRgABAQEBLAEsAAD/2wBDAAUDBAQEAwUEBAQFBQUGBwwIBwcHBw8LCwkMEQ8SEhEPERETFhwXExQaFRERGCEY
-Gh0dHx8fExciJCIeJBweHx7/2wBDAQUFBQcGBw4ICA4eFBEUHh4eHh4eHh4eHh4eHh4eHh4eHh4eHh4eHh4eHh4eHh4eHh4e
-Hh4eHh4eHh4eHh4eHh7/wgARCAAJAAoDASIAAhEBAxEB/8QAFQABAQAAAAAAAAAAAAAAAAAABQb/xAAUAQEAAAAAAAAAAAAA
-AAAAAAAC/9oADAMBAAIQAxAAAAESmapyf//EABkQAAIDAQAAAAAAAAAAAAAAAAABBAUhMf/aAAgBAQABBQKFViq8hC5//8QA
-FxEAAwEAAAAAAAAAAAAAAAAAAAQFE//aAAgBAwEBPwGJZYxP/8QAFxEAAwEAAAAAAAAAAAAAAAAAAAIDEf/aAAgBAgEBPwGV
-Ww//xAAWEAEBAQAAAAAAAAAAAAAAAAAyABD/2gAIAQEABj8CMd//xAAYEAEBAAMAAAAAAAAAAAAAAAAAMSFBwf/aAAgBAQAB
-PyGRgcNUH//aAAwDAQACAAMAAAAQS//EABYRAAMAAAAAAAAAAAAAAAAAAABBUf/aAAgBAwEBPxBrD//EABQRAQAAAAAAAAAA
-AAAAAAAAAAD/2gAIAQIBAT8Qb//EABkQAAIDAQAAAAAAAAAAAAAAAAABEIGh8f/aAAgBAQABPxDjlIUPAj//2Q==
-""")
-PIXELS = [[[0, 4, 0], [64, 8, 35], [136, 9, 78], [209, 10, 113]],
-          [[10, 108, 57], [77, 112, 90], [148, 114, 131], [220, 116, 167]],
-          [[18, 213, 108], [84, 219, 142], [157, 221, 186], [230, 222, 220]]]
-
-
-def test_jpeg():
-    pixels = tf.image.decode_jpeg(JPEG).numpy()
-    assert pixels.shape == (9, 10, 3) and pixels[::4, ::3, :].tolist() == PIXELS
-    grey = tf.image.decode_jpeg(JPEG, channels=1).numpy()
-    assert grey.shape == (9, 10, 1)
-    assert tf.image.extract_jpeg_shape(JPEG).numpy().tolist() == [9, 10, 3]
-    part = tf.image.decode_and_crop_jpeg(JPEG, [1, 2, 3, 4]).numpy()
-    assert np.array_equal(part, pixels[1:4, 2:6])
-
-
-def test_damaged_jpeg_never_hurts():
-    for at in range(2, len(JPEG), 7):
-        damaged = bytearray(JPEG)
-        damaged[at] ^= 0x55
-        for data in (bytes(damaged), JPEG[:at]):
-            try:
-                tf.image.decode_jpeg(data)
-            except tf.errors.InvalidArgumentError:
-                pass
 
 
 def test_indexed_slices():

@@ -2,6 +2,7 @@
 """image_choice.py: boxes chosen among those that overlap, with scores and of classes; JPEG files
 written, and how alike images are."""
 import io
+from typing import Optional
 
 import numpy
 
@@ -83,36 +84,51 @@ def combined_non_max_suppression(boxes, scores, max_output_size_per_class, max_t
 # JPEG
 
 
-def _jpeg(array, quality, format=""):
-    file = io.BytesIO()
-    plain = array[..., 0] if array.shape[-1] == 1 else array
-    pillow().fromarray(plain).save(file, "JPEG", quality=int(quality))
-    return file.getvalue()
-
-
-@export("io.encode_jpeg", "image.encode_jpeg")
-def encode_jpeg(image, format="", quality=95, progressive=False, optimize_size=False,
-                chroma_downsampling=True, density_unit="in", x_density=300, y_density=300,
-                xmp_metadata="", name=None):
-    """An image of bytes as the text of a JPEG file (Pillow writes it)."""
-    return on_host(lambda a: [numpy.array(_jpeg(a, quality), object)],
-                 [convert_to_tensor(image, "uint8")], ["string"], [[]])[0]
-
-
 @export("image.adjust_jpeg_quality")
-def adjust_jpeg_quality(image, jpeg_quality, dtype="uint8", name=None):
-    """An image after it was a JPEG file of some quality."""
+def adjust_jpeg_quality(image, jpeg_quality, dct_method: str = "", name: Optional[str] = None):
+    """Encodes an image as JPEG of some quality (0 to 100) and decodes it again.
+
+    Args:
+      image: a tensor [height, width, channels] with 1 or 3 channels; floating point values are
+        between 0 and 1.
+      jpeg_quality: an int or an int32 scalar tensor.
+      dct_method: how it is decoded, as of tf.io.decode_jpeg.
+      name: a name for the op.
+
+    Returns:
+      The image after that, of the same type and shape.
+    """
     image = convert_to_tensor(image)
     kind, convert = image.dtype, named("image.convert_image_dtype")
-    made = on_host(lambda a, q: [numpy.asarray(pillow().open(io.BytesIO(_jpeg(a, q)))).reshape(
-        a.shape)], [convert(image, "uint8", saturate=True), jpeg_quality], ["uint8"],
-        [image.shape])[0]
-    return convert(made, kind)
+    channels = image.shape.as_list()[-1] or 0
+    file = op("EncodeJpegVariableQuality", convert(image, "uint8", saturate=True),
+              convert_to_tensor(jpeg_quality, "int32"))
+    made = op("DecodeJpeg", file, channels=channels, dct_method=dct_method, name=name)
+    return convert(made, kind, saturate=True)
+
+
+def _check_qualities(least: int, most: int) -> None:
+    if not (0 <= least <= 100 and 0 <= most <= 100):
+        raise ValueError("jpeg encoding range must be between 0 and 100.")
+    if least >= most:
+        raise ValueError("`min_jpeg_quality` must be less than `max_jpeg_quality`.")
 
 
 @export("image.random_jpeg_quality")
-def random_jpeg_quality(image, min_jpeg_quality, max_jpeg_quality, seed=None):
+def random_jpeg_quality(image, min_jpeg_quality: int, max_jpeg_quality: int, seed=None):
+    """Encodes an image as JPEG of a random quality, at least min_jpeg_quality and less than
+    max_jpeg_quality, and decodes it again."""
+    _check_qualities(min_jpeg_quality, max_jpeg_quality)
     quality = named("random.uniform")([], min_jpeg_quality, max_jpeg_quality, "int32", seed)
+    return adjust_jpeg_quality(image, quality)
+
+
+@export("image.stateless_random_jpeg_quality")
+def stateless_random_jpeg_quality(image, min_jpeg_quality: int, max_jpeg_quality: int, seed):
+    """As tf.image.random_jpeg_quality, of a quality that the two seeds decide."""
+    _check_qualities(min_jpeg_quality, max_jpeg_quality)
+    quality = named("random.stateless_uniform")([], seed, min_jpeg_quality, max_jpeg_quality,
+                                                "int32")
     return adjust_jpeg_quality(image, quality)
 
 

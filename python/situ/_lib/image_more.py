@@ -2,10 +2,11 @@
 """image_more.py: tf.image: boxes by chance, margins that keep the ratio, edges, other colours,
 changes that seeds decide, how far images are apart."""
 import math
+from typing import Optional
 
 import numpy
 
-from situ._lib import image_color, image_ops, shapes
+from situ._lib import errors, image_color, image_ops, shapes
 from situ._lib.api import OPS, export
 from situ._lib.array_ops import cast, concat, constant, convert_to_tensor, op, shape as shape_op
 from situ._lib.margins import pad
@@ -230,12 +231,39 @@ def stateless_random_crop(value, size, seed, name=None):
 
 
 @export("io.encode_png", "image.encode_png")
-def encode_png(image, compression=-1, name=None):
-    """An image of uint8 or uint16 as a PNG file."""
+def encode_png(image, compression: int = -1, name: Optional[str] = None):
+    """Encodes images as PNG files.
+
+    Args:
+      image: a tensor of uint8 or uint16 and shape [..., height, width, channels], with 1 (gray),
+        2 (gray, alpha), 3 (RGB) or 4 (RGBA) channels.
+      compression: zlib's level, 0 (none) to 9 (best), or -1 for its default.
+      name: a name for the op.
+
+    Returns:
+      A string tensor with one file for each image: a scalar for an image of three dimensions.
+    """
     def make(array):
-        return numpy.array(encode(array), object)
+        if array.shape[-1] not in (1, 2, 3, 4):
+            raise errors.InvalidArgumentError(
+                None, None, f"image must have 1, 2, 3, or 4 channels, got {array.shape[-1]}")
+        if not array.size:
+            raise errors.InternalError(None, None, "PNG encoding failed: the image is empty")
+        files = [encode(one, compression) for one in array.reshape((-1,) + array.shape[-3:])]
+        return numpy.array(files, object).reshape(array.shape[:-3])
     image = convert_to_tensor(image)
-    wide = image.dtype.name == "uint16"
-    made = py_func(make, [image if wide else cast(image, "uint8")], "string")
-    made.set_shape([]) if hasattr(made, "set_shape") else None
+    if image.dtype.name not in ("uint8", "uint16"):
+        raise errors.InvalidArgumentError(
+            None, None, f"Value for attr 'T' of {image.dtype.name} is not in the list of allowed "
+            "values: uint8, uint16")
+    if not -1 <= compression <= 9:
+        raise errors.InvalidArgumentError(
+            None, None, f"compression should be in [-1,9], got {compression}")
+    rank = image.shape.rank
+    if rank is not None and rank < 3:
+        raise errors.InvalidArgumentError(
+            None, None, f"image must have at least 3 dimensions, got {rank}")
+    made = py_func(make, [image], "string", name=name)
+    if rank is not None and hasattr(made, "set_shape"):
+        made.set_shape(image.shape.as_list()[:-3])
     return made

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """parsing_ops.py: tf.Example records become tensors; pictures become pixels."""
 import collections
+from typing import Optional
 
-from situ._lib.api import BOTH, OPS, V1, export
+from situ._lib.api import BOTH, OPS, V1, export, named
 from situ._lib.array_ops import cast, constant, convert_to_tensor, op
 from situ._lib.dtypes import as_dtype
 from situ._lib.graph import scope
@@ -110,43 +111,30 @@ def parse_example(serialized, features, name=None, example_names=None):
     return _parse(serialized, features, name)
 
 
-@export("image.decode_png", "io.decode_png")
-def decode_png(contents, channels=0, dtype="uint8", name=None):
-    """The pixels of a PNG file."""
-    return _as_type(OPS["DecodePng"](contents, channels=channels, name=name), dtype)
-
-
 @export("image.decode_image", "io.decode_image")
-def decode_image(contents, channels=None, dtype="uint8", name=None, expand_animations=True):
-    """The pixels of a JPEG, PNG or BMP file."""
-    return _as_type(OPS["DecodePng"](contents, channels=channels or 0,
-                                     name=name or "decode_image"), dtype)
+def decode_image(contents, channels: Optional[int] = None, dtype="uint8",
+                 name: Optional[str] = None, expand_animations: bool = True):
+    """Decodes a JPEG, PNG or BMP image.
 
+    Args:
+      contents: a scalar string tensor, the bytes of the file.
+      channels: 1, 3 or 4; 0 or None for as many as the file has.
+      dtype: the type of the result. Integers of 16 bits keep all bits of a PNG file; floating
+        point values are between 0 and 1.
+      name: a name for the op.
+      expand_animations: GIF is not supported here (tf.io.decode_gif decodes it), so images have
+        three dimensions either way.
 
-def _as_type(pixels, dtype):
+    Returns:
+      A tensor of shape [height, width, channels].
+    """
     dtype = as_dtype(dtype)
-    if dtype.name == "uint8":
-        return pixels
-    from situ._lib.image_color import convert_image_dtype
-    return convert_image_dtype(pixels, dtype)
-
-
-@export("image.decode_and_crop_jpeg", "io.decode_and_crop_jpeg")
-def decode_and_crop_jpeg(contents, crop_window, channels=0, name=None, **words):
-    """A part of a picture: crop_window is y, x, height, width."""
-    pixels = OPS["DecodeJpeg"](contents, channels=channels, name=name)
-    window = convert_to_tensor(crop_window, "int32")
-    begin = op("ConcatV2", [op("Slice", window, [0], [2]), constant([0], "int32")], 0)
-    size = op("ConcatV2", [op("Slice", window, [2], [2]), constant([-1], "int32")], 0)
-    return op("Slice", pixels, begin, size)
-
-
-@export("image.extract_jpeg_shape", "io.extract_jpeg_shape")
-def extract_jpeg_shape(contents, output_type="int32", name=None):
-    """Height, width and channels of a JPEG file."""
-    return cast(op("Shape", OPS["DecodeJpeg"](contents)), output_type)
+    decoded = dtype if dtype.name in ("uint8", "uint16", "float32") else as_dtype("uint16")
+    image = OPS["DecodeImage"](contents, channels=channels or 0, dtype=decoded,
+                               expand_animations=expand_animations, name=name or "decode_image")
+    return image if decoded == dtype else named("image.convert_image_dtype")(image, dtype)
 
 
 @export("io.is_jpeg", "image.is_jpeg")
 def is_jpeg(contents, name=None):
-    return op("Equal", op("Substr", contents, 0, 3), constant(b"\xff\xd8\xff"), name=name)
+    return named("math.equal")(named("strings.substr")(contents, 0, 3), b"\xff\xd8\xff", name=name)

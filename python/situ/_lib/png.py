@@ -13,8 +13,9 @@ def _chunk(kind, data):
         ">I", zlib.crc32(data, zlib.crc32(kind)))
 
 
-def encode(image):
-    """An array of uint8 or uint16 with [height, width, channels] as the bytes of a PNG file."""
+def encode(image: numpy.ndarray, compression: int = 6) -> bytes:
+    """An array of uint8 or uint16 with [height, width, channels] as the bytes of a PNG file;
+    compression is zlib's level, -1 (its default) to 9."""
     wide = image.dtype == numpy.uint16
     image = numpy.ascontiguousarray(image, ">u2" if wide else numpy.uint8)
     height, width, channels = image.shape
@@ -23,8 +24,9 @@ def encode(image):
     rows = numpy.zeros((height, 1 + width * channels * (1 + wide)), numpy.uint8)
     rows[:, 1:] = image.reshape(height, -1).view(numpy.uint8)
     head = struct.pack(">IIBBBBB", width, height, 16 if wide else 8, _COLORS[channels], 0, 0, 0)
-    return b"".join((b"\x89PNG\r\n\x1a\n", _chunk(b"IHDR", head),
-                     _chunk(b"IDAT", zlib.compress(rows.tobytes(), 6)), _chunk(b"IEND", b"")))
+    data = zlib.compress(rows.tobytes(), compression)
+    return b"".join((b"\x89PNG\r\n\x1a\n", _chunk(b"IHDR", head), _chunk(b"IDAT", data),
+                     _chunk(b"IEND", b"")))
 
 
 def bytes_of(images, bad_color=(255, 0, 0, 255)):
