@@ -44,11 +44,13 @@ static situ_status open(struct cursor *cursor) {
   return file->footer_bytes < 0 ? INVALID("`footer_bytes` must be >= 0") : NULL;
 }
 
-/* Records of a fixed length fill their file. */
-static situ_status check_size(const struct record_file *file) {
+/* Records of a fixed length fill their file. The size of a compressed file is known at its end:
+ * TensorFlow gives its whole records first. */
+static situ_status check_size(const struct record_file *file, situ_code code) {
   const int64_t body = file->size - file->header_bytes - file->footer_bytes;
   if (file->format != RECORD_FIXED || body % file->record_bytes == 0) return NULL;
-  return INVALID(
+  return situ_status_create(
+      code,
       "Excluding the header (%lld bytes) and footer (%lld bytes), input file \"%s\" has "
       "body length %lld bytes, which is not an exact multiple of the record length "
       "(%lld bytes).",
@@ -59,7 +61,8 @@ static situ_status check_size(const struct record_file *file) {
 static situ_status open_next(struct reading *self) {
   const char *path = situ_tensor_text(self->names, self->at++).data;
   TRY(record_open(&self->file, path));
-  const situ_status status = check_size(&self->file);
+  const situ_status status =
+      self->file.packing ? NULL : check_size(&self->file, SITU_INVALID_ARGUMENT);
   if (status) record_close(&self->file);
   return status;
 }
@@ -74,7 +77,8 @@ static situ_status next(struct cursor *cursor, situ_tensor **parts, bool *end) {
     }
     self->key.length = 0;
     self->value.length = 0;
-    const situ_status status = record_next(&self->file, &self->key, &self->value, &over);
+    situ_status status = record_next(&self->file, &self->key, &self->value, &over);
+    if (!status && over && self->file.packing) status = check_size(&self->file, SITU_DATA_LOSS);
     if (status || over) record_close(&self->file);
     if (status) return status;
   }

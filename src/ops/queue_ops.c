@@ -97,18 +97,32 @@ static situ_status batch_shape(const struct tuple_queue *queue, const struct que
   return NULL;
 }
 
-static situ_status join_texts(const struct queue_element *list, int part, const situ_shape *shape,
-                              situ_tensor **out) {
-  const int64_t n = situ_shape_count(*shape);
-  situ_text *texts = calloc((size_t)n + 1, sizeof *texts);
-  if (!texts) return NO_MEMORY();
-  int64_t at = 0;
-  for (const struct queue_element *e = list; e; e = e->next) {
-    const int64_t count = situ_shape_count(e->parts[part]->shape);
-    for (int64_t i = 0; i < count && at < n; i++) texts[at++] = situ_tensor_text(e->parts[part], i);
+/* Where element `index` of a component stands in a batch of `room` that may be larger than the
+ * component in every dimension; counted from the component's first element. */
+static int64_t padded_index(const situ_shape *shape, const situ_shape *room, int64_t index) {
+  int64_t at = 0, step = 1;
+  for (int d = shape->rank - 1; d >= 0; d--) {
+    at += index % shape->dim[d] * step;
+    index /= shape->dim[d];
+    step *= room->dim[d + 1]; /* behind the dimension of the batch */
   }
-  const situ_status status = situ_tensor_create_texts(*shape, texts, out);
-  free(texts);
+  return at;
+}
+
+static situ_status join_strings(const struct queue_element *list, int part, const situ_shape *shape,
+                                situ_tensor **out) {
+  const int64_t n = situ_shape_count(*shape), size = n / max_i64(1, shape->dim[0]);
+  situ_text *strings = calloc((size_t)n + 1, sizeof *strings);
+  if (!strings) return NO_MEMORY();
+  situ_text *to = strings;
+  for (const struct queue_element *e = list; e; e = e->next, to += size) {
+    const situ_tensor *from = e->parts[part];
+    const int64_t count = situ_shape_count(from->shape);
+    for (int64_t i = 0; i < count; i++)
+      to[padded_index(&from->shape, shape, i)] = situ_tensor_text(from, i);
+  }
+  const situ_status status = situ_tensor_create_texts(*shape, strings, out);
+  free(strings);
   return status;
 }
 
@@ -152,7 +166,7 @@ static situ_status join(const struct compute *compute, const struct tuple_queue 
     situ_shape shape;
     TRY(batch_shape(queue, list, i, count, &shape));
     TRY(queue->types[i] == SITU_STRING
-            ? join_texts(list, i, &shape, &compute->out[i])
+            ? join_strings(list, i, &shape, &compute->out[i])
             : join_numbers(list, i, queue->types[i], &shape, &compute->out[i]));
   }
   return NULL;

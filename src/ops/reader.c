@@ -34,17 +34,31 @@ static enum record_format format_of(const char *op) {
   return (enum record_format)i;
 }
 
+/* The compression that an attribute names, as a constant: a reader outlives its call. */
+static situ_status read_packing(const struct call *call, enum record_format format,
+                                const char **out) {
+  const char *name = format == RECORD_FIXED ? call_text(call, "encoding")
+                     : format == RECORD_TF  ? call_text(call, "compression_type")
+                                            : "";
+  *out = !strcmp(name, "GZIP") ? "GZIP" : !strcmp(name, "ZLIB") ? "ZLIB" : NULL;
+  if (*out || !*name) return NULL;
+  return INVALID("Unsupported compression '%s': must be '', 'GZIP' or 'ZLIB'", name);
+}
+
 static situ_status create(void *context, struct resource **out) {
   const struct call *call = context;
+  const char *packing = NULL;
   const int64_t record = call_integer(call, "record_bytes");
   const enum record_format format = format_of(call->schema->op->name);
   if (format == RECORD_FIXED && record <= 0)
     return INVALID("record_bytes must be > 0 got %lld", (long long)record);
+  TRY(read_packing(call, format, &packing));
   struct reader *reader = calloc(1, sizeof *reader);
   if (!reader) return NO_MEMORY();
   pthread_mutex_init(&reader->lock, NULL);
   struct record_file *file = &reader->file;
   file->format = format;
+  file->packing = packing;
   file->skip = call_integer(call, "skip_header_lines");
   file->record_bytes = record;
   file->header_bytes = call_integer(call, "header_bytes");

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_queues.py: queues, readers, queue runners and functions of Python in graphs."""
+import gzip
 import threading
+import zlib
 
 import numpy as np
 import pytest
@@ -168,3 +170,125 @@ def test_no_files_are_an_error_and_not_an_endless_loop(tmp_path):
         with pytest.raises(tf.errors.InvalidArgumentError, match="requires a non-null input"):
             coordinator.request_stop()
             coordinator.join(threads)
+
+
+def _padded(dtypes, shapes, elements):
+    """A batch of all elements out of a queue that pads them."""
+    queue = tf.PaddingFIFOQueue(10, dtypes, shapes=shapes)
+    inputs = [tf.placeholder(dtype) for dtype in dtypes]
+    put, batch = queue.enqueue(inputs), queue.dequeue_many(len(elements))
+    with tf.Session() as sess:
+        for element in elements:
+            sess.run(put, dict(zip(inputs, element)))
+        return [part.tolist() for part in (sess.run(batch) if len(dtypes) > 1 else
+                                           [sess.run(batch)])]
+
+
+def _strings(*values):
+    return np.array(values, object)
+
+
+def test_strings_are_padded_where_they_are():
+    found, = _padded([tf.string], [[None]], [[_strings("a", "b")], [_strings("c")],
+                                             [_strings("d", "e", "f")], [_strings()]])
+    assert found == [[b"a", b"b", b""], [b"c", b"", b""], [b"d", b"e", b"f"], [b""] * 3]
+
+
+def test_strings_are_padded_in_every_dimension():
+    names, numbers = _padded([tf.string, tf.int32], [[None, None], [None]], [
+        [_strings(["a", "b"], ["c", "d"]), [1]], [_strings(["e", "f", "g"]), [2, 3]],
+        [np.zeros((0, 2), object), []]])
+    assert names == [[[b"a", b"b", b""], [b"c", b"d", b""]], [[b"e", b"f", b"g"], [b""] * 3],
+                     [[b""] * 3] * 2]
+    assert numbers == [[1, 0], [2, 3], [0, 0]]
+    known, = _padded([tf.string], [[2, None]], [[_strings(["a"], ["b"])],
+                                                [_strings(["c", "d"], ["e", "f"])]])
+    assert known == [[[b"a", b""], [b"b", b""]], [[b"c", b"d"], [b"e", b"f"]]]
+    assert _padded([tf.string], [[]], [["a"], ["b"]]) == [[b"a", b"b"]]
+
+
+def test_batches_of_strings_of_any_length():
+    number = tf.train.slice_input_producer([tf.constant([0, 1, 2, 3])], 1, shuffle=False)[0]
+    words, numbers = tf.train.batch([tf.strings.as_string(tf.range(number)), number], 4,
+                                    dynamic_pad=True)
+    with tf.Session() as sess:
+        sess.run(tf.local_variables_initializer())
+        coord = tf.train.Coordinator()
+        threads = tf.train.start_queue_runners(sess, coord)
+        found = sess.run([words, numbers])
+        coord.request_stop()
+        coord.join(threads)
+    assert found[0].tolist() == [[b""] * 3, [b"0", b"", b""], [b"0", b"1", b""], [b"0", b"1", b"2"]]
+    assert found[1].tolist() == [0, 1, 2, 3]
+
+
+def _read(reader, path):
+    """All values that a reader gives of one file."""
+    queue = tf.FIFOQueue(1, tf.string, shapes=[[]])
+    put, close, value, found = queue.enqueue([str(path)]), queue.close(), reader.read(queue)[1], []
+    with tf.Session() as sess:
+        sess.run(put)
+        sess.run(close)
+        with pytest.raises(tf.errors.OutOfRangeError):
+            while True:
+                found.append(sess.run(value))
+    return found
+
+
+BODY = bytes(range(30))
+PACKERS = {"GZIP": gzip.compress, "ZLIB": zlib.compress, "": bytes}
+
+
+@pytest.mark.parametrize("kind", PACKERS)
+def test_compressed_records_of_a_fixed_length(tmp_path, kind):
+    path = tmp_path / "file"
+    path.write_bytes(PACKERS[kind](b"HH" + BODY + b"F"))
+    plain = _read(tf.FixedLengthRecordReader(10, 2, 1, encoding=kind), path)
+    assert plain == [BODY[:10], BODY[10:20], BODY[20:]]
+    hops = _read(tf.FixedLengthRecordReader(10, 2, 1, 15, encoding=kind), path)
+    assert hops == [BODY[:10], BODY[15:25]]
+
+
+def test_compressed_records_of_tensorflow(tmp_path):
+    for number, kind in ((0, ""), (1, "ZLIB"), (2, "GZIP")):
+        path, options = str(tmp_path / f"file{number}"), tf.python_io.TFRecordOptions(number)
+        with tf.python_io.TFRecordWriter(path, options) as writer:
+            writer.write(b"one")
+            writer.write(b"two" * 100)
+        for how in (options, tf.python_io.TFRecordOptions(kind)):
+            assert _read(tf.TFRecordReader(options=how), path) == [b"one", b"two" * 100]
+
+
+def test_readers_do_not_take_one_compression_for_another(tmp_path):
+    path = tmp_path / "file"
+    path.write_bytes(b"HH" + BODY + b"F")
+    queue = tf.FIFOQueue(1, tf.string, shapes=[[]])
+    put = queue.enqueue([str(path)])
+    value = tf.FixedLengthRecordReader(10, encoding="GZIP").read(queue)[1]
+    unknown = tf.FixedLengthRecordReader(10, encoding="BZIP2").read(queue)[1]
+    with tf.Session() as sess:
+        sess.run(put)
+        with pytest.raises(tf.errors.DataLossError):
+            sess.run(value)
+        with pytest.raises(tf.errors.InvalidArgumentError, match="Unsupported compression"):
+            sess.run(unknown)
+
+
+@pytest.mark.parametrize("kind", PACKERS)
+def test_data_sets_of_compressed_records_of_a_fixed_length(tmp_path, kind):
+    path = tmp_path / "file"
+    path.write_bytes(PACKERS[kind](b"HH" + BODY + b"F"))
+
+    def read(*sizes):
+        records = tf.data.FixedLengthRecordDataset(str(path), *sizes, compression_type=kind)
+        value, found = tf.data.make_one_shot_iterator(records).get_next(), []
+        with tf.Session() as sess:
+            try:
+                while True:
+                    found.append(sess.run(value))
+            except tf.errors.OpError as error:
+                return found, type(error)
+    whole = [BODY[:10], BODY[10:20], BODY[20:]]
+    assert read(10, 2, 1) == (whole, tf.errors.OutOfRangeError)
+    late = (whole, tf.errors.DataLossError) if kind else ([], tf.errors.InvalidArgumentError)
+    assert read(10, 2, 0) == late

@@ -5,7 +5,7 @@ import itertools
 import numpy
 
 import _situ
-from situ._lib import dtypes
+from situ._lib import dtypes, records
 from situ._lib.api import OPS, export
 from situ._lib.array_ops import convert_to_tensor
 
@@ -65,21 +65,23 @@ class TextLineReader(ReaderBase):
 
 @export(v1="FixedLengthRecordReader")
 class FixedLengthRecordReader(ReaderBase):
-    """Records of a fixed length."""
+    """Records of a fixed length. encoding: how the file is compressed, "GZIP" or "ZLIB"."""
 
     def __init__(self, record_bytes, header_bytes=None, footer_bytes=None, hop_bytes=None,
                  name=None, encoding=None):
         super().__init__(OPS["FixedLengthRecordReaderV2"](
             record_bytes=record_bytes, header_bytes=header_bytes or 0,
-            footer_bytes=footer_bytes or 0, hop_bytes=hop_bytes or 0, name=name))
+            footer_bytes=footer_bytes or 0, hop_bytes=hop_bytes or 0, encoding=encoding or "",
+            name=name))
 
 
 @export(v1="TFRecordReader")
 class TFRecordReader(ReaderBase):
-    """Records of TFRecord files."""
+    """Records of TFRecord files. options: tf.io.TFRecordOptions or a TFRecordCompressionType."""
 
     def __init__(self, name=None, options=None):
-        super().__init__(OPS["TFRecordReaderV2"](name=name))
+        super().__init__(OPS["TFRecordReaderV2"](
+            compression_type=records.packing(options), name=name))
 
 
 def _call(token, arrays):
