@@ -59,6 +59,10 @@ tsan: setup-test
 	@$(call build,build-tsan,-DSITU_SANITIZE=thread)
 	@python3 tools/test.py build-tsan
 
+## fresh: the README's commands on a minimal Debian 12 in a chroot (as root; FRESH='make' for others)
+fresh:
+	@tools/fresh.sh $(if $(FRESH),"$(FRESH)")
+
 ## check: layers, sizes, names, format, clang-tidy, cppcheck
 check: setup-check
 	@$(call build,build,)
@@ -112,4 +116,4 @@ setup:
 setup-%:
 	@tools/setup.sh build $*
 
-.PHONY: all demo test test-opencl test-cuda oclgrind kernels asan tsan check format fuzz bench bench-peers docs wheel install clean help setup
+.PHONY: all demo test test-opencl test-cuda oclgrind kernels asan tsan fresh check format fuzz bench bench-peers docs wheel install clean help setup

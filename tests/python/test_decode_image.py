@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_decode_image.py: images are decoded and encoded as TensorFlow does; malicious files."""
 import itertools
+import os
 import struct
+import subprocess
+import sys
 import time
 import zlib
 
@@ -10,6 +13,7 @@ import pytest
 
 import jpeg_cases
 import situ as tf
+from conftest import PATIENCE
 
 Invalid = tf.errors.InvalidArgumentError
 
@@ -293,3 +297,29 @@ def test_graphs_of_images():
     image, shape, file = decode(tf.io.encode_png(WIDE))
     assert np.array_equal(image.numpy(), WIDE) and shape.numpy().tolist() == [19, 25, 3]
     assert tf.io.is_jpeg(file).numpy()
+
+
+DECODE = """
+import sys
+import situ as tf
+try:
+    tf.io.decode_image(bytes.fromhex(sys.argv[1]))
+except tf.errors.UnimplementedError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize("data,library,package", [
+    (b"\x89PNG\r\n\x1a\n", "libpng16.so.16", "libpng16-16"),
+    (b"\xff\xd8\xff\xe0", "libjpeg.so.62", "libjpeg62-turbo"),
+])
+def test_error_without_the_library_says_what_to_install(tmp_path, data, library, package):
+    for name in ("libpng16.so.16", "libpng16.so", "libjpeg.so.62", "libjpeg.so.8", "libjpeg.so"):
+        (tmp_path / name).write_bytes(b"")  # found before the real one, and no library
+    done = subprocess.run(
+        [sys.executable, "-c", DECODE, data.hex()], env={**os.environ, "LD_LIBRARY_PATH": str(
+            tmp_path)}, stdout=subprocess.PIPE, text=True, check=True, timeout=PATIENCE)
+    if package != "libpng16-16" and "libjpeg.so.8" in done.stdout:  # as Ubuntu has it
+        library, package = "libjpeg.so.8", "libjpeg-turbo8"
+    assert f"needs {library}, which could not be loaded" in done.stdout
+    assert f"apt install {package})" in done.stdout
