@@ -103,8 +103,12 @@ SITU_API situ_status situ_graph_take_error(situ_graph *graph) SITU_MUST_USE;
 SITU_API void situ_device_push(situ_graph *graph, const char *device);
 SITU_API void situ_device_pop(situ_graph *graph);
 
-/* Makes a node that is there ask for another device ("" for none). Sessions that have placed it go
- * on as before. */
+/* As situ_device_push of NULL and then of `device`, but as one scope, and nodes report the device
+ * as it is written here: what a device function returned. */
+SITU_API void situ_device_push_exact(situ_graph *graph, const char *device);
+
+/* Makes a node that is there ask for another device ("" for none), reported as it is written.
+ * Sessions that have placed it go on as before. */
 SITU_API situ_status situ_device_set(situ_value value, const char *device) SITU_MUST_USE;
 
 /* Nodes added between push and pop get names "scope/name"; a scope used twice becomes "scope_1".
@@ -121,10 +125,20 @@ SITU_API const char *situ_name_reserve(situ_graph *graph, const char *scope, con
 SITU_API void situ_control_push(situ_graph *graph, const situ_value *values, int count);
 SITU_API void situ_control_pop(situ_graph *graph);
 
-/* Nodes added between push and pop are placed with the node of `value`; device scopes outside are
- * hidden. */
+/* Nodes added between push and pop are placed with the node of `value` and those of the scopes
+ * outside, and ask for the device that the innermost of these asks for; device scopes outside are
+ * hidden. Ops that take a reference are in such a scope of the variable by themselves. */
 SITU_API void situ_colocate_push(situ_graph *graph, situ_value value);
 SITU_API void situ_colocate_pop(situ_graph *graph);
+
+/* Enters a scope that hides all colocation and device scopes outside; situ_colocate_pop leaves it.
+ */
+SITU_API void situ_colocate_push_none(situ_graph *graph);
+
+/* Nodes added outside of colocation scopes are placed with the node of that name, which need not be
+ * there yet, until this is called with NULL; ops that only the host has stay apart. The text is
+ * copied. */
+SITU_API void situ_colocate_name(situ_graph *graph, const char *name);
 
 /* Adds a node and returns its first output (output -1 where it has none). `name` may be NULL: then
  * the op's. Names are made unique ("MatMul_1"), where upper and lower case count as the same; "a/"

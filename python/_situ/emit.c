@@ -159,7 +159,7 @@ static PyObject *results(struct graph_object *graph, situ_value value, const str
 
 /* What functions on the stack of devices want to see of a node to come; `name` is "name/" then. */
 static int enter_device(const struct call *call, struct graph_object *graph, const char *name) {
-  if (!graph->functions) return graph_enter_device(graph, NULL, NULL, NULL);
+  if (!graph->functions || call->function->row.takes_reference) return graph_check_open(graph);
   PyObject *tuple = PyTuple_New(call->n_flat);
   PyObject *text = PyUnicode_FromStringAndSize(name, (Py_ssize_t)strlen(name) - 1);
   for (int i = 0; tuple && i < call->n_flat; i++)
@@ -186,7 +186,7 @@ static PyObject *add(struct call *call, struct graph_object *graph, const char *
   if (!enter_device(call, graph, name)) {
     const situ_value value = situ_emit_lists(graph->graph, row->name, name, inputs, row->n_inputs,
                                              call->attrs, call->n_attrs);
-    graph_leave_device(graph);
+    if (!row->takes_reference) graph_leave_device(graph);
     result = value.node < 0 ? graph_fail(graph) : results(graph, value, row);
   }
   if (flat != few) PyMem_Free(flat);

@@ -76,7 +76,7 @@ PyObject *graph_unique(struct graph_object *graph, const char *scope, const char
   return PyUnicode_FromString(unique);
 }
 
-static int check_open(const struct graph_object *graph) {
+int graph_check_open(const struct graph_object *graph) {
   if (!graph->finalized) return 0;
   PyErr_SetString(PyExc_RuntimeError, "Graph is finalized and cannot be modified.");
   return -1;
@@ -89,23 +89,18 @@ PyObject *graph_fail(struct graph_object *graph) {
 
 int graph_enter_device(struct graph_object *graph, const char *op, PyObject *name,
                        PyObject *inputs) {
-  if (check_open(graph)) return -1;
+  if (graph_check_open(graph)) return -1;
   if (!graph->functions) return 0;
   PyObject *device = PyObject_CallFunction(hooks.device_function, "OsOO", graph, op, name,
                                            inputs ? inputs : Py_None);
   const char *text = device ? PyUnicode_AsUTF8(device) : NULL;
-  if (text) {
-    situ_device_push(graph->graph, NULL);
-    situ_device_push(graph->graph, text);
-  }
+  if (text) situ_device_push_exact(graph->graph, text);
   Py_XDECREF(device);
   return text ? 0 : -1;
 }
 
 void graph_leave_device(struct graph_object *graph) {
-  if (!graph->functions) return;
-  situ_device_pop(graph->graph);
-  situ_device_pop(graph->graph);
+  if (graph->functions) situ_device_pop(graph->graph);
 }
 
 PyObject *graph_constant(struct graph_object *graph, situ_tensor *tensor, const char *name) {
@@ -223,6 +218,19 @@ static PyObject *push_colocation(PyObject *self, PyObject *operation) {
   Py_RETURN_NONE;
 }
 
+static PyObject *push_no_colocation(PyObject *self, PyObject *none) {
+  (void)none;
+  situ_colocate_push_none(((struct graph_object *)self)->graph);
+  Py_RETURN_NONE;
+}
+
+static PyObject *name_colocation(PyObject *self, PyObject *name) {
+  const char *text = name == Py_None ? NULL : PyUnicode_AsUTF8(name);
+  if (name != Py_None && !text) return NULL;
+  situ_colocate_name(((struct graph_object *)self)->graph, text);
+  Py_RETURN_NONE;
+}
+
 static PyObject *pop_colocation(PyObject *self, PyObject *none) {
   (void)none;
   situ_colocate_pop(((struct graph_object *)self)->graph);
@@ -320,6 +328,8 @@ static PyMethodDef methods[] = {
     {"_push_control", push_control, METH_O, "New operations run after these."},
     {"_pop_control", pop_control, METH_NOARGS, "Ends that."},
     {"_push_colocation", push_colocation, METH_O, "New operations go where this one does."},
+    {"_push_no_colocation", push_no_colocation, METH_NOARGS, "Hides colocation and devices."},
+    {"_name_colocation", name_colocation, METH_O, "The group of operations outside of scopes."},
     {"_pop_colocation", pop_colocation, METH_NOARGS, "Ends that."},
     {"_find", find, METH_O, "The operation of a name, or None."},
     {"_add_function", add_function, METH_VARARGS, "Gives the graph a function: another graph."},

@@ -79,7 +79,10 @@ static bool parse_input(struct row *row, char *word, struct row_input *out) {
     if (number >= 0) row->attrs[number].inferred = true;
     type = star + 1;
   }
-  if (*type == '&') type++;
+  if (*type == '&') {
+    row->takes_reference = true;
+    type++;
+  }
   if (*type == '@') { /* a handle: its type says nothing of the variable's */
     out->type_attr = -1;
     out->type = SITU_RESOURCE;

@@ -36,7 +36,9 @@ struct row {
   int n_params;
   int param_attr[MAX_PARAMS]; /* of a parameter behind the inputs: the number of its attribute */
   bool list_output;
-  bool simple; /* tensors in, one tensor out; attributes may be left out */
+  bool
+      takes_reference; /* then it is colocated with a variable, and device functions do not count */
+  bool simple;         /* tensors in, one tensor out; attributes may be left out */
 };
 
 /* Parses the texts of a row; false with an exception. */

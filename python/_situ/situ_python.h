@@ -206,6 +206,9 @@ PyObject *graph_tensor(struct graph_object *graph, PyObject *value, situ_type ty
 /* Raises what went wrong with the node that was to be added; NULL. */
 PyObject *graph_fail(struct graph_object *graph);
 
+/* 0, or -1 with an exception where the graph is finalized. */
+int graph_check_open(const struct graph_object *graph);
+
 /* Enters and leaves the device that functions on the stack choose for a node to come. */
 int graph_enter_device(struct graph_object *graph, const char *op, PyObject *name,
                        PyObject *inputs);

@@ -74,7 +74,11 @@ static int find_on(const struct tape_object *self) {
 }
 
 static int push(struct tape_object *self) {
-  if (self->on) return PyErr_SetString(PyExc_ValueError, "Tape is still recording."), -1;
+  if (self->on)
+    return PyErr_SetString(PyExc_ValueError,
+                           "Tape is still recording, This can happen if you try to re-enter an "
+                           "already-active tape."),
+           -1;
   if (top == MOST_TAPES) return PyErr_SetString(PyExc_RuntimeError, "too many tapes"), -1;
   stack[top++] = (struct tape_object *)Py_NewRef((PyObject *)self);
   tape_count = top - base;

@@ -139,13 +139,17 @@ static const struct gradient_target graph_target = {.emit = emit,
 
 /* Scopes */
 
+/* The colocation scopes around the call of situ_gradients do not count. */
 static void enter(const struct walk *walk, struct term beside) {
-  if (!walk->options->by_scope && term_exists(beside))
-    situ_colocate_push(walk->graph, (situ_value){walk->graph, beside.node, beside.output});
+  if (walk->options->by_scope || !term_exists(beside)) return;
+  situ_colocate_push_none(walk->graph);
+  situ_colocate_push(walk->graph, (situ_value){walk->graph, beside.node, beside.output});
 }
 
 static void leave(const struct walk *walk, struct term beside) {
-  if (!walk->options->by_scope && term_exists(beside)) situ_colocate_pop(walk->graph);
+  if (walk->options->by_scope || !term_exists(beside)) return;
+  situ_colocate_pop(walk->graph);
+  situ_colocate_pop(walk->graph);
 }
 
 static struct gradient helper(struct walk *walk) {

@@ -38,7 +38,7 @@ struct node {
 /* A requested device, interned: equal requests share a number. */
 struct spec {
   struct device_name name;
-  const char *canonical; /* "/device:GPU:2"; "" for number 0 */
+  const char *canonical; /* "/device:GPU:2"; "" for number 0; as written by spec_parse_exact */
   const char *written;   /* as the user wrote it when one scope gave it, else canonical */
 };
 

@@ -47,23 +47,34 @@ static void unbalanced(struct situ_graph *graph, const char *what) {
 
 /* Devices */
 
-void situ_device_push(situ_graph *graph, const char *device) {
-  if (!graph) return;
+static void push_spec(struct situ_graph *graph, int32_t spec) {
   struct scopes *scopes = graph->scopes;
-  int32_t spec = 0;
-  if (device && !graph->error)
-    graph_fail(graph, spec_parse(graph, device, top_device(scopes), &spec));
   if (!GROW(scopes->devices, scopes->n_devices, scopes->device_capacity))
     graph_fail(graph, NO_MEMORY());
   else
     scopes->devices[scopes->n_devices++] = spec;
 }
 
+void situ_device_push(situ_graph *graph, const char *device) {
+  if (!graph) return;
+  int32_t spec = 0;
+  if (device && !graph->error)
+    graph_fail(graph, spec_parse(graph, device, top_device(graph->scopes), &spec));
+  push_spec(graph, spec);
+}
+
+void situ_device_push_exact(situ_graph *graph, const char *device) {
+  if (!graph) return;
+  int32_t spec = 0;
+  if (device && *device && !graph->error) graph_fail(graph, spec_parse_exact(graph, device, &spec));
+  push_spec(graph, spec);
+}
+
 situ_status situ_device_set(situ_value value, const char *device) {
   if (!value.graph || !device || value.node < 0 || value.node >= value.graph->n_nodes)
     return INVALID("situ_device_set: there is no such node, or no device.");
   int32_t spec = 0;
-  if (*device) TRY(spec_parse(value.graph, device, 0, &spec));
+  if (*device) TRY(spec_parse_exact(value.graph, device, &spec));
   value.graph->nodes[value.node]->spec = spec;
   return NULL;
 }
@@ -203,15 +214,16 @@ static int compare_texts(const void *a, const void *b) {
   return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* The groups of the scopes outside and of the node, sorted, each once. */
-static bool join_groups(struct situ_graph *graph, const struct node *node,
-                        struct colocate_scope *scope) {
-  const struct colocate_scope *outer = top_colocate(graph->scopes);
+/* Adds a node to those that `scope` is placed with: its groups, sorted, each once, and its device,
+ * which counts before those of the nodes added earlier. */
+static bool colocate_also(struct situ_graph *graph, const struct node *node,
+                          struct colocate_scope *scope) {
+  const struct colocate_scope outer = *scope;
   const int32_t own = node->n_groups ? node->n_groups : 1;
-  const char **groups = ARENA_ARRAY(&graph->arena, const char *, outer->n_groups + own);
+  const char **groups = ARENA_ARRAY(&graph->arena, const char *, outer.n_groups + own);
   if (!groups) return false;
   int32_t count = 0;
-  for (int32_t i = 0; i < outer->n_groups; i++) groups[count++] = outer->groups[i];
+  for (int32_t i = 0; i < outer.n_groups; i++) groups[count++] = outer.groups[i];
   for (int32_t i = 0; i < own; i++) groups[count++] = node->n_groups ? node->groups[i] : node->name;
   qsort(groups, (size_t)count, sizeof *groups, compare_texts);
   int32_t kept = 0;
@@ -219,25 +231,42 @@ static bool join_groups(struct situ_graph *graph, const struct node *node,
     if (!i || strcmp(groups[i], groups[kept - 1])) groups[kept++] = groups[i];
   scope->groups = groups;
   scope->n_groups = kept;
+  if (node->spec) scope->spec = node->spec;
   return true;
+}
+
+static void push_colocation(struct situ_graph *graph, const struct colocate_scope *scope) {
+  struct scopes *scopes = graph->scopes;
+  if (!GROW(scopes->colocates, scopes->n_colocates, scopes->colocate_capacity))
+    graph_fail(graph, NO_MEMORY());
+  else
+    scopes->colocates[scopes->n_colocates++] = *scope;
 }
 
 void situ_colocate_push(situ_graph *graph, situ_value value) {
   if (!graph) return;
-  struct scopes *scopes = graph->scopes;
-  struct colocate_scope scope = {.floor = scopes->n_devices};
+  struct colocate_scope scope = *top_colocate(graph->scopes);
+  scope.floor = graph->scopes->n_devices;
   if (!graph->error)
     graph_fail(graph, graph_check_value(graph, value, false, "situ_colocate_push", 0));
-  if (!graph->error) {
-    const struct node *node = graph->nodes[value.node];
-    const int32_t outer = top_colocate(scopes)->spec;
-    scope.spec = outer ? outer : node->spec;
-    if (!join_groups(graph, node, &scope)) graph_fail(graph, NO_MEMORY());
-  }
-  if (!GROW(scopes->colocates, scopes->n_colocates, scopes->colocate_capacity))
+  if (!graph->error && !colocate_also(graph, graph->nodes[value.node], &scope))
     graph_fail(graph, NO_MEMORY());
-  else
-    scopes->colocates[scopes->n_colocates++] = scope;
+  push_colocation(graph, &scope);
+}
+
+void situ_colocate_push_none(situ_graph *graph) {
+  if (graph) push_colocation(graph, &(struct colocate_scope){.floor = graph->scopes->n_devices});
+}
+
+void situ_colocate_name(situ_graph *graph, const char *name) {
+  if (!graph) return;
+  const char **group = name ? ARENA_ARRAY(&graph->arena, const char *, 1) : NULL;
+  if (group) *group = arena_text(&graph->arena, name, strlen(name));
+  if (name && (!group || !*group)) {
+    graph_fail(graph, NO_MEMORY());
+    group = NULL;
+  }
+  graph->scopes->default_group = group;
 }
 
 void situ_colocate_pop(situ_graph *graph) {
@@ -254,11 +283,35 @@ void situ_colocate_pop(situ_graph *graph) {
   }
 }
 
+/* TensorFlow's rule: an op that takes references is colocated with the nodes that give them, as if
+ * it stood in colocation scopes of these, which hide the device scopes. `taken`: whether it does.
+ */
+static bool colocate_with_references(struct situ_graph *graph, const struct node *node,
+                                     struct colocate_scope *scope, bool *taken) {
+  const struct schema *schema = node->schema;
+  for (int32_t i = 0; i < schema->n_inputs && i < node->n_inputs; i++) {
+    const struct port *port = &schema->inputs[i];
+    if (port->number_attr >= 0 || port->is_types) break; /* a list: no op has references behind */
+    if (!port->is_ref || port->is_handle) continue;
+    *taken = true;
+    if (!colocate_also(graph, graph->nodes[node->inputs[i].node], scope)) return false;
+  }
+  return true;
+}
+
 bool scope_apply(struct situ_graph *graph, struct node *node) {
   const struct scopes *scopes = graph->scopes;
-  const struct colocate_scope *colocate = top_colocate(scopes);
-  node->spec = colocate->spec ? colocate->spec : top_device(scopes);
-  node->groups = colocate->groups;
-  node->n_groups = colocate->n_groups;
+  struct colocate_scope colocate = *top_colocate(scopes);
+  bool takes_references = false;
+  if (!colocate_with_references(graph, node, &colocate, &takes_references)) return false;
+  node->spec = colocate.spec || takes_references ? colocate.spec : top_device(scopes);
+  node->groups = colocate.groups;
+  node->n_groups = colocate.n_groups;
+  /* An op of the host alone would draw the others of the group to the host. */
+  if (!node->n_groups && scopes->default_group && node->schema->kinds[0] &&
+      node->schema->kinds[1]) {
+    node->groups = scopes->default_group;
+    node->n_groups = 1;
+  }
   return !scopes->n_controls || apply_controls(graph, node);
 }

@@ -40,7 +40,8 @@ struct scopes {
   int32_t n_controls, control_capacity;
   struct colocate_scope *colocates;
   int32_t n_colocates, colocate_capacity;
-  uint32_t *marks; /* by node: the last round in which it was met */
+  const char *const *default_group; /* one name, of nodes outside of `colocates`; NULL: none */
+  uint32_t *marks;                  /* by node: the last round in which it was met */
   uint32_t round;
   int32_t n_marks;
 };

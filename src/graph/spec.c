@@ -6,24 +6,36 @@
 
 #include "graph/grow.h"
 
-int32_t spec_intern(struct situ_graph *graph, const struct device_name *name, const char *written) {
-  char canonical[NAME_SIZE];
-  name_print(name, canonical, sizeof canonical);
-  if (!written) written = canonical;
+/* `shown`: what the spec is reported as. */
+static int32_t intern(struct situ_graph *graph, const struct device_name *name, const char *shown,
+                      const char *written) {
   /* Equal devices that were written differently are different, so that errors can quote each. An
    * index without a kind is lost in the canonical form. */
-  const char *key = arena_format(&graph->arena, "%s\n%s\n%d", canonical, written,
+  const char *key = arena_format(&graph->arena, "%s\n%s\n%d", shown, written,
                                  name->has_index ? (int)name->index : -1);
   if (!key) return -1;
   const int32_t found = map_get(&graph->spec_numbers, key, strlen(key));
   if (found >= 0) return found;
   if (!GROW(graph->specs, graph->n_specs, graph->spec_capacity)) return -1;
-  const struct spec spec = {*name, arena_text(&graph->arena, canonical, strlen(canonical)),
+  const struct spec spec = {*name, arena_text(&graph->arena, shown, strlen(shown)),
                             arena_text(&graph->arena, written, strlen(written))};
   if (!spec.canonical || !spec.written) return -1;
   if (!map_put(&graph->spec_numbers, key, graph->n_specs)) return -1;
   graph->specs[graph->n_specs] = spec;
   return graph->n_specs++;
+}
+
+int32_t spec_intern(struct situ_graph *graph, const struct device_name *name, const char *written) {
+  char canonical[NAME_SIZE];
+  name_print(name, canonical, sizeof canonical);
+  return intern(graph, name, canonical, written ? written : canonical);
+}
+
+situ_status spec_parse_exact(struct situ_graph *graph, const char *written, int32_t *out) {
+  struct device_name name = {0};
+  TRY(name_parse_any(written, &name));
+  *out = intern(graph, &name, written, written);
+  return *out < 0 ? NO_MEMORY() : NULL;
 }
 
 situ_status spec_parse(struct situ_graph *graph, const char *written, int32_t outer, int32_t *out) {

@@ -13,4 +13,8 @@ int32_t spec_intern(struct situ_graph *graph, const struct device_name *name, co
 situ_status spec_parse(struct situ_graph *graph, const char *written, int32_t outer,
                        int32_t *out) SITU_MUST_USE;
 
+/* The number of what a user wrote, which is also how it is reported. */
+situ_status spec_parse_exact(struct situ_graph *graph, const char *written,
+                             int32_t *out) SITU_MUST_USE;
+
 #endif

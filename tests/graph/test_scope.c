@@ -192,6 +192,91 @@ static void colocation(void **state) {
   expect_no_error(graph);
 }
 
+static void inner_colocation_decides(void **state) {
+  situ_graph *graph = *state;
+  situ_device_push(graph, "/gpu:1");
+  const situ_value a = scalar(graph, "a");
+  situ_device_pop(graph);
+  situ_device_push(graph, "/cpu:0");
+  const situ_value b = scalar(graph, "b");
+  situ_colocate_push(graph, a);
+  situ_colocate_push(graph, b);
+  assert_string_equal(device_now(graph), "/device:CPU:0");
+  situ_colocate_pop(graph);
+  situ_colocate_push_none(graph);
+  assert_string_equal(device_now(graph), "");
+  assert_int_equal(node_of(scalar(graph, "free"))->n_groups, 0);
+  situ_colocate_push(graph, b);
+  const struct node *alone = node_of(scalar(graph, "alone"));
+  assert_int_equal(alone->n_groups, 1);
+  assert_string_equal(alone->groups[0], "b");
+  situ_colocate_pop(graph);
+  situ_colocate_pop(graph);
+  assert_string_equal(device_now(graph), "/device:GPU:1");
+  situ_colocate_pop(graph);
+  situ_device_pop(graph);
+  expect_no_error(graph);
+}
+
+static void colocation_with_a_node_to_come(void **state) {
+  situ_graph *graph = *state;
+  situ_colocate_name(graph, "v");
+  const struct node *first = node_of(scalar(graph, "first"));
+  assert_int_equal(first->n_groups, 1);
+  assert_string_equal(first->groups[0], "v");
+  situ_colocate_push(graph, scalar(graph, "other"));
+  assert_string_equal(node_of(scalar(graph, "inside"))->groups[0], "v"); /* the group of other */
+  situ_colocate_pop(graph);
+  situ_colocate_name(graph, NULL);
+  assert_int_equal(node_of(scalar(graph, "last"))->n_groups, 0);
+  situ_colocate_name(NULL, "v");
+  expect_no_error(graph);
+}
+
+/* An op that takes a reference goes with the variable; one that takes a handle asks for what the
+ * scopes say. */
+static void ops_on_variables(void **state) {
+  situ_graph *graph = *state;
+  const situ_attr attrs[] = {situ_attr_type("dtype", SITU_FLOAT),
+                             situ_attr_shape("shape", SITU_SCALAR)};
+  situ_device_push(graph, "/gpu:1");
+  const situ_value v = situ_emit(graph, "VariableV2", "v", NULL, 0, attrs, 2);
+  const situ_value h = situ_emit(graph, "VarHandleOp", "h", NULL, 0, attrs, 2);
+  situ_device_pop(graph);
+  situ_device_push(graph, "/cpu:0");
+  const situ_value one = scalar(graph, "one");
+  const situ_value set = situ_emit(graph, "Assign", "set", (situ_value[]){v, one}, 2, NULL, 0);
+  assert_string_equal(situ_value_device(set), "/device:GPU:1");
+  assert_string_equal(node_of(set)->groups[0], "v");
+  const situ_value put =
+      situ_emit(graph, "AssignVariableOp", "put", (situ_value[]){h, one}, 2, NULL, 0);
+  assert_string_equal(situ_value_device(put), "/device:CPU:0");
+  assert_int_equal(node_of(put)->n_groups, 0);
+  situ_device_pop(graph);
+  expect_no_error(graph);
+}
+
+static void devices_as_they_are_written(void **state) {
+  situ_graph *graph = *state;
+  situ_device_push(graph, "/job:a");
+  situ_device_push_exact(graph, "/cpu:0");
+  const situ_value a = scalar(graph, "a");
+  assert_string_equal(situ_value_device(a), "/cpu:0");
+  situ_device_push_exact(graph, "");
+  assert_string_equal(device_now(graph), "");
+  situ_device_pop(graph);
+  situ_device_pop(graph);
+  assert_string_equal(device_now(graph), "/job:a");
+  situ_colocate_push(graph, a);
+  assert_string_equal(device_now(graph), "/cpu:0");
+  situ_colocate_pop(graph);
+  situ_device_pop(graph);
+  situ_device_push_exact(NULL, "/cpu:0");
+  expect_no_error(graph);
+  situ_device_push_exact(graph, "nonsense");
+  expect_error(graph, SITU_INVALID_ARGUMENT, "nonsense");
+}
+
 static void pops_without_push(void **state) {
   (void)state;
   void (*const pops[])(situ_graph *) = {situ_device_pop, situ_name_pop, situ_control_pop,
@@ -305,6 +390,10 @@ int main(void) {
       GRAPH_TEST(controls),
       GRAPH_TEST(many_controls_stay_cheap),
       GRAPH_TEST(colocation),
+      GRAPH_TEST(inner_colocation_decides),
+      GRAPH_TEST(colocation_with_a_node_to_come),
+      GRAPH_TEST(ops_on_variables),
+      GRAPH_TEST(devices_as_they_are_written),
       cmocka_unit_test(pops_without_push),
       GRAPH_TEST(crossed_scopes),
       GRAPH_TEST(a_device_outside_cannot_be_popped),

@@ -6,6 +6,7 @@ from situ._lib.api import OPS, export
 from situ._lib.array_ops import cast, constant, convert_to_tensor, gather, op, shape as shape_op
 from situ._lib.dtypes import as_dtype
 from situ._lib.graph import scope
+from situ._lib.scopes import colocate_with_variable
 from situ._lib.variable_resource import ResourceVariable
 
 
@@ -32,7 +33,9 @@ def _one_of_many(params, ids, strategy):
     found = None
     for i, one in enumerate(params):
         most = constant(int(shapes.as_shape(one.shape)[0]) - 1, ids.dtype)
-        rows = op("GatherV2", one, op("Minimum", row, most), 0)
+        inside = op("Minimum", row, most)
+        with colocate_with_variable(one):
+            rows = op("GatherV2", one, inside, 0)
         hit = op("Equal", part, constant(i, ids.dtype))
         for _ in range(shapes.as_shape(rows.shape).rank - shapes.as_shape(ids.shape).rank):
             hit = op("ExpandDims", hit, -1)
@@ -55,14 +58,21 @@ def embedding_lookup(params, ids, partition_strategy="mod", name=None, validate_
             return ids.with_flat_values(embedding_lookup(params, ids.flat_values,
                                                          partition_strategy, None, True, max_norm))
         ids = convert_to_tensor(ids, name="ids")
-        found = gather(params[0], ids) if len(params) == 1 else \
-            _one_of_many(params, ids, partition_strategy)
-        if max_norm is not None:
-            from situ._lib.clip_ops import clip_by_norm
-            first = shapes.as_shape(ids.shape).rank
-            last = shapes.as_shape(found.shape).rank
-            found = clip_by_norm(found, max_norm, list(range(first, last)))
-        return op("Identity", found, name=full)
+        if len(params) > 1:
+            found = _one_of_many(params, ids, partition_strategy)
+            return op("Identity", _clipped(found, ids, max_norm), name=full)
+        with colocate_with_variable(params[0]):
+            found = _clipped(gather(params[0], ids, name=full), ids, max_norm)
+        return op("Identity", found)
+
+
+def _clipped(found, ids, max_norm):
+    """Rows whose norm is at most max_norm."""
+    if max_norm is None:
+        return found
+    from situ._lib.clip_ops import clip_by_norm
+    first, last = shapes.as_shape(ids.shape).rank, shapes.as_shape(found.shape).rank
+    return clip_by_norm(found, max_norm, list(range(first, last)))
 
 
 @export(v2="nn.embedding_lookup")

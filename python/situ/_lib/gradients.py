@@ -122,8 +122,9 @@ def gradients_of(graph, ys, sources, arriving, name, colocate=False, stop=(), ze
     with graph.as_default(), name_scope(name, "gradients") as scope:
         arriving = tuple(None if g is None else convert_to_tensor(g, y.dtype)
                          for g, y in zip(arriving or [None] * len(ys), ys))
-        found = iter(_situ.gradients(graph, tuple(ys), present, arriving, tuple(stop), scope,
-                                     not colocate, zero, gate, _overrides(graph)))
+        with graph._device_functions_follow():
+            found = iter(_situ.gradients(graph, tuple(ys), present, arriving, tuple(stop), scope,
+                                         not colocate, zero, gate, _overrides(graph)))
         return [_sum([_gradient(next(found)) for _ in some]) for some in sources]
 
 

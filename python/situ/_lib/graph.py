@@ -4,8 +4,9 @@ import contextlib
 import re
 
 import _situ
-from situ._lib import devicespec, nodedef
-from situ._lib.devicespec import DeviceSpec
+from situ._lib import graph_scopes, nodedef
+from situ._lib.dtypes import as_dtype
+from situ._lib.shapes import TensorShape
 
 
 class GraphKeys:
@@ -62,6 +63,8 @@ class _Proxy:
         self.graph, self.type, self.name = graph, type_, name
         self.inputs, self.device, self.outputs = inputs or (), "", ()
         known = graph.__dict__.get("_coming") if type_ in ("VariableV2", "VarHandleOp") else None
+        if known and type_ == "VarHandleOp":  # a handle is a scalar, whatever it names
+            known = dict(shape=TensorShape([]), dtype=as_dtype("resource"))
         if known:
             self.outputs = (_Coming(name + ":0", self, **known),)
 
@@ -84,6 +87,7 @@ class Graph(_situ.Graph):
         self._collections, self._devices, self._controls = {}, [], []
         self.seed, self._session = None, None
         self._variable_store = {}
+        self._colocation_name = self._asked = None
 
     version = property(lambda s: len(s.get_operations()))
     finalized = property(lambda s: s._finalized)
@@ -233,73 +237,38 @@ class Graph(_situ.Graph):
         finally:
             self._scope = before
 
-    @contextlib.contextmanager
-    def device(self, device):
-        if device is not None and not callable(device) and \
-                not isinstance(device, (str, DeviceSpec)):
-            raise TypeError(f"a device is a str, a DeviceSpec, a function or None, not {device!r}")
-        is_function = callable(device)
-        text = None if device is None or is_function else devicespec.for_engine(device)
-        self._devices.append(device)
-        self._functions += is_function
-        self._push_device("" if is_function else text)
-        try:
-            yield
-        finally:
-            self._pop_device()
-            self._functions -= is_function
-            self._devices.pop()
+    def device(self, device_name_or_function):
+        """Operations of this scope ask for a device: a name, a DeviceSpec, a function, or None."""
+        return graph_scopes.DeviceScope(self, device_name_or_function)
 
     def _device_of(self, op):
-        """The device that the stack gives an operation: each level, the innermost first."""
-        for level in reversed(self._devices):
-            if level is None:
-                break
-            if callable(level):
-                result = level(op)
-                op.device = result.to_string() if isinstance(result, DeviceSpec) else result or ""
-            else:
-                outer = level if isinstance(level, DeviceSpec) else DeviceSpec.from_string(level)
-                inner = DeviceSpec.from_string(op.device)
-                op.device = outer.make_merged_spec(inner).to_string()
-        return op.device
+        """The device that the scopes give an operation."""
+        return graph_scopes.merged_device(self._devices, op)
 
     @contextlib.contextmanager
-    def control_dependencies(self, inputs):
-        """New operations run after these; None forgets the scopes outside."""
-        hidden = []
-        if inputs is None:
-            hidden, self._controls = self._controls, []
-            for _ in hidden:
-                self._pop_control()
-            entry = []
-        else:
-            entry = [self._control(i) for i in inputs]
-        self._controls.append(entry)
-        self._push_control(entry)
-        try:
-            yield
-        finally:
-            self._pop_control()
-            self._controls.pop()
-            for level in hidden:
-                self._push_control(level)
-                self._controls.append(level)
-
-    def _control(self, item):
-        item = getattr(item, "op", item)
-        return self.as_graph_element(item, allow_tensor=False)
-
-    @contextlib.contextmanager
-    def colocate_with(self, op, ignore_existing=False):
-        if op is None:
+    def _device_functions_follow(self):
+        """Asks the device functions about operations that the library itself makes in this scope,
+        when it ends: all but those of colocation scopes."""
+        if not self._functions:
             yield
             return
-        self._push_colocation(self.as_graph_element(getattr(op, "op", op), allow_tensor=False))
+        first, before, self._asked = self.version, self._asked, set()
         try:
             yield
+            for op in self.get_operations()[first:]:
+                if op.name not in self._asked and op.colocation_groups() == \
+                        [b"loc:@" + op.name.encode()]:
+                    op._ask_device(self._device_of(_Proxy(self, op.type, op.name, op.inputs)))
         finally:
-            self._pop_colocation()
+            self._asked = before
+
+    def control_dependencies(self, control_inputs):
+        """New operations run after these; None forgets the scopes outside."""
+        return graph_scopes.ControlScope(self, control_inputs)
+
+    def colocate_with(self, op, ignore_existing=False):
+        """New operations are placed where `op` is; None, with ignore_existing: where they like."""
+        return graph_scopes.ColocationScope(self, op, bool(ignore_existing))
 
     @contextlib.contextmanager
     def container(self, name):
@@ -336,6 +305,8 @@ class Graph(_situ.Graph):
 
 
 def device_function(graph, type_, name, inputs):
+    if graph._asked is not None:
+        graph._asked.add(name)
     return graph._device_of(_Proxy(graph, type_, name, inputs))
 
 

@@ -7,6 +7,7 @@ from situ._lib.array_ops import cast, convert_to_tensor, op
 from situ._lib.dtypes import as_dtype
 from situ._lib.graph import GraphKeys, get_default_graph, scope as name_scope
 from situ._lib.layers import ONES, ZEROS, Layer, choose, known
+from situ._lib.scopes import colocate_with_variable
 
 
 class BatchNormalization(Layer):
@@ -46,8 +47,9 @@ class BatchNormalization(Layer):
             rate = choose(training, lambda: convert_to_tensor(1.0 - self.momentum, name="decay"),
                           lambda: convert_to_tensor(0.0))
             rate = cast(rate, average.dtype.base_dtype)
-            less = (convert_to_tensor(average) - value) * rate
-            return average.assign_sub(less, name=full)
+            with colocate_with_variable(average):
+                less = (convert_to_tensor(average) - value) * rate
+                return average.assign_sub(less, name=full)
 
     def _fused(self, inputs, training):
         """(y, mean, variance) of images, by one op."""

@@ -6,7 +6,7 @@ from situ._lib.api import export
 from situ._lib.array_ops import cast, convert_to_tensor, group, op
 from situ._lib.graph import GraphKeys, get_default_graph, scope
 from situ._lib.initializers import Zeros
-from situ._lib.scopes import colocate_with, init_scope
+from situ._lib.scopes import colocate_with_variable, init_scope
 from situ._lib.variable_scope import get_variable_scope, variable_scope
 from situ._lib.variables import Variable, global_variables, trainable_variables, variable
 
@@ -20,14 +20,14 @@ def assign_moving_average(variable, value, decay, zero_debias=True, name=None):
     """variable -= (variable - value) * (1 - decay); zero_debias corrects for a beginning at 0."""
     if zero_debias:
         return _unbiased(variable, value, decay, name)
-    with scope(name, "AssignMovingAvg") as full, colocate_with(_op_of(variable)):
+    with scope(name, "AssignMovingAvg") as full:
         rate = cast(convert_to_tensor(1.0 - decay, name="decay"), variable.dtype.base_dtype)
         delta = (variable - value) * rate
         return variable.assign_sub(delta, name=full if _op_of(variable) is not None else None)
 
 
 def _unbiased(average, value, decay, name):
-    with scope(name, "AssignMovingAvg") as full, colocate_with(_op_of(average)):
+    with scope(name, "AssignMovingAvg") as full:
         biased, step = _bias_slots(average)
         rate = cast(convert_to_tensor(1.0 - decay), average.dtype.base_dtype)
         sums = biased.assign_sub((biased - value) * rate)
@@ -40,7 +40,7 @@ def _unbiased(average, value, decay, name):
 def _bias_slots(average):
     with init_scope():
         biased = slots.zeros_slot(average, "biased")
-        with colocate_with(_op_of(average)):
+        with colocate_with_variable(average):
             step = slots.create(average, lambda: convert_to_tensor(
                 0.0, average.dtype.base_dtype), "local_step")
     return biased, step
@@ -75,7 +75,8 @@ class ExponentialMovingAverage:
     def _shadow_of_tensor(self, tensor):
         shape, dtype = tensor.shape.as_list(), tensor.dtype.base_dtype
         graph = get_default_graph()
-        with variable_scope(None, tensor.op.name + "/" + self._name), colocate_with(tensor.op):
+        with variable_scope(None, tensor.op.name + "/" + self._name), \
+                colocate_with_variable(tensor):
             whole = get_variable_scope().name
             before, graph._scope = graph._scope, ""
             try:

@@ -6,7 +6,7 @@ from situ._lib.api import export
 from situ._lib.array_ops import convert_to_tensor, group, tuple_
 from situ._lib.gradients import flat
 from situ._lib.graph import GraphKeys, get_default_graph, scope
-from situ._lib.scopes import colocate_with, control_dependencies, init_scope
+from situ._lib.scopes import colocate_with_variable, control_dependencies, init_scope
 from situ._lib.variable_eager import place
 from situ._lib.variable_resource import ResourceVariable
 from situ._lib.variables import Variable, trainable_variables, variable
@@ -140,7 +140,7 @@ class Optimizer:
         return grad, var
 
     def _update(self, grad, var):
-        with scope("update_" + slots.base_name(var)), colocate_with(getattr(var, "op", None)):
+        with scope("update_" + slots.base_name(var)), colocate_with_variable(var):
             result = self._apply_sparse_duplicate_indices(grad, var) if updates.is_slices(grad) \
                 else self._apply_dense(grad, var)
             constraint = getattr(var, "constraint", None)
@@ -156,7 +156,7 @@ class Optimizer:
         else:
             finished = self._finish(done, "update")
             with control_dependencies([] if eager else [finished]), \
-                    colocate_with(getattr(global_step, "op", None)):
+                    colocate_with_variable(global_step):
                 one = convert_to_tensor(1, global_step.dtype.base_dtype)
                 train_op = global_step.assign_add(one, name=None if eager else full)
         if eager:
@@ -203,7 +203,7 @@ class Optimizer:
         """A variable that belongs to no other one: beta1_power."""
         graph = _home()
         if (name, graph) not in self._non_slots:
-            with colocate_with(getattr(colocate, "op", None)):
+            with colocate_with_variable(colocate):
                 self._non_slots[name, graph] = variable(
                     number, name=name, trainable=False,
                     use_resource=isinstance(colocate, ResourceVariable) or None)

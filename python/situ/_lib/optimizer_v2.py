@@ -8,7 +8,7 @@ from situ._lib.indexed_slices import map_values
 from situ._lib.optimizer import at_once, gradients
 from situ._lib.optimizer_average import Averaged
 from situ._lib.optimizer_custom import Custom, number
-from situ._lib.scopes import colocate_with, control_dependencies, init_scope
+from situ._lib.scopes import colocate_with_variable, control_dependencies, init_scope
 from situ._lib.variable_eager import EagerVariable, place
 from situ._lib.variables import Variable, variable
 
@@ -225,14 +225,14 @@ class Optimizer(Averaged, Custom):
         rate, done = self._rate_now(), []
         self._prepare(rate)
         for grad, var in pairs:
-            with colocate_with(getattr(var, "op", None)):
+            with colocate_with_variable(var):
                 if self.weight_decay:
                     shrink = cast(rate, var.dtype.base_dtype) * self.weight_decay
                     done.append(var.assign_sub(var * shrink))
                 done.append(self._apply(grad, var, rate))
         done += self._average(done)
         for _, var in pairs:
-            with colocate_with(getattr(var, "op", None)):
+            with colocate_with_variable(var):
                 if getattr(var, "constraint", None) is not None:
                     done.append(var.assign(var.constraint(var)))
         one = convert_to_tensor(1, "int64")

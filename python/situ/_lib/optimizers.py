@@ -3,7 +3,7 @@
 from situ._lib.api import export
 from situ._lib.array_ops import cast, group, op
 from situ._lib.optimizer import Optimizer, at_once
-from situ._lib.scopes import colocate_with, control_dependencies
+from situ._lib.scopes import colocate_with_variable, control_dependencies
 from situ._lib.updates import dense, update
 
 
@@ -168,7 +168,7 @@ class AdamOptimizer(_Numbers):
         done = list(update_ops)
         with control_dependencies([] if at_once() else update_ops):
             for power, beta in zip(self._powers(), self._values("beta1", "beta2")):
-                with colocate_with(getattr(power, "op", None)):
+                with colocate_with_variable(power):
                     done.append(power.assign(power * beta, use_locking=self._use_locking))
         return None if at_once() else group(*done, name=name_scope)
 

@@ -4,6 +4,7 @@ from situ._lib import dtypes, shapes as _shapes
 from situ._lib.api import OPS, export
 from situ._lib.array_ops import convert_to_tensor
 from situ._lib.random_ops import get_seed
+from situ._lib.scopes import device
 
 
 def _as_list(value):
@@ -130,8 +131,9 @@ class FIFOQueue(QueueBase):
 
     def __init__(self, capacity, dtypes, shapes=None, names=None, shared_name=None,
                  name="fifo_queue"):
-        types, shapes, ref = _make("FIFOQueueV2", name, dtypes, shapes, capacity=capacity,
-                                   shared_name=shared_name or "")
+        with device("CPU"):
+            types, shapes, ref = _make("FIFOQueueV2", name, dtypes, shapes, capacity=capacity,
+                                       shared_name=shared_name or "")
         super().__init__(types, shapes, names, ref)
 
 

@@ -8,28 +8,57 @@ from situ._lib import style
 from situ._lib.api import export
 from situ._lib.devicespec import DeviceSpec
 from situ._lib.graph import get_default_graph, scope
+from situ._lib.graph_scopes import ReusableScope
 
 _HOST = DeviceSpec("localhost", 0, 0, "CPU", 0)
 
 
-@contextlib.contextmanager
-def eager_device(device):
-    before = _situ.swap_device("")
-    try:
+class EagerDevice(ReusableScope):
+    """Eager operations of this scope run on a device."""
+
+    def __init__(self, device: object) -> None:
+        super().__init__()
+        self._device = device
+
+    def _enter(self):
+        device = self._device
         if device is not None and not isinstance(device, (str, DeviceSpec)):
             raise ValueError(f"Expecting a string device name. Got {type(device)}({device})")
-        if device is None:
-            name = ""
-        elif device == "":
-            name = before
-        else:
-            spec = device if isinstance(device, DeviceSpec) else DeviceSpec.from_string(device)
-            outer = DeviceSpec.from_string(before) if before else _HOST
-            name = outer.make_merged_spec(spec).to_string()
-        _situ.swap_device(name)
-        yield
-    finally:
-        _situ.swap_device(before)
+        before = _situ.swap_device("")
+        try:
+            _situ.swap_device(_nested(before, device))
+        except BaseException:
+            _situ.swap_device(before)
+            raise
+        return None, lambda *error: _situ.swap_device(before) and None
+
+
+eager_device = EagerDevice
+
+
+def _nested(outer, device):
+    """The name of a device inside the scope of another one."""
+    if device is None:
+        return ""
+    if device == "":
+        return outer
+    spec = device if isinstance(device, DeviceSpec) else DeviceSpec.from_string(device)
+    around = DeviceSpec.from_string(outer) if outer else _HOST
+    return around.make_merged_spec(spec).to_string()
+
+
+class Device(ReusableScope):
+    """What tf.device returns: a scope of the graph that is being built when it is entered, or of
+    eager operations."""
+
+    def __init__(self, name: object) -> None:
+        super().__init__()
+        self._name = name
+
+    def _enter(self):
+        made = get_default_graph().device(self._name) if _is_building() else \
+            EagerDevice(self._name)
+        return made.__enter__(), made.__exit__
 
 
 def _is_building():
@@ -43,35 +72,28 @@ def device(device_name_or_function=None, device_name=None):
     name = device_name if device_name is not None else device_name_or_function
     if hasattr(name, "device_type") and not isinstance(name, DeviceSpec):
         name = name.name  # a tf.config.LogicalDevice
-    if _is_building():
-        return get_default_graph().device(name)
-    if callable(name) and not isinstance(name, DeviceSpec):
+    if callable(name) and not isinstance(name, DeviceSpec) and not _is_building():
         raise RuntimeError("tf.device does not support functions when eager execution is enabled.")
-    return eager_device(name)
+    return Device(name)
 
 
-class name_scope:
+class name_scope(ReusableScope):
     """Names of operations of this scope begin with its name."""
 
     def __init__(self, name, default_name=None, values=None):
+        super().__init__()
         if default_name is not None and not isinstance(default_name, str):
             raise TypeError("`default_name` type should be a str")
         self._name = default_name if name is None else name
         self.name = self._name
 
-    def __enter__(self):
+    def _enter(self):
         if _situ.current_graph() is None:
-            self._scope, full = None, _joined(self._name)
+            full = _joined(self._name)
             _scopes().append(full)
-            return full
-        self._scope = scope(self._name)
-        return self._scope.__enter__()
-
-    def __exit__(self, *error):
-        if self._scope is None:
-            _scopes().pop()
-            return None
-        return self._scope.__exit__(*error)
+            return full, lambda *error: _scopes().pop() and None
+        entered = scope(self._name)
+        return entered.__enter__(), entered.__exit__
 
 
 _eager = threading.local()
@@ -120,6 +142,14 @@ def colocate_with(op, ignore_existing=False):
     if getattr(op, "graph", here) is not here and hasattr(here, "root"):
         return contextlib.nullcontext()  # a branch cannot name what is outside of it
     return here.colocate_with(op, ignore_existing)
+
+
+def colocate_with_variable(variable):
+    """Operations of this scope go where a variable is; an eager variable (or None) has no place in
+    a graph."""
+    op = getattr(variable, "op", None)
+    return contextlib.nullcontext() if op is None else \
+        colocate_with(getattr(getattr(variable, "handle", None), "op", op))
 
 
 @export("init_scope")

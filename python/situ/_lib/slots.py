@@ -4,7 +4,7 @@ from situ._lib import variables
 from situ._lib.array_ops import convert_to_tensor, zeros
 from situ._lib.graph import get_default_graph
 from situ._lib.initializers import Zeros
-from situ._lib.scopes import colocate_with
+from situ._lib.scopes import colocate_with_variable
 from situ._lib.variable_eager import EagerVariable
 from situ._lib.variable_resource import ResourceVariable
 from situ._lib.variable_scope import get_variable_scope, variable_scope
@@ -28,7 +28,7 @@ def create(variable, value, name, dtype=None):
         return _eager_slot(variable, value, name)
     whole = base_name(variable) + "/" + name
     outer = get_variable_scope()
-    with variable_scope(None, whole), colocate_with(variable.op):
+    with variable_scope(None, whole), colocate_with_variable(variable):
         scope, reuse = get_variable_scope(), outer.reuse
         scope.reuse = False
         scope.use_resource = isinstance(variable, ResourceVariable)

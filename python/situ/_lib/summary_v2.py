@@ -10,6 +10,7 @@ from situ._lib import png
 from situ._lib.api import export
 from situ._lib.array_ops import convert_to_tensor
 from situ._lib.event_file import EventFile
+from situ._lib.graph_scopes import ReusableScope
 from situ._lib.scopes import eager_scope
 from situ._lib.summary_ops import text_value
 from situ._lib.summary_protos import Event, Summary, SummaryMetadata, tensor_proto
@@ -19,6 +20,25 @@ _FLOAT, _DOUBLE, _STRING = 1, 2, 7
 _SCALAR, _TENSOR, _BLOB = 1, 2, 3
 
 
+class _DefaultWriter(ReusableScope):
+    """The scope of a writer."""
+
+    def __init__(self, writer, step):
+        super().__init__()
+        self._writer, self._step = writer, step
+
+    def _enter(self):
+        before = _state["writer"], _state["step"]
+        _state["writer"] = self._writer
+        if self._step is not None:
+            _state["step"] = self._step
+
+        def leave(*error):
+            self._writer.flush()
+            _state["writer"], _state["step"] = before
+        return self._writer, leave
+
+
 class Writer:
     """An event file as the place where summaries go."""
 
@@ -26,17 +46,9 @@ class Writer:
         self._file = EventFile(logdir, filename_suffix or ".v2", max_queue or 10,
                                (flush_millis or 120000) / 1000)
 
-    @contextlib.contextmanager
     def as_default(self, step=None):
-        before = dict(_state)
-        _state["writer"] = self
-        if step is not None:
-            _state["step"] = step
-        try:
-            yield self
-        finally:
-            self.flush()
-            _state.update(writer=before["writer"], step=before["step"])
+        """Summaries of this scope go to this writer."""
+        return _DefaultWriter(self, step)
 
     set_as_default = property(lambda s: lambda step=None: _state.update(
         writer=s, step=step if step is not None else _state["step"]))

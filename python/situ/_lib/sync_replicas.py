@@ -8,7 +8,7 @@ from situ._lib.control_flow import cond
 from situ._lib.graph import GraphKeys, get_default_graph, scope
 from situ._lib.indexed_slices import IndexedSlices
 from situ._lib.optimizer import Optimizer
-from situ._lib.scopes import colocate_with, control_dependencies, init_scope
+from situ._lib.scopes import colocate_with_variable, control_dependencies, init_scope
 from situ._lib.session_run_hook import SessionRunHook
 from situ._lib.variables import variable
 
@@ -19,7 +19,7 @@ class _Hook(SessionRunHook):
 
 def _held(like, name):
     """A variable beside another one, which holds what has come in."""
-    with init_scope(), colocate_with(like.op):
+    with init_scope(), colocate_with_variable(like):
         return variable(op("ZerosLike", like.initialized_value()
                            if hasattr(like, "initialized_value") else like),
                         trainable=False, name=f"{like.op.name}/{name}",
@@ -79,7 +79,7 @@ class SyncReplicasOptimizer(Optimizer):
         pairs = [(convert_to_tensor(g) if isinstance(g, IndexedSlices) else g, v)
                  for g, v in pairs if g is not None]
         self._opt._create_slots([v for _, v in pairs])
-        with init_scope(), colocate_with(self._step.op):
+        with init_scope(), colocate_with_variable(self._step):
             count = variable(0, trainable=False, name=self._name + "/count")
         sums = [_held(v, self._name) for _, v in pairs]
         came = [s.assign_add(g) for s, (g, _) in zip(sums, pairs)] + [count.assign_add(1)]

@@ -13,8 +13,14 @@ from situ._lib.tensors import GraphTensor, _ref
 def _binary(name):
     def forward(self, *others):
         return getattr(self._situ_tensor_(), name)(*[
-            o._situ_tensor_() if hasattr(o, "_situ_tensor_") else o for o in others])
+            o._situ_tensor_() if _is_read_first(o) else o for o in others])
     return forward
+
+
+def _is_read_first(operand):
+    """Whether an operand is a variable that is read before the op: one with a handle is read in
+    the op's scope of names."""
+    return hasattr(operand, "_situ_tensor_") and not hasattr(operand, "_situ_reads_")
 
 
 def _has_elements(value):

@@ -35,6 +35,7 @@ class GraphVariable(variable_eager.Operators):
         keys = [GraphKeys.GLOBAL_VARIABLES] if collections is None else list(collections)
         if self.trainable and GraphKeys.TRAINABLE_VARIABLES not in keys:
             keys.append(GraphKeys.TRAINABLE_VARIABLES)
+        self._caching_device = caching_device
         graph = self._graph = get_default_graph()
         dtype = None if dtype is None else as_dtype(dtype).base_dtype
         with graph.control_dependencies(None), graph.name_scope(name or "Variable") as full:

@@ -3,6 +3,7 @@
 from situ._lib import shapes
 from situ._lib.array_ops import convert_to_tensor, identity, op
 from situ._lib.graph import get_default_graph
+from situ._lib.graph_scopes import colocation_named
 from situ._lib.variable_graph import GraphVariable, by_first
 
 
@@ -11,21 +12,29 @@ class ResourceVariable(GraphVariable):
     _situ_reads_ = True  # an op that takes it reads it, in its own scope of names
 
     def _make(self, graph, full, initial_value, dtype):
-        with graph.name_scope("Initializer"):
-            value = convert_to_tensor(
-                initial_value() if callable(initial_value) else initial_value, dtype,
-                "initial_value")
-        self._initial_value, self.dtype = value, value.dtype.base_dtype
-        self.shape = shapes.as_shape(value.shape)
-        graph._coming = {"shape": self.shape, "dtype": self.dtype}  # for functions of devices
-        self._handle = op("VarHandleOp", dtype=self.dtype, shape=self.shape,
-                          shared_name=full.rstrip("/"), name=full)
+        with colocation_named(graph, full.rstrip("/")):
+            with graph.name_scope("Initializer"), graph.device(None):
+                value = convert_to_tensor(
+                    initial_value() if callable(initial_value) else initial_value, dtype,
+                    "initial_value")
+            self._initial_value, self.dtype = value, value.dtype.base_dtype
+            self.shape = shapes.as_shape(value.shape)
+            graph._coming = {"shape": self.shape, "dtype": self.dtype}  # for device functions
+            self._handle = op("VarHandleOp", dtype=self.dtype, shape=self.shape,
+                              shared_name=full.rstrip("/"), name=full)
         graph.__dict__.setdefault("_handles", {})[self._handle.op] = self
         with graph.name_scope("IsInitialized"):
             self._is_initialized = op("VarIsInitializedOp", self._handle)
-        self._initializer = op("AssignVariableOp", self._handle, value, name="Assign")
+        with graph.colocate_with(None, True), graph.device(self._handle.device):
+            self._initializer = op("AssignVariableOp", self._handle, value, name="Assign")
         with graph.name_scope("Read"):
-            self._snapshot = self._read()
+            with graph.device(self._handle.device):
+                self._snapshot = op("ReadVariableOp", self._handle, dtype=self.dtype)
+            if self._caching_device is not None:
+                with graph.colocate_with(None, True), graph.device(self._caching_device):
+                    self._cached = identity(self._snapshot)
+
+    _cached = None  # the value on the caching device
 
     name = property(lambda s: s._handle.name)
     op = property(lambda s: s._handle.op)
@@ -38,8 +47,10 @@ class ResourceVariable(GraphVariable):
 
     def _read(self):
         """What the variable holds here, where the control dependencies of here are done."""
+        if self._caching_device is None:
+            return op("ReadVariableOp", self._handle, dtype=self.dtype)
         graph = get_default_graph()
-        with graph.device(None), graph.device(self._handle.op.device or None):
+        with graph.colocate_with(None, True), graph.device(self._caching_device):
             return op("ReadVariableOp", self._handle, dtype=self.dtype)
 
     def value(self):
@@ -53,16 +64,20 @@ class ResourceVariable(GraphVariable):
     def sparse_read(self, indices, name=None):
         """The rows with these numbers."""
         with get_default_graph().name_scope(name or "Gather") as full:
-            rows = op("ResourceGather", self._handle, indices, dtype=self.dtype, name=full)
-        return identity(rows)
+            return op("ResourceGather", self._handle, indices, dtype=self.dtype, name=full)
 
     def gather_nd(self, indices, name=None):
         """The parts that tuples of numbers name."""
         return op("GatherNd", self._situ_tensor_(), indices, name=name)
 
     def _situ_tensor_(self):
+        if self._cached is not None:
+            return self._cached
         graph = get_default_graph()
-        return self._snapshot if graph.building_function else self._read()
+        if graph.building_function:
+            return self._snapshot
+        with graph.colocate_with(None, True):  # it is read where it is, not where it is used
+            return self._read()
 
     def _as_graph_element(self):
         return self._snapshot
@@ -111,7 +126,7 @@ class Changed(ResourceVariable):
 
     def __init__(self, variable, change):  # nothing is made but a read
         self.__dict__.update(variable.__dict__)
-        self._change = change
+        self._change, self._caching_device, self._cached = change, None, None
         graph = get_default_graph()
         self._snapshot = self._initial_value if graph.building_function else self._read()
 

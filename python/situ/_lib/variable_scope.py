@@ -7,6 +7,7 @@ from situ._lib import initializers, shapes
 from situ._lib.api import export
 from situ._lib.dtypes import as_dtype
 from situ._lib.graph import GraphKeys, get_default_graph
+from situ._lib.graph_scopes import ReusableScope
 from situ._lib.variable_modes import is_trainable, synchronization as as_mode
 from situ._lib.variables import variable
 
@@ -129,34 +130,61 @@ def _inside(getter, outer):
 
 
 @export(v1="variable_scope")
-@contextlib.contextmanager
-def variable_scope(name_or_scope=None, default_name=None, values=None, initializer=None,
-                   regularizer=None, caching_device=None, partitioner=None, custom_getter=None,
-                   reuse=None, dtype=None, use_resource=None, constraint=None,
-                   auxiliary_name_scope=True):
-    """Names of variables made by get_variable begin with the scope's."""
-    if name_or_scope is None and default_name is None:
-        raise TypeError("If default_name is None then name_or_scope is required")
-    graph, outer = get_default_graph(), get_variable_scope()
-    known = isinstance(name_or_scope, VariableScope)
-    if known:
-        whole, part = name_or_scope.name, name_or_scope.name.split("/")[-1]
-        base = name_or_scope
-    else:
-        part = default_name if name_or_scope is None else name_or_scope
-        inner = _unique(default_name) if name_or_scope is None else name_or_scope
-        whole, base = (f"{outer.name}/{inner}" if outer.name else inner), outer
-    new = VariableScope(reuse or base.reuse, whole, initializer or base.initializer,
-                        regularizer or base.regularizer, caching_device or base.caching_device,
-                        partitioner or base.partitioner,
-                        _inside(custom_getter, base.custom_getter), dtype=dtype or base.dtype,
-                        use_resource=base.use_resource if use_resource is None else use_resource,
-                        constraint=constraint or base.constraint)
-    names = graph.name_scope(part) if auxiliary_name_scope and part else \
-        contextlib.nullcontext(graph._scope if auxiliary_name_scope else "")
-    with names as full, _entered(new, known):
-        new.original_name_scope = base.original_name_scope if known else full if part else ""
-        yield new
+class variable_scope(ReusableScope):
+    """Names of variables made by get_variable begin with the scope's. It may be entered again, but
+    not inside itself: the variables' scope is then the same, that of the operations a new one."""
+
+    def __init__(self, name_or_scope=None, default_name=None, values=None, initializer=None,
+                 regularizer=None, caching_device=None, partitioner=None, custom_getter=None,
+                 reuse=None, dtype=None, use_resource=None, constraint=None,
+                 auxiliary_name_scope=True):
+        super().__init__()
+        if name_or_scope is None and default_name is None:
+            raise TypeError("If default_name is None then name_or_scope is required")
+        self._given, self._default = name_or_scope, default_name
+        self._auxiliary, self._made = auxiliary_name_scope, None
+        self._options = dict(
+            reuse=reuse, initializer=initializer, regularizer=regularizer, dtype=dtype,
+            caching_device=caching_device, partitioner=partitioner, custom_getter=custom_getter,
+            use_resource=use_resource, constraint=constraint)
+
+    def _scope(self):
+        """(the VariableScope, what its operations' scope is named after), as they are the first
+        time."""
+        given, outer = self._given, get_variable_scope()
+        if isinstance(given, VariableScope):
+            return _derived(given, given.name, **self._options), given.name.split("/")[-1]
+        inner = _unique(self._default) if given is None else given
+        whole = f"{outer.name}/{inner}" if outer.name else inner
+        return _derived(outer, whole, **self._options), self._default if given is None else given
+
+    def _enter(self):
+        if self._exits:
+            raise RuntimeError("Improper nesting of variable_scope.")
+        graph, known = get_default_graph(), isinstance(self._given, VariableScope)
+        first = self._made is None
+        new, part = self._made = self._made or self._scope()
+        names = graph.name_scope(part) if self._auxiliary and part else \
+            contextlib.nullcontext(graph._scope if self._auxiliary else "")
+        with contextlib.ExitStack() as stack:
+            full = stack.enter_context(names)
+            stack.enter_context(_entered(new, known))
+            if first:
+                new.original_name_scope = self._given.original_name_scope if known else \
+                    full if part else ""
+            return new, stack.pop_all().__exit__
+
+
+def _derived(base, whole, reuse, initializer, regularizer, dtype, caching_device, partitioner,
+             custom_getter, use_resource, constraint):
+    """A VariableScope with what the base has where nothing is said."""
+    return VariableScope(
+        reuse or base.reuse, whole, initializer or base.initializer,
+        regularizer or base.regularizer, caching_device or base.caching_device,
+        partitioner or base.partitioner, _inside(custom_getter, base.custom_getter),
+        dtype=dtype or base.dtype,
+        use_resource=base.use_resource if use_resource is None else use_resource,
+        constraint=constraint or base.constraint)
 
 
 @export(v1="variable_op_scope")
@@ -236,7 +264,7 @@ def _get(name, shape=None, dtype=None, initializer=None, regularizer=None, reuse
         parts = partitions.get(_get, name, partitioner, shape, dtype, initializer,
                                dict(regularizer=regularizer, reuse=reuse, trainable=trainable,
                                     collections=collections, use_resource=use_resource,
-                                    constraint=constraint))
+                                    constraint=constraint, caching_device=caching_device))
         if parts is not None:
             return parts
     found = graph._variable_store.get(name)
@@ -255,7 +283,8 @@ def _get(name, shape=None, dtype=None, initializer=None, regularizer=None, reuse
         made = variable(value, trainable=trainable, collections=collections, name=name,
                         dtype=dtype if callable(value) or explicit else None,
                         constraint=constraint, use_resource=use_resource,
-                        synchronization=synchronization, aggregation=aggregation)
+                        synchronization=synchronization, aggregation=aggregation,
+                        caching_device=caching_device)
     finally:
         graph._scope = before
     graph._variable_store[name] = made

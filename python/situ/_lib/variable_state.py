@@ -58,8 +58,7 @@ def is_variable_initialized(variable):
     """Whether a variable has a value."""
     if isinstance(variable, ResourceVariable):
         return variable.is_initialized()
-    return Probe("IsVariableInitialized", "bool", [],
-                 lambda s: numpy.bool_(_has_value(s, variable)))
+    return op("IsVariableInitialized", getattr(variable, "_ref", variable))
 
 
 @export(v1="report_uninitialized_variables")
@@ -82,3 +81,11 @@ def assert_variables_initialized(var_list=None):
             raise errors.CLASSES[9](None, variable.op, "Attempting to use uninitialized value "
                                     f"{variable.op.name}")
     return Probe("assert_variables_initialized", "bool", [], answer) if variables else None
+
+
+@export(v1="count_up_to")
+def count_up_to(ref, limit, name=None):
+    """Counts a variable up, and is what it was; OutOfRangeError when it has reached the limit."""
+    if isinstance(ref, ResourceVariable):
+        return op("ResourceCountUpTo", ref.handle, limit=limit, T=ref.dtype, name=name)
+    return op("CountUpTo", getattr(ref, "_ref", ref), limit=limit, name=name)

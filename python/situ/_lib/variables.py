@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """variables.py: Variable: state of a session in graphs, a tensor that changes in eager style."""
-import contextlib
-
 import _situ
 from situ._lib import shapes, variable_eager
 from situ._lib.api import OPS, export
 from situ._lib.array_ops import convert_to_tensor, group, identity, op
 from situ._lib.dtypes import ALL
 from situ._lib.graph import GraphKeys, get_default_graph
+from situ._lib.graph_scopes import ReusableScope, colocation_named
 from situ._lib.variable_graph import GraphVariable, by_first
 from situ._lib.variable_resource import ResourceVariable
 
@@ -17,17 +16,22 @@ class RefVariable(GraphVariable):
 
     def _make(self, graph, full, initial_value, dtype):
         if callable(initial_value):
-            with graph.name_scope("Initializer"):
-                value = convert_to_tensor(initial_value(), dtype, "initial_value")
+            with colocation_named(graph, full.rstrip("/")):
+                with graph.name_scope("Initializer"), graph.device(None):
+                    value = convert_to_tensor(initial_value(), dtype, "initial_value")
+                self._make_ref(graph, full, value)
         else:
             value = convert_to_tensor(initial_value, dtype, "initial_value")
+            self._make_ref(graph, full, value)
         self._initial_value = value
+        self._initializer = op("Assign", self._ref, value, name="Assign").op
+        cached = self._caching_device
+        with graph.colocate_with(self._ref.op) if cached is None else graph.device(cached):
+            self._snapshot = op("Identity", self._ref, name="read")
+
+    def _make_ref(self, graph, full, value):
         graph._coming = {"shape": value.shape, "dtype": value.dtype}  # for functions of devices
         self._ref = op("VariableV2", shape=value.shape, dtype=value.dtype, name=full)
-        assign = op("Assign", self._ref, value, name="Assign")
-        self._initializer = assign.op
-        with graph.colocate_with(self._ref.op):
-            self._snapshot = op("Identity", self._ref, name="read")
 
     name = property(lambda s: s._ref.name)
     op = property(lambda s: s._ref.op)
@@ -93,16 +97,24 @@ def strategy():
     return _strategies[-1] if _strategies else None
 
 
-@contextlib.contextmanager
-def strategy_scope(entered):
+class StrategyScope(ReusableScope):
     """Variables of this scope are made by a strategy; None: nothing changes."""
-    if entered is not None:
-        _strategies.append(entered)
-    try:
-        yield entered
-    finally:
-        if entered is not None:
+
+    def __init__(self, strategy):
+        super().__init__()
+        self._strategy = strategy
+
+    def _enter(self):
+        if self._strategy is not None:
+            _strategies.append(self._strategy)
+        return self._strategy, self._leave
+
+    def _leave(self, *error):
+        if self._strategy is not None:
             _strategies.pop()
+
+
+strategy_scope = StrategyScope
 
 
 _defaults = {"resource": False}  # what variables of graphs are, where nobody says

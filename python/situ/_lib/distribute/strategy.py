@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """strategy.py: tf.distribute.Strategy: replicas of a computation on devices."""
-import contextlib
 
 import _situ
 from situ._lib import config, variable_modes, variables
@@ -121,11 +120,9 @@ class Strategy:
     num_replicas_in_sync = property(lambda s: len(s.devices))
     several_processes = False
 
-    @contextlib.contextmanager
     def scope(self):
         """Variables of this scope are mirrored; models belong to the strategy."""
-        with variables.strategy_scope(self):
-            yield self
+        return variables.StrategyScope(self)
 
     # Variables
 
