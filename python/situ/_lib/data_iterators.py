@@ -12,6 +12,7 @@ from situ._lib.array_ops import convert_to_tensor, op
 from situ._lib.data import DatasetSpec, handle_in_graph
 from situ._lib.data_trace import flatten, map_leaves, pack
 from situ._lib.dtypes import as_dtype
+from situ._lib.random_ops import get_seed
 from situ._lib.specs import TensorSpec
 from situ._lib.graph import GraphKeys, get_default_graph
 from situ._lib.shapes import as_shape
@@ -256,6 +257,7 @@ def make_one_shot_iterator(dataset):
     """An iterator that begins by itself."""
     if _situ.current_graph() is None and _situ.executing_eagerly():
         return iter(dataset)
+    get_seed(None)  # TensorFlow gives the iterator's function a seed of the graph's
     handle, arguments = handle_in_graph(dataset)
     iterator = op("OneShotIterator", handle, arguments, name="OneShotIterator",
                   Targuments=[a.dtype.base_dtype for a in arguments],

@@ -3,7 +3,6 @@
 inverses of any matrices, orthogonal first values."""
 import math
 
-from situ._lib import random_ops
 from situ._lib.api import export
 from situ._lib.array_ops import cast, constant, convert_to_tensor, op, zeros
 from situ._lib.graph import scope
@@ -107,7 +106,7 @@ class Orthogonal(Initializer):
             raise ValueError("The tensor to initialize must be at least two-dimensional")
         rows, columns = math.prod(shape[:-1]), shape[-1]
         flat = [max(rows, columns), min(rows, columns)]
-        q, r = qr(random_ops.random_normal(flat, dtype=dtype, seed=self.seed))
+        q, r = qr(self._draw("normal", flat, 0.0, 1.0, dtype))
         q = q * op("Sign", op("MatrixDiagPart", r))
         q = _turned(q) if rows < columns else q
         return constant(self.gain, dtype) * op("Reshape", q, shape)

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """initializers.py: what variables begin with."""
+from __future__ import annotations
+
 import math
 
-from situ._lib import random_ops
+from situ._lib import random_ops, style
 from situ._lib.api import export
 from situ._lib.array_ops import constant, ones, zeros
 from situ._lib.dtypes import as_dtype
@@ -19,6 +21,44 @@ class Initializer:
 
     def get_config(self):
         return dict(self.__dict__)
+
+    def _draw(self, kind, shape, first, second, dtype):
+        """Random numbers of a distribution: those of a stateful op, with the seeds that the graph
+        or the program gives it."""
+        return _STATEFUL[kind](shape, first, second, dtype, seed=self.seed)
+
+
+_STATEFUL = {"normal": random_ops.random_normal, "uniform": random_ops.random_uniform,
+             "truncated_normal": random_ops.truncated_normal}
+_STATELESS = {"normal": random_ops.stateless_normal, "uniform": random_ops.stateless_uniform,
+              "truncated_normal": random_ops.stateless_truncated_normal}
+
+
+class Stateless:
+    """An initializer of eager style: with a seed it gives the same numbers every time."""
+    _used_seed = None
+
+    def _default_seed(self) -> int | None:
+        """The seed where the program gave none; None: the seeds of stateful ops count."""
+        return None
+
+    def _draw(self, kind, shape, first, second, dtype):
+        if style.is_graph():
+            return super()._draw(kind, shape, first, second, dtype)
+        if self._used_seed is None:
+            self._used_seed = self._default_seed() if self.seed is None else self.seed
+        if self._used_seed is None:
+            return super()._draw(kind, shape, first, second, dtype)
+        return _STATELESS[kind](shape, [self._used_seed, 0], first, second, dtype)
+
+
+class KerasSeeds(Stateless):
+    """An initializer of Keras: one without a seed draws its seed, once, from the generator of
+    tf.keras.utils.set_random_seed, else from Python's `random`. But tf.random.set_seed alone, or
+    SITU_SEED, makes weights the same in every run, too."""
+
+    def _default_seed(self) -> int | None:
+        return random_ops.weights_seed()
 
 
 @export("zeros_initializer", "initializers.zeros", "keras.initializers.Zeros")
@@ -58,48 +98,55 @@ class _Random(Initializer):
         self.seed = seed
 
     def make(self, shape, dtype):
-        return type(self).function(shape, self.a, self.b, dtype, seed=self.seed)
+        return self._draw(self.KIND, shape, self.a, self.b, dtype)
 
 
 @export(v1=("random_normal_initializer", "initializers.random_normal"))
 class RandomNormal(_Random):
     NAMES, DEFAULTS = ("mean", "stddev"), (0.0, 1.0)
-    function = staticmethod(random_ops.random_normal)
+    KIND = "normal"
 
 
-@export("initializers.truncated_normal", v1="truncated_normal_initializer")
+@export(v1=("truncated_normal_initializer", "initializers.truncated_normal"))
 class TruncatedNormal(_Random):
     NAMES, DEFAULTS = ("mean", "stddev"), (0.0, 1.0)
-    function = staticmethod(random_ops.truncated_normal)
+    KIND = "truncated_normal"
 
 
 @export(v1=("random_uniform_initializer", "initializers.random_uniform"))
 class RandomUniform(_Random):
     NAMES, DEFAULTS = ("minval", "maxval"), (0, None)
-    function = staticmethod(random_ops.random_uniform)
+    KIND = "uniform"
 
 
-def _narrow(base, low, *more):
-    """The same with Keras's spread."""
-    return export("keras.initializers." + base.__name__, v2=more)(
-        type(base.__name__, (base,), {"DEFAULTS": (low, 0.05), "__doc__": base.__doc__}))
+def _narrow(base, low, *plain, keras=()):
+    """The same with Keras's spread: of Keras, and of TensorFlow 2."""
+    kept = {"DEFAULTS": (low, 0.05), "__doc__": base.__doc__}
+    export("keras.initializers." + base.__name__, v2=keras)(
+        type(base.__name__, (KerasSeeds, base), dict(kept)))
+    if plain:
+        export(v2=plain)(type(base.__name__, (Stateless, base), kept))
 
 
-_narrow(RandomNormal, 0.0, "random_normal_initializer", "initializers.random_normal")
-_narrow(TruncatedNormal, 0.0)
-_narrow(RandomUniform, -0.05, "random_uniform_initializer", "initializers.random_uniform")
+_narrow(RandomNormal, 0.0, "random_normal_initializer", keras="initializers.random_normal")
+_narrow(TruncatedNormal, 0.0, keras="initializers.truncated_normal")
+_narrow(RandomUniform, -0.05, "random_uniform_initializer", keras="initializers.random_uniform")
 
 
-@export("initializers.variance_scaling", "keras.initializers.VarianceScaling",
-        v1="variance_scaling_initializer")
+@export(v1=("variance_scaling_initializer", "initializers.variance_scaling"))
 class VarianceScaling(Initializer):
     def __init__(self, scale=1.0, mode="fan_in", distribution="truncated_normal", seed=None,
                  dtype="float32"):
         super().__init__(dtype)
         self.scale, self.mode, self.distribution, self.seed = scale, mode, distribution, seed
 
-    def make(self, shape, dtype):
-        sizes = [int(s) for s in shape]
+    def __call__(self, shape, dtype=None, partition_info=None, **words):
+        whole = shape if partition_info is None else partition_info.full_shape
+        dtype = as_dtype(dtype) if dtype is not None else self.dtype
+        return self._scaled([int(s) for s in shape], [int(s) for s in whole], dtype)
+
+    def _scaled(self, shape, sizes, dtype):
+        """Numbers of a shape, whose variance depends on the sizes of the whole variable."""
         field = math.prod(sizes[:-2]) if len(sizes) > 2 else 1
         fan_in = field * sizes[-2] if len(sizes) > 1 else sizes[0] if sizes else 1
         fan_out = field * sizes[-1] if sizes else 1
@@ -107,35 +154,39 @@ class VarianceScaling(Initializer):
         scale = self.scale / max(1.0, fan)
         if self.distribution == "uniform":
             limit = math.sqrt(3.0 * scale)
-            return random_ops.random_uniform(sizes, -limit, limit, dtype, seed=self.seed)
+            return self._draw("uniform", shape, -limit, limit, dtype)
         if self.distribution in ("normal", "truncated_normal"):
-            return random_ops.truncated_normal(sizes, 0.0, math.sqrt(scale) / .87962566103423978,
-                                               dtype, seed=self.seed)
-        return random_ops.random_normal(sizes, 0.0, math.sqrt(scale), dtype, seed=self.seed)
+            return self._draw("truncated_normal", shape, 0.0,
+                              math.sqrt(scale) / .87962566103423978, dtype)
+        return self._draw("normal", shape, 0.0, math.sqrt(scale), dtype)
 
 
-def _scaling(name, scale, mode, distribution, *names, v1=()):
-    @export(*names, v1=v1)
-    class Scaled(VarianceScaling):
-        def __init__(self, seed=None, dtype="float32"):
-            super().__init__(scale, mode, distribution, seed, dtype)
-    Scaled.__name__ = name
-    return Scaled
+@export("keras.initializers.VarianceScaling", v2="initializers.variance_scaling")
+class KerasVarianceScaling(KerasSeeds, VarianceScaling):
+    """Numbers whose variance depends on the sizes of a matrix."""
 
 
-GlorotUniform = _scaling("GlorotUniform", 1.0, "fan_avg", "uniform",
-                         "initializers.glorot_uniform", "keras.initializers.GlorotUniform",
-                         v1="glorot_uniform_initializer")
-_scaling("GlorotNormal", 1.0, "fan_avg", "truncated_normal", "initializers.glorot_normal",
-         "keras.initializers.GlorotNormal", v1="glorot_normal_initializer")
-_scaling("HeNormal", 2.0, "fan_in", "truncated_normal", "initializers.he_normal",
-         "keras.initializers.HeNormal")
-_scaling("LecunNormal", 1.0, "fan_in", "truncated_normal", "initializers.lecun_normal",
-         "keras.initializers.LecunNormal")
-_scaling("LecunUniform", 1.0, "fan_in", "uniform", "initializers.lecun_uniform",
-         "keras.initializers.LecunUniform")
-_scaling("HeUniform", 2.0, "fan_in", "uniform", "initializers.he_uniform",
-         "keras.initializers.HeUniform")
+KerasVarianceScaling.__name__ = "VarianceScaling"
+
+
+def _scaling(name, scale, mode, distribution, *v1):
+    """Variance scaling of one kind, by its names in TensorFlow 1; and that of Keras."""
+    def begin(self, seed=None, dtype="float32"):
+        VarianceScaling.__init__(self, scale, mode, distribution, seed, dtype)
+    small = "initializers." + "".join("_" + c.lower() if c.isupper() else c
+                                      for c in name).lstrip("_")
+    made = export(v1=(small, *v1))(type(name, (VarianceScaling,), {"__init__": begin}))
+    export("keras.initializers." + name, v2=small)(
+        type(name, (KerasSeeds, VarianceScaling), {"__init__": begin}))
+    return made
+
+
+GlorotUniform = _scaling("GlorotUniform", 1.0, "fan_avg", "uniform", "glorot_uniform_initializer")
+_scaling("GlorotNormal", 1.0, "fan_avg", "truncated_normal", "glorot_normal_initializer")
+_scaling("HeNormal", 2.0, "fan_in", "truncated_normal")
+_scaling("LecunNormal", 1.0, "fan_in", "truncated_normal")
+_scaling("LecunUniform", 1.0, "fan_in", "uniform")
+_scaling("HeUniform", 2.0, "fan_in", "uniform")
 
 
 def _aliases():
@@ -173,7 +224,9 @@ class UniformUnitScaling(Initializer):
         super().__init__(dtype)
         self.factor, self.seed = factor, seed
 
-    def make(self, shape, dtype):
-        size = math.prod([int(s) for s in shape][:-1]) or 1
+    def __call__(self, shape, dtype=None, partition_info=None, **words):
+        whole = shape if partition_info is None else partition_info.full_shape
+        size = math.prod([int(s) for s in whole][:-1]) or 1
         limit = math.sqrt(3 / max(1.0, size)) * self.factor
-        return random_ops.random_uniform(shape, -limit, limit, dtype, seed=self.seed)
+        return self._draw("uniform", shape, -limit, limit,
+                          self.dtype if dtype is None else as_dtype(dtype))

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """partitions.py: variables in parts along one axis: partitioners, tf.PartitionedVariable."""
+import functools
+import inspect
 import math
 
 from situ._lib import initializers, saved_parts, shapes
@@ -109,6 +111,21 @@ for _name in ("add", "radd", "sub", "rsub", "mul", "rmul", "truediv", "rtruediv"
     setattr(PartitionedVariable, f"__{_name}__", _operator)
 
 
+class PartitionInfo:
+    """What an initializer may know of the part that it makes."""
+
+    def __init__(self, full_shape: list[int], var_offset: list[int]) -> None:
+        self.full_shape, self.var_offset = full_shape, var_offset
+
+
+def _knows_partitions(initializer) -> bool:
+    call = initializer if inspect.isroutine(initializer) else type(initializer).__call__
+    try:
+        return "partition_info" in inspect.signature(call).parameters
+    except (TypeError, ValueError):
+        return False
+
+
 def _slice_of(initializer, whole, dtype, starts, sizes):
     """What gives a part its first value: the part of a given one, or values of its own."""
     if initializer is None:
@@ -116,7 +133,9 @@ def _slice_of(initializer, whole, dtype, starts, sizes):
     if isinstance(initializer, type):
         initializer = initializer()
     if callable(initializer):
-        return initializer
+        if not _knows_partitions(initializer):
+            return initializer
+        return functools.partial(initializer, partition_info=PartitionInfo(whole, starts))
     value = convert_to_tensor(initializer)
     return op("Slice", value, starts, sizes)
 

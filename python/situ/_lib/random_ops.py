@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """random_ops.py: random numbers and their seeds."""
+from __future__ import annotations
+
+import os
 import random
 
 import _situ
@@ -10,7 +13,7 @@ from situ._lib.dtypes import as_dtype, dtype_of
 from situ._lib.graph import get_default_graph, scope
 from situ._lib.tensors import constant_value
 
-_eager = {"seed": None, "numbers": None}
+_eager = {"seed": None, "numbers": None, "weights": None}
 _DEFAULT, _MOST = 87654321, 2 ** 31 - 1
 
 
@@ -19,7 +22,8 @@ def set_seed(seed):
     """Makes random numbers the same in every run of the program."""
     seed = None if seed is None else int(seed)
     if _situ.executing_eagerly():
-        _eager.update(seed=seed, numbers=None if seed is None else random.Random(int(seed)))
+        _eager.update(seed=seed, numbers=None if seed is None else random.Random(int(seed)),
+                      weights=None)
         _situ.forget_calls()
     else:
         get_default_graph().seed = seed
@@ -28,6 +32,20 @@ def set_seed(seed):
 def global_seed():
     """What tf.random.set_seed said in eager style."""
     return _eager["seed"]
+
+
+def seed_weights(seed: int) -> None:
+    """Says where initializers of Keras without a seed take theirs from, until set_seed is called:
+    tf.keras.utils.set_random_seed."""
+    _eager["weights"] = random.Random(seed)
+
+
+def weights_seed() -> int | None:
+    """The seed of an initializer of Keras that was given none; None: those of its ops count, as
+    tf.random.set_seed or SITU_SEED say."""
+    if _eager["weights"] is None and (_eager["seed"] is not None or os.environ.get("SITU_SEED")):
+        return None
+    return (_eager["weights"] or random).randint(1, int(1e9))
 
 
 def _own_seed(graph):
@@ -139,9 +157,9 @@ def _stateless_normal(row, default):
     return normal
 
 
-export("random.stateless_normal")(
+stateless_normal = export("random.stateless_normal")(
     _stateless_normal("StatelessRandomNormal", "stateless_random_normal"))
-export("random.stateless_truncated_normal")(
+stateless_truncated_normal = export("random.stateless_truncated_normal")(
     _stateless_normal("StatelessTruncatedNormal", "stateless_truncated_normal"))
 
 

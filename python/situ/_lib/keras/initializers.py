@@ -1,32 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """initializers.py: tf.keras.initializers: those of tf by name, and those that only Keras has."""
-import numpy
-
-from situ._lib import initializers as plain, random_ops
+from situ._lib import decompose_ops, initializers as plain
 from situ._lib.api import BOTH
-from situ._lib.array_ops import constant
 from situ._lib.keras.names import Kind, shown
 
 KIND = Kind("initializer", {})
 
 
 @shown("initializers.Orthogonal", "initializers.orthogonal")
-class Orthogonal(plain.Initializer):
+class Orthogonal(plain.KerasSeeds, decompose_ops.Orthogonal):
     """A matrix whose rows or columns are orthogonal."""
-
-    def __init__(self, gain=1.0, seed=None, dtype="float32"):
-        super().__init__(dtype)
-        self.gain, self.seed = gain, seed
-
-    def make(self, shape, dtype):
-        sizes = [int(s) for s in shape]
-        rows, columns = int(numpy.prod(sizes[:-1])), sizes[-1]
-        flat = max(rows, columns), min(rows, columns)
-        drawn = random_ops.random_normal(flat, dtype=dtype, seed=self.seed)
-        q, r = numpy.linalg.qr(numpy.asarray(drawn.numpy(), "float64"))
-        q = q * numpy.sign(numpy.diag(r))
-        q = q.T if rows < columns else q
-        return constant((self.gain * q).reshape(sizes), dtype)
 
     def get_config(self):
         return {"gain": self.gain, "seed": self.seed}

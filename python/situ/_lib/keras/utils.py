@@ -4,7 +4,8 @@ import os
 
 import numpy
 
-from situ._lib.api import BOTH, export
+from situ._lib import random_ops
+from situ._lib.api import export
 from situ._lib.dtypes import as_dtype
 from situ._lib.keras.layer import Layer
 from situ._lib.keras.names import shown
@@ -20,11 +21,12 @@ def normalize(x, axis=-1, order=2):
 
 @shown("utils.set_random_seed")
 def set_random_seed(seed):
-    """Seeds Python's, NumPy's and situ's random numbers."""
+    """Seeds Python's, NumPy's and situ's random numbers, and the initial weights of layers."""
     import random
     random.seed(seed)
     numpy.random.seed(seed)
-    BOTH.get("random.set_seed", BOTH.get("random.set_random_seed"))(seed)
+    random_ops.set_seed(seed)
+    random_ops.seed_weights(seed)
 
 
 @export("keras.utils.get_file", "python.keras.utils.get_file", v1="contrib.keras.utils.get_file")
