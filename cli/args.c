@@ -64,14 +64,19 @@ static int count_options(const struct option *list) {
   return n;
 }
 
-/* The option of that name among the command's and the common ones. */
-static const struct option *find_option(const struct command *command, const char *name,
-                                        size_t length) {
+const struct option *args_find_option(const struct command *command, const char *name,
+                                      size_t length) {
   const struct option *lists[] = {command ? command->options : NULL, args_common};
   for (int k = 0; k < 2; k++)
     for (const struct option *option = lists[k]; option && option->name; option++)
       if (strlen(option->name) == length && !memcmp(option->name, name, length)) return option;
   return NULL;
+}
+
+/* Where the options of the script go. */
+static const char *hint_rest(const struct args *args) {
+  const bool behind = args->command && args->command->passes_on_rest && args->n_words;
+  return behind ? " Options of the script stand behind --." : "";
 }
 
 static bool unknown_option(const struct args *args, const char *word, size_t length) {
@@ -83,9 +88,23 @@ static bool unknown_option(const struct args *args, const char *word, size_t len
                         count_options(args->command->options));
   if (!near) near = args_nearest(name, option_name, args_common, count_options(args_common));
   if (near)
-    command_misuse(args, "there is no option --%s. Did you mean --%s?", name, near);
+    command_misuse(args, "there is no option --%s. Did you mean --%s?%s", name, near,
+                   hint_rest(args));
   else
-    command_misuse(args, "there is no option --%s.", name);
+    command_misuse(args, "there is no option --%s.%s", name, hint_rest(args));
+  return false;
+}
+
+/* Whether the next word is an option, and no value. */
+static bool is_option(const char *word) { return !strncmp(word, "--", 2); }
+
+/* Of an option that may be given once, two values would leave one unheard. */
+static bool check_twice(const struct args *args, const struct option *option, const char *value) {
+  const bool many =
+      args->command && args->command->many && strstr(args->command->many, option->name);
+  const char *before = option->value && !many ? args_value(args, option->name) : NULL;
+  if (!before || !strcmp(before, value)) return true;
+  command_misuse(args, "--%s is given twice: %s and %s.", option->name, before, value);
   return false;
 }
 
@@ -94,7 +113,7 @@ static bool take_option(int argc, char **argv, int *at, struct args *out) {
   const char *word = argv[*at] + 2;
   const char *equals = strchr(word, '=');
   const size_t length = equals ? (size_t)(equals - word) : strlen(word);
-  const struct option *option = find_option(out->command, word, length);
+  const struct option *option = args_find_option(out->command, word, length);
   if (!option) return unknown_option(out, word, length);
   const char *value = equals ? equals + 1 : NULL;
   if (!option->value && value) {
@@ -102,13 +121,14 @@ static bool take_option(int argc, char **argv, int *at, struct args *out) {
     return false;
   }
   if (option->value && !value) {
-    if (*at + 1 >= argc) {
+    if (*at + 1 >= argc || is_option(argv[*at + 1])) {
       command_misuse(out, "--%s needs a value: --%s %s.", option->name, option->name,
                      option->value);
       return false;
     }
     value = argv[++*at];
   }
+  if (!check_twice(out, option, value)) return false;
   out->given[out->n_given++] = (struct given){option, value};
   return true;
 }
@@ -157,7 +177,7 @@ bool args_parse(int argc, char **argv, const struct command *(*find)(const char 
       argv[i] = (char *)word;
       if (!take_option(argc, argv, &i, out)) return false;
     } else if (ours && word[0] == '-' && word[1]) {
-      command_misuse(out, "there is no option %s.", word);
+      command_misuse(out, "there is no option %s.%s", word, hint_rest(out));
       return false;
     } else if (!take_word(word, find, out)) {
       return false;

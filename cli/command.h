@@ -20,12 +20,16 @@ struct args;
 struct command {
   const char *name;
   const char *words;            /* what it takes besides options: "GRAPH", "[NAME]" */
+  const char *usage;            /* what stands behind its name in its usage line; NULL: words and
+                                   options */
   int least, most;              /* how many words */
   const char *help;             /* a line */
   const char *more;             /* what its own --help says besides */
   const struct option *options; /* ends in a name of NULL */
+  const char *many;             /* those that may be given several times: "fetch feed" */
   int (*run)(const struct args *args);
-  bool passes_on; /* what follows its first word is not ours: words and options of a program */
+  bool passes_on;      /* what follows its first word is the program's: words and options */
+  bool passes_on_rest; /* the same of what follows "--" behind it; other options are ours */
 };
 
 extern const struct command devices_command, ops_command, explain_command, plan_command,
@@ -54,6 +58,10 @@ bool args_parse(int argc, char **argv, const struct command *(*find)(const char 
 /* Whether an option was given, and the value of the last such one (NULL if there is none). */
 bool args_has(const struct args *args, const char *option);
 const char *args_value(const struct args *args, const char *option);
+
+/* The option of that name among the command's and the common ones; NULL if there is none. */
+const struct option *args_find_option(const struct command *command, const char *name,
+                                      size_t length);
 
 /* The number of times an option was given. */
 int args_count(const struct args *args, const char *option);

@@ -146,4 +146,5 @@ const struct command explain_command = {
         "  situ explain model.pbtxt --gpus 4\n"
         "  situ explain model.pbtxt --gpus 1 --soft --feed x=32x784 --summary\n",
     .options = options,
+    .many = PLANNED_MANY,
     .run = run};

@@ -45,7 +45,7 @@ static void print_options(const struct option *options) {
 static int print_help(void) {
   printf(
       "situ: a tensor runtime that shows where everything runs, and why\n\n"
-      "usage: situ COMMAND [WORD]... [--OPTION]...\n\n");
+      "usage: situ COMMAND [--OPTION]... [WORD]...\n\n");
   for (int i = 0; i < N_COMMANDS; i++) printf("  %-18s %s\n", commands[i]->name, commands[i]->help);
   printf("\nFor every command:\n");
   print_options(args_common);
@@ -57,8 +57,11 @@ static int print_help(void) {
 }
 
 static int print_command_help(const struct command *command) {
-  printf("situ %s: %s\n\nusage: situ %s%s%s [--OPTION]...\n\n", command->name, command->help,
-         command->name, *command->words ? " " : "", command->words);
+  printf("situ %s: %s\n\nusage: situ %s ", command->name, command->help, command->name);
+  if (command->usage)
+    printf("%s\n\n", command->usage);
+  else
+    printf("%s%s[--OPTION]...\n\n", command->words, *command->words ? " " : "");
   print_options(command->options);
   print_options(args_common);
   printf("\n%s", command->more);

@@ -10,97 +10,24 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "costs.h"
 #include "planned.h"
 #include "python.h"
 
-/* A program of the engine: what it does on GPUs, and on the host. */
-struct program {
-  unsigned long long id, runs;
-  struct measured there, here;
-};
+/* How many simulated GPUs a script gets that fails with one: it may name its GPUs. */
+static const char MANY_GPUS[] = "16";
 
-struct programs {
-  struct program *items;
-  int count;
-  double variables, gradients;
-};
-
-static struct program *find(struct programs *programs, unsigned long long id) {
-  for (int i = programs->count - 1; i >= 0; i--)
-    if (programs->items[i].id == id) return &programs->items[i];
-  struct program *more = realloc(programs->items, sizeof *more * ((size_t)programs->count + 1));
-  if (!more) return NULL;
-  programs->items = more;
-  more[programs->count] = (struct program){.id = id};
-  return &more[programs->count++];
-}
-
-static void add_kernel(struct measured *to, const struct scaling_gpu *gpu, double reached,
-                       double flops, double bytes) {
-  to->seconds += scaling_kernel(gpu, reached, flops, bytes);
-  to->flops += flops;
-  to->kernels++;
-}
-
-/* A line of a file of costs: src/exec/costs.h says what it holds; "V all trained": variables. */
-static void read_line(const char *line, const struct scaling_gpu *gpu, double reached,
-                      struct programs *out) {
-  unsigned long long id = 0;
-  int device = 0;
-  double a = 0, b = 0;
-  struct program *program = NULL;
-  if (sscanf(line, "V %lf %lf", &a, &b) == 2) {
-    out->variables = a;
-    out->gradients = b;
-  } else if (sscanf(line, "R %llu %lf", &id, &a) == 2) {
-    if ((program = find(out, id))) program->runs = (unsigned long long)a;
-  } else if (sscanf(line, "P %llu %d %lf", &id, &device, &a) == 3) {
-    if ((program = find(out, id))) *(device ? &program->there.block : &program->here.block) += a;
-  } else if (sscanf(line, "K %llu %d %lf %lf", &id, &device, &a, &b) == 4) {
-    if ((program = find(out, id)))
-      add_kernel(device ? &program->there : &program->here, gpu, reached, a, b);
-  }
-}
-
-/* The training step is where most time goes. */
-static bool choose(const struct programs *programs, struct measured *out) {
-  double longest = 0;
-  for (int i = 0; i < programs->count; i++) {
-    const struct program *program = &programs->items[i];
-    const struct measured *some = program->there.kernels ? &program->there : &program->here;
-    if (some->seconds * (double)program->runs <= longest) continue;
-    longest = some->seconds * (double)program->runs;
-    *out = *some;
-    out->steps = (double)program->runs;
-  }
-  out->variables = programs->variables;
-  out->gradients = programs->gradients;
-  return longest > 0;
-}
-
-static situ_status read_costs(const char *path, const struct scaling_gpu *gpu, double reached,
-                              struct measured *out) {
-  struct programs programs = {0};
-  FILE *file = fopen(path, "r");
-  char line[256];
-  while (file && fgets(line, sizeof line, file)) read_line(line, gpu, reached, &programs);
-  if (file) fclose(file);
-  const bool found = choose(&programs, out);
-  free(programs.items);
-  if (found) return NULL;
-  return situ_status_create(SITU_NOT_FOUND, "The program ran no graph: there is no step to find.");
-}
-
-/* In the child: the script on one simulated GPU; its own output is not what is asked for. */
-static void become_script(const struct args *args, const char *path) {
+/* In the child: the script on simulated GPUs; its own output is not what is asked for. */
+static void become_script(const struct args *args, const char *path, const char *gpus, int errors) {
   char room[PATH_MAX];
   const char *python = python_find(room, sizeof room);
   char **argv = calloc((size_t)args->n_words + 8, sizeof *argv);
   const int nowhere = open("/dev/null", O_WRONLY);
   int n = 0;
-  if (!argv || nowhere < 0 || dup2(nowhere, STDOUT_FILENO) < 0) _exit(FAILED);
+  if (!argv || nowhere < 0 || dup2(nowhere, STDOUT_FILENO) < 0 || dup2(errors, STDERR_FILENO) < 0)
+    _exit(FAILED);
   setenv("SITU_COSTS", path, 1);
-  setenv("SITU_SIM_GPUS", "1", 1);
+  setenv("SITU_SIM_GPUS", gpus, 1);
   argv[n++] = (char *)python;
   argv[n++] = (char *)"-c";
   argv[n++] = (char *)PYTHON_RUN;
@@ -111,24 +38,90 @@ static void become_script(const struct args *args, const char *path) {
   _exit(FAILED);
 }
 
+/* Runs the script; its errors go to a file. False where it did not come to its end. */
+static bool run_script(const struct args *args, const char *path, const char *gpus, int errors) {
+  fflush(NULL);
+  if (truncate(path, 0) || ftruncate(errors, 0) || lseek(errors, 0, SEEK_SET)) return false;
+  const pid_t child = fork();
+  if (child == 0) become_script(args, path, gpus, errors);
+  int status = -1;
+  return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) &&
+         !WEXITSTATUS(status);
+}
+
+/* Whether the script failed because it asks for a GPU that is not there. */
+static bool lacks_gpu(int errors) {
+  char text[1 << 16];
+  const ssize_t length = pread(errors, text, sizeof text - 1, 0);
+  text[length > 0 ? length : 0] = '\0';
+  return strcasestr(text, "gpu:") != NULL;
+}
+
+static void show_errors(int errors) {
+  char text[1 << 12];
+  ssize_t length = 0;
+  lseek(errors, 0, SEEK_SET);
+  while ((length = read(errors, text, sizeof text)) > 0) fwrite(text, 1, (size_t)length, stderr);
+}
+
+static situ_status run_and_read(const struct args *args, const char *path, int errors,
+                                const struct scaling_gpu *gpu, double reached,
+                                struct measured *out) {
+  bool ran = run_script(args, path, "1", errors);
+  if (!ran && lacks_gpu(errors)) ran = run_script(args, path, MANY_GPUS, errors);
+  show_errors(errors);
+  if (!ran)
+    return situ_status_create(SITU_UNAVAILABLE, "%s did not run to its end.", args->words[0]);
+  return costs_read(path, gpu, reached, !args_has(args, "gradients"), out);
+}
+
 int measure_script(const struct args *args, const struct scaling_gpu *gpu, double reached,
                    struct measured *out) {
-  char path[] = "/tmp/situ-costs-XXXXXX";
-  const int file = mkstemp(path);
-  if (file < 0)
-    return command_fail(
-        args, situ_status_create(SITU_UNAVAILABLE, "No file for costs: %s", strerror(errno)));
-  close(file);
-  fflush(NULL);
-  const pid_t child = fork();
-  if (child == 0) become_script(args, path);
-  int status = -1;
+  char path[] = "/tmp/situ-costs-XXXXXX", log[] = "/tmp/situ-errors-XXXXXX";
+  const int file = mkstemp(path), errors = mkstemp(log);
   situ_status s = NULL;
-  if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status) || WEXITSTATUS(status))
-    s = situ_status_create(SITU_UNAVAILABLE, "%s did not run to its end.", args->words[0]);
-  if (!s) s = read_costs(path, gpu, reached, out);
-  unlink(path);
+  if (file < 0 || errors < 0)
+    s = situ_status_create(SITU_UNAVAILABLE, "No file for costs: %s", strerror(errno));
+  else
+    s = run_and_read(args, path, errors, gpu, reached, out);
+  if (file >= 0) close(file);
+  if (errors >= 0) close(errors);
+  if (file >= 0) unlink(path);
+  if (errors >= 0) unlink(log);
   return s ? command_fail(args, s) : DONE;
+}
+
+/* Of a graph that trains nothing there is nothing to predict, but where the bytes are given. */
+static int check_gradients(const struct args *args, const struct measured *measured) {
+  if (measured->gradients > 0 || args_has(args, "gradients")) return DONE;
+  return command_fail(
+      args, situ_status_create(
+                SITU_NOT_FOUND,
+                "The run of the graph has no training step: it has no op that updates a variable "
+                "by a gradient (ApplyAdam, ResourceApplyGradientDescent and the like, or a "
+                "ScatterSub of an optimizer). Name one (--fetch), or give --gradients BYTES."));
+}
+
+/* The kernels of the device that has most to do: of a GPU where one has any. */
+static void add_busiest(const situ_plan *plan, const struct scaling_gpu *gpu, double reached,
+                        struct measured *out) {
+  int n_devices = 0, count = 0;
+  bool on_gpu = false;
+  const situ_need *needs = situ_plan_needs(plan, &n_devices);
+  const situ_kernel *kernels = situ_plan_kernels(plan, &count);
+  for (int d = 0; d < n_devices; d++) {
+    struct measured share = {0};
+    const bool is_gpu = strstr(needs[d].device, "GPU") != NULL;
+    for (int i = 0; i < count; i++) {
+      if (strcmp(kernels[i].device, needs[d].device) != 0) continue;
+      share.seconds += scaling_kernel(gpu, reached, kernels[i].flops, kernels[i].bytes);
+      share.flops += kernels[i].flops;
+      share.kernels++;
+    }
+    if (!(share.kernels > 0) || (on_gpu && !is_gpu)) continue;
+    if (is_gpu > on_gpu || share.seconds > out->seconds) *out = share;
+    on_gpu = is_gpu;
+  }
 }
 
 int measure_graph(const struct args *args, const struct scaling_gpu *gpu, double reached,
@@ -136,13 +129,15 @@ int measure_graph(const struct args *args, const struct scaling_gpu *gpu, double
   struct planned planned;
   const int code = planned_make(args, &planned);
   int count = 0;
-  const situ_kernel *kernels = situ_plan_kernels(planned.plan, &count);
-  for (int i = 0; i < count; i++) add_kernel(out, gpu, reached, kernels[i].flops, kernels[i].bytes);
+  add_busiest(planned.plan, gpu, reached, out);
   const situ_need *needs = situ_plan_needs(planned.plan, &count);
   for (int i = 0; i < count; i++)
     if ((double)needs[i].step_bytes > out->block) out->block = (double)needs[i].step_bytes;
-  out->variables = out->gradients = (double)situ_plan_variables(planned.plan);
+  for (int i = 0; i < count; i++)
+    if ((double)needs[i].variable_bytes > out->variables)
+      out->variables = (double)needs[i].variable_bytes;
+  out->gradients = (double)situ_plan_gradients(planned.plan);
   out->steps = 1;
   planned_free(&planned);
-  return code;
+  return code == DONE ? check_gradients(args, out) : code;
 }

@@ -124,4 +124,5 @@ const struct command plan_command = {
         "  situ plan model.pbtxt --gpus 'Tesla K40c=12GiB' --feed x=512x784\n"
         "  SITU_GPU_MEMORY=limit=2GiB situ plan model.pbtxt --gpus 1 --check\n",
     .options = options,
+    .many = PLANNED_MANY,
     .run = run};

@@ -44,6 +44,18 @@ static situ_status in_file(situ_status status, const char *path) {
   return named;
 }
 
+static bool is_python(const char *path) {
+  const size_t length = strlen(path);
+  return length > 3 && !strcmp(path + length - 3, ".py");
+}
+
+static situ_status status_hint(situ_status status, const char *hint) {
+  const situ_status hinted =
+      situ_status_create(situ_status_code(status), "%s\n%s", situ_status_message(status), hint);
+  situ_status_release(status);
+  return hinted;
+}
+
 static situ_status load(const char *path, situ_graph **out) {
   const bool is_stdin = !strcmp(path, "-");
   FILE *stream = is_stdin ? stdin : fopen(path, "rb");
@@ -57,6 +69,10 @@ static situ_status load(const char *path, situ_graph **out) {
     if (!s && !situ_graph_count(*out))
       s = situ_status_create(SITU_INVALID_ARGUMENT, "There are no nodes in it.");
     if (s) s = in_file(s, is_stdin ? "standard input" : path);
+    if (s && is_python(path))
+      s = status_hint(s,
+                      "This is a program, not a graph. Save its graph, as with "
+                      "tf.train.write_graph, or try: situ simulate, situ run.");
   }
   free(text);
   return s;

@@ -14,6 +14,8 @@
     "json", NULL, "the same as JSON, sizes in bytes"                                             \
   }
 
+#define PLANNED_MANY "fetch feed" /* of these, those that may be given several times */
+
 struct planned {
   situ_graph *graph;
   situ_session *session;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * simulate.c: `situ simulate`: how training would scale to GPUs and machines that are not there. */
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -23,14 +24,36 @@ struct question {
 
 /* ---- Options ---- */
 
-static double number_of(const struct args *args, const char *option, double otherwise) {
+/* The factor of a unit of bytes; 0: there is none of that name. */
+static double unit_of(const char *text) {
+  static const struct {
+    const char *name;
+    double bytes;
+  } units[] = {{"", 1},     {"b", 1},         {"kb", 1e3},      {"mb", 1e6},
+               {"gb", 1e9}, {"kib", 1 << 10}, {"mib", 1 << 20}, {"gib", 1 << 30}};
+  for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+    if (!strcasecmp(units[i].name, text)) return units[i].bytes;
+  return 0;
+}
+
+/* The number of an option: above `over`, at most `most`; bytes may have a unit. */
+static int read_number(const struct args *args, const char *option, const char *what, double over,
+                       double most, double *out) {
   const char *text = args_value(args, option);
   char *end = NULL;
-  const double value = text ? strtod(text, &end) : otherwise;
-  if (text && end != text && !strcasecmp(end, "kb")) return value * 1e3;
-  if (text && end != text && !strcasecmp(end, "mb")) return value * 1e6;
-  if (text && end != text && !strcasecmp(end, "gb")) return value * 1e9;
-  return text && (end == text || *end) ? -1 : value;
+  if (!text) return DONE;
+  *out = strtod(text, &end);
+  const bool bytes = !strcmp(what, "bytes"), whole = !strcmp(what, "whole");
+  const double unit = end == text ? 0 : bytes ? unit_of(end) : !*end;
+  *out *= unit;
+  if (unit > 0 && *out > over && *out <= most && (!whole || *out == floor(*out))) return DONE;
+  if (most < 2)
+    return command_misuse(args, "--%s is a number above 0, at most 1, not '%s'.", option, text);
+  return command_misuse(args, "--%s is a %s%s, not '%s'.", option,
+                        whole      ? "whole number above 0"
+                        : over < 0 ? "number"
+                                   : "number above 0",
+                        bytes ? " of bytes, as in 25MB" : "", text);
 }
 
 static bool read_links(const char *text, struct scaling_cluster *out) {
@@ -48,14 +71,26 @@ static int read_algorithm(const char *text) {
   return !text || !strcmp(text, "auto") ? -1 : SCALING_ALGORITHMS;
 }
 
+static int read_numbers(const struct args *args, struct question *q) {
+  double gpus = 1, nodes = 1;
+  q->cluster = (struct scaling_cluster){
+      .efficiency = 0.8, .bucket = 25e6, .overlap = !args_has(args, "no-overlap")};
+  q->reached = 0.4;
+  int code = read_number(args, "gpus", "whole", 0, 1 << 20, &gpus);
+  if (code == DONE) code = read_number(args, "nodes", "whole", 0, 1 << 20, &nodes);
+  if (code == DONE) code = read_number(args, "bucket", "bytes", 0, 1e15, &q->cluster.bucket);
+  if (code == DONE) code = read_number(args, "efficiency", "part", 0, 1, &q->reached);
+  if (code == DONE)
+    code = read_number(args, "link-efficiency", "part", 0, 1, &q->cluster.efficiency);
+  q->cluster.gpus = (int)gpus;
+  q->cluster.nodes = (int)nodes;
+  return code;
+}
+
 static int read_question(const struct args *args, struct question *q) {
   const char *device = args_value(args, "device"), *scaling = args_value(args, "scaling");
-  q->cluster = (struct scaling_cluster){.gpus = (int)number_of(args, "gpus", 1),
-                                        .nodes = (int)number_of(args, "nodes", 1),
-                                        .efficiency = number_of(args, "link-efficiency", 0.8),
-                                        .bucket = number_of(args, "bucket", 25e6),
-                                        .overlap = !args_has(args, "no-overlap")};
-  q->reached = number_of(args, "efficiency", 0.4);
+  const int code = read_numbers(args, q);
+  if (code != DONE) return code;
   q->algorithm = read_algorithm(args_value(args, "algorithm"));
   q->strong = scaling && !strcmp(scaling, "strong");
   q->step.backward = 2.0 / 3; /* it does twice what the forward pass does */
@@ -68,9 +103,6 @@ static int read_question(const struct args *args, struct question *q) {
     return command_misuse(args, "--algorithm is ring, tree, hierarchical or auto.");
   if (scaling && strcmp(scaling, "weak") && strcmp(scaling, "strong"))
     return command_misuse(args, "--scaling is weak or strong, not '%s'.", scaling);
-  if (q->cluster.gpus < 1 || q->cluster.nodes < 1 || q->cluster.bucket <= 0 || q->reached <= 0 ||
-      q->reached > 1 || q->cluster.efficiency <= 0 || q->cluster.efficiency > 1)
-    return command_misuse(args, "--gpus, --nodes, --bucket and efficiencies are numbers above 0.");
   return DONE;
 }
 
@@ -80,17 +112,21 @@ static bool is_script(const char *path) {
 }
 
 static int measure(const struct args *args, struct question *q) {
-  int code = DONE;
+  double compute = -1, gradients = -1;
+  int code = read_number(args, "compute", "number", 0, 1e15, &compute);
+  if (code == DONE) code = read_number(args, "gradients", "bytes", -1, 1e18, &gradients);
+  if (code != DONE) return code;
+  if (!args->n_words && (compute < 0 || gradients < 0))
+    return command_misuse(args,
+                          "name a script or a graph, or give --compute MS and --gradients BYTES.");
+  if (args->n_words > 1 && !is_script(args->words[0]))
+    return command_misuse(args, "'%s' is one word too many.", args->words[1]);
   if (args->n_words)
     code = is_script(args->words[0]) ? measure_script(args, &q->gpu, q->reached, &q->measured)
                                      : measure_graph(args, &q->gpu, q->reached, &q->measured);
-  if (code != DONE) return code;
-  q->step.compute = number_of(args, "compute", q->measured.seconds * 1e3) * 1e-3;
-  q->step.gradients = number_of(args, "gradients", q->measured.gradients);
-  if (q->step.compute > 0 && q->step.gradients >= 0) return DONE;
-  return command_misuse(args,
-                        "name a script or a graph, or give --compute MS and --gradients "
-                        "BYTES.");
+  q->step.compute = compute < 0 ? q->measured.seconds : compute * 1e-3;
+  q->step.gradients = gradients < 0 ? q->measured.gradients : gradients;
+  return code;
 }
 
 /* ---- Answers ---- */
@@ -205,6 +241,7 @@ static void print_json(const struct question *q) {
   json_open(NULL, '{');
   json_size("gradient_bytes", (uint64_t)q->step.gradients);
   json_size("memory_bytes", (uint64_t)(q->measured.block + q->measured.variables));
+  json_size("flops", (uint64_t)q->measured.flops);
   json_size("compute_ns", (uint64_t)(q->step.compute * 1e9));
   json_open("algorithms", '[');
   for (int i = 0; i < SCALING_ALGORITHMS; i++) {
@@ -253,17 +290,21 @@ static const struct option options[] = {
 const struct command simulate_command = {
     .name = "simulate",
     .words = "[SCRIPT|GRAPH]",
+    .usage = "[SCRIPT|GRAPH] [--OPTION]... [-- ARGUMENT...]",
     .least = 0,
     .most = INT_MAX,
     .help = "predict how training scales to GPUs and machines that are not there",
     .more =
-        "A script (.py) is run once, on one simulated GPU, to find its training step; of a\n"
-        "graph the plan of a run is taken. docs/simulate.md tells what the model assumes.\n"
+        "A script (.py) is run on a simulated GPU to find its training step: what computes\n"
+        "gradients of variables. Of a graph the plan of a run is taken. What stands behind --\n"
+        "goes to the script. docs/simulate.md tells what the model assumes.\n"
         "Links: pcie nvlink nvlink1 nvlink3 nvlink4 eth10 eth25 eth50 eth100 fdr ib ib2 ib4 ib8,\n"
         "or bytes per second, with the latency in us: 12.5e9/5\n\n"
-        "  situ simulate --gpus 8 --nodes 16 --link nvlink,ib train.py\n"
+        "  situ simulate train.py --gpus 8 --nodes 16 --link nvlink,ib\n"
+        "  situ simulate train.py --gpus 8 -- --batch_size 64 (an option of the script)\n"
         "  situ simulate --gpus 8 --nodes 32 --link nvlink1,eth50 --compute 147 --gradients "
         "102MB\n",
     .options = options,
+    .many = PLANNED_MANY,
     .run = run,
-    .passes_on = true};
+    .passes_on_rest = true};

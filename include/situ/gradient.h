@@ -55,6 +55,12 @@ typedef struct situ_gradient_options {
                           is not, the slices are invalid */
 } situ_gradient_options;
 
+/* Notes that values of a graph are the gradient of a variable: one value, or the values and the
+ * indices of slices. `situ simulate` finds the training step of a program by these notes; variables
+ * of one name count once. */
+SITU_API void situ_gradient_note(situ_graph *graph, const char *variable, const situ_value *parts,
+                                 int n_parts);
+
 /* Adds the gradients of the sum of all ys to the graph: xs_gradients[i] is that for xs[i], of its
  * type and shape, and invalid where no y depends on it. grad_ys (or NULL: ones) are the gradients
  * that arrive at the ys; an invalid one stands for ones. Fails, and names it, on the way through a

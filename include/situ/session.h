@@ -168,6 +168,10 @@ SITU_API const situ_kernel *situ_plan_kernels(const situ_plan *plan, int *count)
 /* Bytes of the variables that a run reads or changes. */
 SITU_API uint64_t situ_plan_variables(const situ_plan *plan);
 
+/* Bytes of the gradients of variables that a run computes: one for each variable that it trains,
+ * slices by their rows; 0: it trains none. */
+SITU_API uint64_t situ_plan_gradients(const situ_plan *plan);
+
 /* What the needs of the plan leave out, because only a run can tell it (the functions of a While
  * node, say); NULL where nothing is left out. Borrowed. */
 SITU_API const char *situ_plan_uncounted(const situ_plan *plan);

@@ -169,5 +169,24 @@ static PyObject *gradients(PyObject *self, PyObject *args) {
   return result;
 }
 
+/* note_gradient(graph, variable, parts): see situ_gradient_note */
+static PyObject *note_gradient(PyObject *self, PyObject *args) {
+  (void)self;
+  struct graph_object *graph;
+  const char *variable;
+  PyObject *parts;
+  int count = 0;
+  if (!PyArg_ParseTuple(args, "O!sO!:note_gradient", &graph_type, &graph, &variable, &PyTuple_Type,
+                        &parts))
+    return NULL;
+  situ_value *values = take(graph, parts, &count);
+  if (!values) return NULL;
+  situ_gradient_note(graph->graph, variable, values, count);
+  PyMem_Free(values);
+  Py_RETURN_NONE;
+}
+
 PyMethodDef gradients_methods[] = {
-    {"gradients", gradients, METH_VARARGS, "Adds gradients to a graph."}, {NULL, NULL, 0, NULL}};
+    {"gradients", gradients, METH_VARARGS, "Adds gradients to a graph."},
+    {"note_gradient", note_gradient, METH_VARARGS, "Notes the gradient of a variable."},
+    {NULL, NULL, 0, NULL}};

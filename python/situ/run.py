@@ -2,7 +2,7 @@
 """run.py: `situ run`: a script or module as the main program, with situ for tensorflow.
 
     python -c 'import situ.run; situ.run.main()' [--api=v1|v2] [--log-placement]
-        [--trace=FILE] [--check] -- SCRIPT|-m MODULE [WORD]...
+        [--trace=FILE] [--check] [--behind=OPTIONS] -- SCRIPT|-m MODULE [WORD]...
 """
 import os
 import sys
@@ -93,18 +93,6 @@ def check_output(path):
         fail(f"cannot write {path}: {e.strerror}")
 
 
-def cost(path):
-    """At the end, adds the bytes of all variables, and of those that are trained, to the costs that
-    the engine has written down."""
-    import atexit
-
-    def write():
-        from situ._lib import weigh
-        with open(path, "a", encoding="utf-8") as file:
-            file.write("V {} {}\n".format(*weigh.variables()))
-    atexit.register(write)
-
-
 def execute(path, name, source):
     """Runs the program as __main__; returns the exit code."""
     import types
@@ -136,6 +124,10 @@ def main():
         sys.exit(usage.report(path, source, api))
     if sys.path[:1] in ([""], [os.getcwd()]) and not name:
         del sys.path[0]  # python -m puts it there, a script would not have it
+    if "behind" in options and not name and not usage.reads_arguments(path, source):
+        print(f"situ run: {options['behind']}: behind {path} this is the program's, which does not "
+              f"look at its arguments. For situ: situ run {options['behind']} {path}",
+              file=sys.stderr)
     sys.argv = [path, *words]
     style.set_root("tensorflow")
     root = importer.install(api)
@@ -152,7 +144,8 @@ def main():
         record(os.path.abspath(options["trace"]))
     if os.environ.get("SITU_COSTS"):
         check_output(os.environ["SITU_COSTS"])
-        cost(os.environ["SITU_COSTS"])
+        from situ._lib import training_costs
+        training_costs.install(os.environ["SITU_COSTS"])
     code = execute(path, name, source)
     sys.stdout.flush()
     if code:

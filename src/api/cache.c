@@ -127,7 +127,6 @@ situ_status cache_enter(struct situ_session *session, const struct plan_request 
       if (status) plan_free(program);
       if (status) return status;
     }
-    program->id = ++session->n_planned;
     program->need = need;
     TRY(add(session, program, out));
   }

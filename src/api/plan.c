@@ -15,7 +15,7 @@ struct situ_plan {
   situ_copy *copies;
   situ_need *needs;
   situ_kernel *kernels;
-  uint64_t variables;
+  uint64_t variables, gradients;
   const char *uncounted;
   int n_placed, n_copies, n_needs, n_kernels;
 };
@@ -154,6 +154,7 @@ static situ_status show_kernels(const struct program *program, situ_plan *plan) 
     if (slot->kind == SLOT_STATE && !slot->initial && slot->output >= 0)
       plan->variables += slot->bytes;
   }
+  for (int32_t i = 0; i < program->n_gradients; i++) plan->gradients += program->gradients[i].bytes;
   return plan->arena.failed ? NO_MEMORY() : NULL;
 }
 
@@ -281,7 +282,7 @@ situ_status situ_plan_create(situ_session *session, const situ_feed *feeds, int 
   situ_plan *plan = calloc(1, sizeof *plan);
   if (!plan) return NO_MEMORY();
   struct arena scratch = {0};
-  struct plan_request request = {.graph = session->graph};
+  struct plan_request request = {.graph = session->graph, .gradients = true};
   pthread_mutex_lock(&session->lock);
   situ_status status = session_check_open(session);
   if (!status) status = session_place(session);
@@ -338,6 +339,8 @@ const situ_kernel *situ_plan_kernels(const situ_plan *plan, int *count) {
 }
 
 uint64_t situ_plan_variables(const situ_plan *plan) { return plan ? plan->variables : 0; }
+
+uint64_t situ_plan_gradients(const situ_plan *plan) { return plan ? plan->gradients : 0; }
 
 const char *situ_plan_uncounted(const situ_plan *plan) { return plan ? plan->uncounted : NULL; }
 

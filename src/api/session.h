@@ -43,7 +43,7 @@ struct situ_session {
   int32_t placed;   /* nodes that were there when the graph was placed; -1: never */
   int32_t n_programs;
   struct cached *programs[MAX_PROGRAMS];
-  uint64_t clock, n_planned;
+  uint64_t clock;
   bool *pressed; /* per device: asks us for idle memory when it runs out */
   struct state state;
   struct resources resources;

@@ -5,6 +5,7 @@
 
 #include "api/numerics.h"
 #include "api/session.h"
+#include "exec/costs.h"
 #include "tensor/tensor.h"
 
 /* A program that was entered, with a frame if one is idle. */
@@ -28,6 +29,7 @@ static situ_status enter(struct situ_session *session, const struct asked *asked
                                          .fetches = asked->fetches,
                                          .n_fetches = asked->n_fetches,
                                          .keep = asked->keep,
+                                         .gradients = costs_wanted(),
                                          .checked = checked,
                                          .feeds_too = checked && !session->is_inner && !before,
                                          .before = before};
@@ -161,16 +163,26 @@ static situ_status run_and_go_on(struct situ_session *session, struct entered *e
   return status;
 }
 
+static situ_status run_entered(struct situ_session *session, const struct program *before,
+                               struct entered *entered, struct asked *asked,
+                               situ_tensor **results) {
+  const struct program *program = entered->cached->program;
+  if (!program->done) return run_program(session, entered, asked->tensors, results);
+  const int32_t feed = feed_on_device(asked, program->need);
+  if (feed < 0) return run_and_go_on(session, entered, asked, results);
+  leave(session, entered->cached);
+  return run_with_copy(session, before, asked, feed, results);
+}
+
 static situ_status run_part(struct situ_session *session, const struct program *before,
                             struct asked *asked, situ_tensor **results) {
   struct entered entered = {0};
   TRY(enter(session, asked, before, &entered));
-  const struct program *program = entered.cached->program;
-  if (!program->done) return run_program(session, &entered, asked->tensors, results);
-  const int32_t feed = feed_on_device(asked, program->need);
-  if (feed < 0) return run_and_go_on(session, &entered, asked, results);
-  leave(session, entered.cached);
-  return run_with_copy(session, before, asked, feed, results);
+  const bool is_call =
+      costs_wanted() && !session->is_inner && costs_begin(entered.cached->program->id);
+  const situ_status status = run_entered(session, before, &entered, asked, results);
+  if (is_call) costs_end();
+  return status;
 }
 
 situ_status steps_run(struct situ_session *session, struct asked *asked, situ_tensor **results) {

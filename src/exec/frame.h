@@ -50,7 +50,6 @@ struct frame {
   bool warm;                  /* constants are computed */
   uint64_t idle_bytes;        /* of device memory, while it is idle */
   struct watch *watch;        /* of the run under way; NULL: nobody looks */
-  uint64_t runs;              /* counted where costs are wanted */
   int32_t *counts;            /* of a device, while a program that is checked looks at them */
   struct patience *patience;  /* of a host op while others could go on; NULL: it may wait */
   int64_t *times;             /* begin and end of each command, while a trace is made */

@@ -42,6 +42,15 @@ struct spec {
   const char *written;   /* as the user wrote it when one scope gave it, else canonical */
 };
 
+/* The gradient of a variable: one value, or the values and the indices of slices. */
+enum { GRADIENT_PARTS = 2 };
+struct gradient_note {
+  struct gradient_note *next;
+  const char *variable;
+  struct edge parts[GRADIENT_PARTS];
+  int n_parts;
+};
+
 struct situ_graph {
   int references; /* atomic */
   struct arena arena;
@@ -59,6 +68,7 @@ struct situ_graph {
   int32_t n_tensors, tensor_capacity;
   struct function **functions;
   int32_t n_functions, function_capacity;
+  struct gradient_note *gradient_notes;
 };
 
 struct function;

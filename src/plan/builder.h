@@ -193,6 +193,9 @@ static inline bool builder_is_window(const struct builder *builder, const struct
          builder->program->slots[value->slot].kind == SLOT_STATE;
 }
 
+/* Finds the gradients of variables that the program computes; called when all nodes are added. */
+situ_status gradients_find(struct builder *builder) SITU_MUST_USE;
+
 /* Marks what waits for the next part and collects the values that it needs. */
 situ_status later_collect(struct builder *builder) SITU_MUST_USE;
 

@@ -142,8 +142,10 @@ static situ_status reserve(struct builder *builder) {
 }
 
 static situ_status begin(struct builder *builder) {
+  static _Atomic uint64_t last_id;
   const struct plan_request *request = builder->request;
   struct program *program = builder->program;
+  program->id = ++last_id;
   program->graph = request->graph;
   program->devices = request->devices;
   program->keep = request->keep;
@@ -204,6 +206,7 @@ static situ_status add_nodes(struct builder *builder) {
 
 static situ_status finish(struct builder *builder) {
   if (builder->need.node >= 0) TRY(later_collect(builder));
+  if (builder->request->gradients) TRY(gradients_find(builder));
   TRY(commands_fetch(builder));
   TRY(numerics_look(builder));
   TRY(snapshots_order(builder));

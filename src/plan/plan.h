@@ -23,6 +23,7 @@ struct plan_request {
   const struct plan_feed *feeds;
   const struct edge *fetches; /* output -1: only run the node */
   int32_t n_feeds, n_fetches;
+  bool gradients; /* find the gradients of variables among what is computed */
   bool checked;   /* what is made is checked for NaN and infinities */
   bool feeds_too; /* and what is fed for placeholders */
   bool keep;      /* results stay on the devices that compute them; else they come to the host */

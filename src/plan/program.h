@@ -115,6 +115,12 @@ struct feed {
   void *value;
 };
 
+/* The gradient of a variable that the program computes. */
+struct program_gradient {
+  const char *variable;
+  size_t bytes;
+};
+
 /* What a device has to give to a frame. */
 struct lane {
   int32_t device;
@@ -130,7 +136,7 @@ struct lane {
  * first `n_asked` are values that the next part needs. */
 struct program {
   struct arena arena;
-  uint64_t id, before; /* its number, and that of the part before (0: none) */
+  uint64_t id, before; /* its number in the process, and that of the part before (0: none) */
   const struct situ_graph *graph;
   const struct device_list *devices;
   struct slot *slots;
@@ -143,9 +149,10 @@ struct program {
   struct host_op *host_ops;
   struct check *checks; /* for NaN and infinities: plan/numerics.h */
   struct joint *joints;
+  struct program_gradient *gradients; /* where the request asks for them */
   struct edge need; /* the first value that the next part waits for; node -1: none */
   char *done;       /* per node: ran in this part or an earlier one; NULL where no part follows */
-  int32_t n_host_ops, n_views, n_asked, n_checks, n_joints;
+  int32_t n_host_ops, n_views, n_asked, n_checks, n_joints, n_gradients;
   int32_t n_moving, n_states; /* of slots: SLOT_STATE */
   int32_t n_slots, n_launches, n_commands, n_once, n_fetches, n_feeds, n_lanes;
   bool keep;       /* results stay on the devices that compute them */

@@ -29,6 +29,18 @@ def saved(form=""):
     return done.stdout
 
 
+def read_terminal(ours):
+    """All that was written to a terminal whose other end is closed; closes this one."""
+    text = b""
+    try:
+        while more := os.read(ours, 10000):
+            text += more
+    except OSError:  # EIO: there is no more
+        pass
+    os.close(ours)
+    return text.decode()
+
+
 class Usage(unittest.TestCase):
     def fails(self, code, *words, **more):
         done = run(*words, **more)
@@ -66,8 +78,41 @@ class Usage(unittest.TestCase):
                             (("devices", "extra"), "'extra' is one word too many"),
                             (("devices", "-x"), "there is no option -x"),
                             (("explain",), "GRAPH is missing"),
-                            (("devices", "--gpus"), "--gpus needs a value")):
+                            (("devices", "--gpus"), "--gpus needs a value"),
+                            (("devices", "--gpus", "--json"), "--gpus needs a value"),
+                            (("devices", "--gpus", "1", "--gpus=2"), "given twice: 1 and 2"),
+                            (("plan", "a.pbtxt", "--fetch", "--json"), "--fetch needs a value"),
+                            (("simulate", "a.py", "--node", "4"), "Did you mean --nodes?"),
+                            (("simulate", "a.py", "--batch", "4"), "stand behind --"),
+                            (("simulate", "a.py", "-b", "4"), "stand behind --")):
             self.assertIn(text, self.fails(2, *words), words)
+
+    def test_usage_lines_show_an_order_that_works(self):
+        self.assertIn("usage: situ run [--OPTION]... SCRIPT [ARGUMENT]...\n",
+                      run("run", "--help").stdout)
+        self.assertIn("usage: situ simulate [SCRIPT|GRAPH] [--OPTION]... [-- ARGUMENT...]\n",
+                      run("simulate", "--help").stdout)
+        for command in ("plan", "explain"):
+            self.assertIn(f"usage: situ {command} GRAPH [--OPTION]...\n",
+                          run(command, "--help").stdout)
+            orders = (("-", "--gpus", "4", "--feed", "x=2x3"),
+                      ("--gpus", "4", "-", "--feed", "x=2x3"),
+                      ("--gpus", "4", "--feed", "x=2x3", "--", "-"))
+            first, *others = (run(command, *words, stdin=saved()) for words in orders)
+            self.assertEqual((first.returncode, first.stderr), (0, ""))
+            for other in others:
+                self.assertEqual(other.stdout, first.stdout)
+
+    def test_the_same_value_twice_is_no_contradiction(self):
+        done = run("devices", "--gpus", "2", "--json", "--json", "--gpus=2")
+        self.assertEqual((done.returncode, len(json.loads(done.stdout))), (0, 3))
+
+    def test_a_program_is_no_graph(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".py") as script:
+            script.write("import tensorflow as tf\n")
+            script.flush()
+            for command in ("plan", "explain"):
+                self.assertIn("a program, not a graph", self.fails(1, command, script.name))
 
     def test_a_full_disk_is_a_failure(self):
         if not os.path.exists("/dev/full"):
@@ -257,8 +302,7 @@ class Selftest(unittest.TestCase):
         ours, theirs = os.openpty()
         done = run(*self.WORDS, stderr=theirs)
         os.close(theirs)
-        self.assertRegex(os.read(ours, 10000).decode(), r"^\r  ops: 1, Relu, \d+ s\x1b\[K\r\x1b\[K")
-        os.close(ours)
+        self.assertRegex(read_terminal(ours), r"^\r  ops: 1, Relu, \d+ s\x1b\[K\r\x1b\[K")
         self.assertIn("\nPASSED", done.stdout)
 
     def test_ops_by_a_pattern(self):
@@ -307,14 +351,22 @@ class Scaling(unittest.TestCase):
             last = step
 
     def test_a_graph_is_measured(self):
-        done = run("simulate", "--gpus", "4", "--feed", "x=1000x3", "-", stdin=saved())
+        words = ("simulate", "--gpus", "4", "--feed", "x=1000x3", "-")
+        done = run(*words, stdin=saved())
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertIn("no training step", done.stderr)
+        done = run(*words, "--gradients", "1MB", stdin=saved())
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertIn("a step of", done.stdout)
         self.assertIn("Ways to reduce", done.stdout)
 
     def test_wrong_words(self):
         for words in (("--link", "tin,can"), ("--device", "abacus"), ("--algorithm", "magic"),
-                      ("--nodes", "0"), ()):
+                      ("--nodes", "0"), ("--nodes", "2.5"), ("--nodes", "4x"), ("--gpus", "K40"),
+                      ("--compute", "nan", "--gradients", "1"), ("--efficiency", "nan"),
+                      ("--compute", "10", "--gradients", "10Mi"), ("--gradients", "5MB"),
+                      ("--compute", "10"), ("--bucket", "0"), ("--link-efficiency", "2"),
+                      ("graph.pbtxt", "extra"), ()):
             done = run("simulate", *words)
             self.assertEqual((done.returncode, done.stdout), (2, ""), words)
             self.assertIn("situ simulate: ", done.stderr)

@@ -238,3 +238,40 @@ def test_a_python_without_the_package(situ, tmp_path):
     result = situ("run", "a.py", files={"a.py": GRAPH}, SITU_PYTHON=str(other))
     assert result.code == 1 and "has no package situ. Install it there: " in result.err
     assert "Traceback" not in result.err
+
+
+BEHIND = "situ run: --gpus 4: behind a.py this is the program's"
+
+
+def test_an_option_behind_a_program_without_arguments_is_noted(situ):
+    text = "import tensorflow as tf\nprint(len(tf.config.list_physical_devices('GPU')))\n"
+    done = situ("run", "a.py", "--gpus", "4", files={"a.py": text})
+    assert (done.code, done.out) == (0, "0\n")
+    assert done.err.startswith(BEHIND) and done.err.count("\n") == 1
+    assert done.err.endswith("For situ: situ run --gpus 4 a.py\n")
+    done = situ("run", "--gpus", "4", "a.py")
+    assert (done.code, done.out, done.err) == (0, "4\n", "")
+    assert situ("run", "a.py", "--batch_size", "4", "gpus").err == ""
+    assert "--trace=t.json --log-placement: behind" in \
+        situ("run", "a.py", "--trace=t.json", "--log-placement").err
+
+
+@pytest.mark.parametrize("text", [
+    "import argparse\np = argparse.ArgumentParser()\np.add_argument('--gpus', type=int)\n"
+    "print(p.parse_args().gpus)\n",
+    "import tensorflow as tf\ntf.app.flags.DEFINE_integer('gpus', 1, '')\n"
+    "def main(_):\n    print(tf.app.flags.FLAGS.gpus)\ntf.app.run(main)\n",
+    "import sys\nprint(sys.argv[2])\n",
+    "from sys import argv\nprint(argv[-1])\n",
+    "import options\nprint(options.gpus)\n"])
+def test_programs_have_options_of_the_same_name(situ, text):
+    done = situ("run", "a.py", "--gpus", "4", files={
+        "a.py": text, "options.py": "import sys\ngpus = sys.argv[2]\n"})
+    assert (done.code, done.out, done.err) == (0, "4\n", "")
+
+
+def test_a_module_that_gets_an_option_of_situ_is_not_noted(situ):
+    files = {"package/__init__.py": "", "package/__main__.py": "import package.tool\n",
+             "package/tool.py": "import sys\nprint(sys.argv[1:])\n"}
+    done = situ("run", "-m", "package", "--gpus", "4", files=files)
+    assert (done.code, done.out, done.err) == (0, "['--gpus', '4']\n", "")

@@ -6,6 +6,7 @@ import enum
 import types
 
 import _situ
+from situ._lib import training_costs
 from situ._lib.api import OPS, export
 from situ._lib.array_ops import convert_to_tensor, op
 from situ._lib.indexed_slices import IndexedSlices, add, is_slices
@@ -133,6 +134,8 @@ def graph_gradients(graph, ys, xs, grad_ys=None, name="gradients", colocate=Fals
     """Gradients of tensors of a graph; None where there is none."""
     made = gradients_of(graph, ys, [sources_in(graph, x) for x in xs], grad_ys, name, colocate,
                         stop, zero, gate)
+    if training_costs.wanted:
+        training_costs.note_graph(graph, xs, made)
     if not zero:
         return made
     with graph.as_default(), name_scope(name, "gradients"):
