@@ -137,12 +137,25 @@ static void add_program(struct costs *costs, unsigned long long id, double times
   step->gradients += program->gradients;
 }
 
+/* How many steps the calls that begin with a program make: one each, or more where the training
+ * step is in a loop. */
+static double count_steps(struct costs *costs, const struct runs *call) {
+  double steps = call->count;
+  for (int i = 0; i < costs->n_runs; i++) {
+    const struct runs *runs = &costs->runs[i];
+    if (runs->call != call->call || runs->count <= steps) continue;
+    const struct program *program = find_program(costs, runs->program);
+    if (program && program->gradients > 0) steps = runs->count;
+  }
+  return steps;
+}
+
 /* The calls that begin with a program, each with all that it runs. */
 static void read_call(struct costs *costs, const struct runs *call, struct step *step) {
-  *step = (struct step){.runs = call->count};
+  *step = (struct step){.runs = count_steps(costs, call)};
   for (int i = 0; i < costs->n_runs; i++)
     if (costs->runs[i].call == call->call)
-      add_program(costs, costs->runs[i].program, costs->runs[i].count / call->count, step);
+      add_program(costs, costs->runs[i].program, costs->runs[i].count / step->runs, step);
 }
 
 /* A step with an eager tape: everything that runs about as often as gradients are computed. */

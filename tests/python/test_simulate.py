@@ -146,6 +146,30 @@ for _ in range(4):
     train()
 """
 
+IN_A_LOOP = NET2 + """
+model, optimizer = make(), tf.keras.optimizers.SGD(0.1)
+@tf.function
+def epoch():
+    for images, labels in data:
+        with tf.GradientTape() as tape:
+            loss = crossentropy(labels, model(images))
+        variables = model.trainable_variables
+        optimizer.apply_gradients(zip(tape.gradient(loss, variables), variables))
+epoch()
+epoch()
+"""
+
+READ_VALUES = NET1 + """
+loss = tf.losses.sparse_softmax_cross_entropy(y, net(x))
+variables = tf.trainable_variables()
+gradients = tf.gradients(loss, [v.value() for v in variables])
+train = [v.assign_sub(0.1 * g) for v, g in zip(variables, gradients)]
+with tf.Session() as session:
+    session.run(tf.global_variables_initializer())
+    for _ in range(3):
+        session.run(train, feed)
+"""
+
 HOROVOD = """\
 import horovod.tensorflow as hvd
 """ + NET1 + """
@@ -161,7 +185,8 @@ with tf.Session() as session:
 
 PROGRAMS = {"graph": GRAPH, "towers": TOWERS, "fit": FIT, "mirrored fit": MIRRORED_FIT,
             "mirrored loop": MIRRORED_LOOP, "mirrored estimator": MIRRORED_GRAPH,
-            "function": FUNCTION, "eager": EAGER, "by hand": BY_HAND, "Horovod": HOROVOD}
+            "function": FUNCTION, "eager": EAGER, "by hand": BY_HAND, "Horovod": HOROVOD,
+            "in a loop": IN_A_LOOP, "values": READ_VALUES}
 
 
 def simulate(situ, text, *words):

@@ -7,13 +7,28 @@ import os
 
 import _situ
 from situ._lib.indexed_slices import is_slices
+from situ._lib.tensors import EagerTensor, GraphTensor
 
 wanted = bool(os.environ.get("SITU_COSTS"))
 _tapes = collections.Counter()  # gradients of tapes, as (variable, bytes) pairs -> times
 
 
+_READS = {"Identity", "ReadVariableOp"}
+_VARIABLES = {"Variable", "VariableV2", "VarHandleOp"}
+
+
+def _variable_read(tensor):
+    """The name of the variable that a tensor of a graph was read of; None: of none."""
+    operation = getattr(tensor, "op", None)
+    while operation is not None and operation.type in _READS:
+        operation = operation.inputs[0].op
+    return f"{operation.name}:0" if operation is not None and operation.type in _VARIABLES else None
+
+
 def _key(variable):
     """A name for a variable: one for all copies that a strategy keeps of it."""
+    if not hasattr(variable, "assign"):
+        return _variable_read(variable)
     owner = getattr(variable, "_owner", None) or variable
     if getattr(owner, "graph", None) is not None:
         return owner.name
@@ -21,7 +36,10 @@ def _key(variable):
 
 
 def _is_trained(source, gradient):
-    return gradient is not None and hasattr(source, "assign") and source.dtype.is_floating
+    if gradient is None or not source.dtype.is_floating:
+        return False
+    return hasattr(source, "assign") or isinstance(source, GraphTensor) and \
+        _variable_read(source) is not None
 
 
 def _parts(gradient):
@@ -47,7 +65,6 @@ def _size(tensor):
 
 def note_eager(sources, gradients) -> None:
     """Counts gradients that a tape has computed eagerly."""
-    from situ._lib.tensors import EagerTensor
     pairs = [(s, _parts(g)) for s, g in _pairs(sources, gradients)]
     if pairs and all(isinstance(p, EagerTensor) for _, parts in pairs for p in parts):
         _tapes[tuple((_key(s), sum(_size(p) for p in parts)) for s, parts in pairs)] += 1
