@@ -103,6 +103,16 @@ static situ_status if_grad_shape(struct call *call) {
   return if_shape_of(call, 2, call->n_out - 1);
 }
 
+/* Whether an element is not 0: -0.0 is, NaN is not. */
+static bool is_nonzero(const char *data, situ_type type, size_t bytes) {
+  if (type == SITU_FLOAT) return *(const float *)(const void *)data != 0;
+  if (type == SITU_DOUBLE) return *(const double *)(const void *)data != 0;
+  if (type == SITU_HALF) return *(const uint16_t *)(const void *)data & 0x7fff;
+  bool any = false;
+  for (size_t i = 0; i < bytes; i++) any = any || data[i];
+  return any;
+}
+
 /* A number that is not 0, a text that is not empty, a tensor that has elements. */
 static situ_status is_true(situ_tensor *tensor, bool *out) {
   situ_tensor *host = NULL;
@@ -111,12 +121,10 @@ static situ_status is_true(situ_tensor *tensor, bool *out) {
     return NULL;
   }
   TRY(tensor_host(tensor, &host));
-  const char *data = situ_tensor_data(host);
-  *out = false;
   if (host->type == SITU_STRING)
     *out = situ_tensor_text(host, 0).length;
   else
-    for (size_t i = 0; i < host->bytes; i++) *out = *out || data[i];
+    *out = is_nonzero(situ_tensor_data(host), host->type, host->bytes);
   situ_tensor_release(host);
   return NULL;
 }

@@ -29,27 +29,40 @@ def convert_to_tensor(value, dtype=None, name=None, preferred_dtype=None, dtype_
                           name or None)
 
 
-def _shaped(value, dtype, shape):
+def _eagerly_shaped(array, shape, count):
+    import numpy
+    if array.size == count:
+        return array.reshape(shape)
+    if array.size == 1:
+        return numpy.full(shape, array.reshape([])[()])
+    raise TypeError("Eager execution of tf.constant with unsupported shape. Tensor "
+                    f"{array.tolist()} (converted from {array.size} elements) has {array.size} "
+                    f"elements, but got `shape` {tuple(shape)} with {count} elements.")
+
+
+def _shaped(value, dtype, shape, fills, verify=False):
+    """A value as an array of a shape. fills: whether the last element stands for missing ones, as
+    in tf.compat.v1; else only a single one stands for all."""
     import numpy
     shape = shapes.as_shape(shape).as_list()
     array = numpy.asarray(_situ.host(value, dtype).numpy())
     count = 1
     for size in shape:
         count *= size
-    if list(array.shape) == shape:
-        return array
-    if array.size == count:
-        return array.reshape(shape)
     if _situ.executing_eagerly():
-        if array.size == 1:
-            return numpy.full(shape, array.reshape([])[()])
-        raise TypeError("Eager execution of tf.constant with unsupported shape (value has "
-                        f"{array.size} elements, shape is {tuple(shape)} with {count} elements).")
+        return _eagerly_shaped(array, shape, count)
+    if not count and not hasattr(value, "dtype"):
+        return array.ravel()[:0].reshape(shape)
+    is_wrong = list(array.shape) != shape if verify else \
+        not fills and array.size != count and array.shape not in ((), (1,))
+    if is_wrong:
+        raise TypeError(f"Expected Tensor's shape: {tuple(shape)}, but got {array.shape}.")
     if array.size > count:
-        raise ValueError(f"Too many elements provided. Needed at most {count}, but received "
-                         f"{array.size}")
-    flat = numpy.concatenate([array.ravel(), numpy.full(count - array.size, array.ravel()[-1])])
-    return flat.astype(array.dtype).reshape(shape)
+        raise ValueError(f"Too many elements provided. Takes at most {count}, but got "
+                         f"{array.size}.")
+    last = array.ravel()[-1] if array.size else array.dtype.type()
+    flat = numpy.concatenate([array.ravel(), numpy.full(count - array.size, last, array.dtype)])
+    return flat.reshape(shape)
 
 
 def _converted(tensor, dtype):
@@ -63,18 +76,28 @@ def _converted(tensor, dtype):
     return cast(tensor, dtype)
 
 
-@export("constant")
-def constant(value, dtype=None, shape=None, name="Const", verify_shape=False):
-    """A constant tensor; with `shape`, the last element is repeated as often as needed."""
+def _constant(value, dtype, shape, name, fills, verify=False):
     dtype = None if dtype is None else as_dtype(dtype).base_dtype
     if dtype is not None and _is_tensor(value) and _situ.executing_eagerly():
         value = _converted(value, dtype)
     if shape is not None:
-        value = _shaped(value, dtype, shape)
+        value = _shaped(value, dtype, shape, fills, verify)
     result = _situ.constant(value, dtype, name or "Const")
     if isinstance(result, GraphTensor):
         result._constant = value
     return result
+
+
+@export(v2="constant")
+def constant(value, dtype=None, shape=None, name="Const"):
+    """A constant tensor; with `shape`, of as many elements, or of a single one that is repeated."""
+    return _constant(value, dtype, shape, name, False)
+
+
+@export(v1="constant")
+def constant_v1(value, dtype=None, shape=None, name="Const", verify_shape=False):
+    """A constant tensor; with `shape`, the last element is repeated as often as needed."""
+    return _constant(value, dtype, shape, name, True, verify_shape)
 
 
 @export(v1="placeholder")
@@ -383,7 +406,7 @@ def group(*inputs, **words):
     if _situ.executing_eagerly():
         return None
     graph = get_default_graph()
-    ops = [getattr(i, "op", i) for i in flat]
+    ops = [_operation(i) for i in flat]
     by_device = {}
     for one in ops:
         by_device.setdefault(one.device, []).append(one)
@@ -400,6 +423,12 @@ def group(*inputs, **words):
                 parts.append(op("NoOp"))
         with graph.control_dependencies(parts):
             return op("NoOp", name=full)
+
+
+def _operation(item):
+    """The operation behind a tensor; of a variable in a function, the one that gave its value."""
+    found = getattr(item, "op", item)
+    return item._situ_tensor_().op if found is None else found
 
 
 def _flat(items):

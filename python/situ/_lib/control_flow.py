@@ -10,20 +10,20 @@ from situ._lib.scopes import name_scope
 from situ._lib.tensors import constant_value
 
 
-def _after(graph, value):
-    """What a branch returned, as a value: an operation counts as a truth that comes after it."""
+def _after(graph, value, truth):
+    """What a branch returned, as a value: an operation counts as the condition, after it."""
     if value is None:
         return None
     if isinstance(value, _situ.Operation):
         with graph.control_dependencies([value]):
-            return OPS["Identity"](convert_to_tensor(False))
+            return OPS["Identity"](convert_to_tensor(truth))
     return branches.tensor_of(value, graph.inside)
 
 
-def _branch(outer, function):
+def _branch(outer, function, truth):
     def call(graph):
         result = function()
-        return result, [_after(graph, v) for v in branches.leaves(result)]
+        return result, [_after(graph, v, truth) for v in branches.leaves(result)]
     return branches.trace(outer, call)
 
 
@@ -42,7 +42,7 @@ def choose_aligned(pred, true_fn, false_fn):
     """cond of functions that give lists with None in them: None where one of them has it."""
     outer = _situ.current_graph()
     with name_scope(None, "cond", [pred]):
-        traced = [_branch(outer, f) for f in (true_fn, false_fn)]
+        traced = [_branch(outer, f, t) for f, t in ((true_fn, True), (false_fn, False))]
         (_, (_, yes)), (_, (_, no)) = traced
         if len(yes) != len(no):
             raise ValueError("The ways of an if over a tensor set values of different structure.")
@@ -53,7 +53,8 @@ def choose_aligned(pred, true_fn, false_fn):
 
 
 def _choose(outer, pred, functions):
-    return _choose_traced(outer, pred, [_branch(outer, f) for f in functions])
+    return _choose_traced(outer, pred, [_branch(outer, f, t)
+                                        for f, t in zip(functions, (True, False))])
 
 
 def _choose_traced(outer, pred, traced):
@@ -200,6 +201,18 @@ def case_v2(pred_fn_pairs, default=None, exclusive=False, strict=False, name="ca
     return case(pred_fn_pairs, default, exclusive, True, name)
 
 
+def _with_index(function, index):
+    """The same function, of whose results operations count as the index, after them."""
+    def call():
+        result, graph = function(), _situ.current_graph()
+        if graph is None:
+            return result
+        return branches.pack(result, [
+            _after(graph, v, index) if isinstance(v, _situ.Operation) else v
+            for v in branches.leaves(result)])
+    return call
+
+
 @export("switch_case")
 def switch_case(branch_index, branch_fns, default=None, name="switch_case"):
     """The function of that number; the last one (or the default) for any other."""
@@ -209,5 +222,7 @@ def switch_case(branch_index, branch_fns, default=None, name="switch_case"):
     if default is None:
         default = fns[max(fns)]
     index = convert_to_tensor(branch_index)
+    fns = {k: _with_index(f, index) for k, f in fns.items()}
+    default = _with_index(default, index)
     return case([(OPS["Equal"](index, convert_to_tensor(k, index.dtype)), f)
                  for k, f in sorted(fns.items())], default, strict=True, name=name)

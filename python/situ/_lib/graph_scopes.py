@@ -85,6 +85,8 @@ class ControlScope(ReusableScope):
         self._inputs = None if inputs is None else [self._operation(i) for i in inputs]
 
     def _operation(self, item: Any) -> Any:
+        if getattr(item, "op", item) is None:  # a variable that a function changes
+            item = item._situ_tensor_()
         return self._graph.as_graph_element(getattr(item, "op", item), allow_tensor=False)
 
     def _enter(self) -> tuple[None, Any]:

@@ -55,7 +55,9 @@ BOTH["python.framework.ops.EagerTensor"] = tensors.EagerTensor
 
 @export("no_op")
 def no_op(name=None):
-    """An operation that does nothing."""
+    """An operation that does nothing; None eagerly."""
+    if _situ.executing_eagerly():
+        return None
     return api.OPS["NoOp"](name=name)
 
 

@@ -52,7 +52,8 @@ def value_of(attr):
     if kind == "shape":
         if value.get("unknownRank"):
             return shapes.TensorShape(None)
-        return shapes.TensorShape([int(d.get("size", 0)) for d in value.get("dim", [])])
+        sizes = [int(d.get("size", 0)) for d in value.get("dim", [])]
+        return shapes.TensorShape([None if n < 0 else n for n in sizes])
     if kind == "list":
         return [value_of({k: v}) for k, items in value.items() for v in items]
     return value

@@ -6,83 +6,91 @@ import _situ
 from situ._lib import style
 
 
+def _size(value):
+    """The size that an integer (or what has an __index__) means; None for an unknown one."""
+    if value is None:
+        return None
+    try:
+        size = operator.index(getattr(value, "value", value))
+    except TypeError:
+        raise TypeError("Dimension value must be integer or None or have an __index__ method, got "
+                        f"value '{value!r}' with type '{type(value)!r}'") from None
+    if size < 0:
+        raise ValueError(f"Dimension {size} must be >= 0")
+    return size
+
+
+def _arithmetic(function, is_reflected=False):
+    def compute(self, other):
+        try:
+            pair = self.value, as_dimension(other).value
+        except (TypeError, ValueError):
+            return NotImplemented
+        if is_reflected:
+            pair = pair[::-1]
+        return Dimension(None if None in pair else function(*pair))
+    return compute
+
+
+def _comparison(function):
+    """None where one of both is unknown."""
+    def compare(self, other):
+        pair = self.value, as_dimension(other).value
+        return None if None in pair else function(*pair)
+    return compare
+
+
 class Dimension:
     """A size that may be unknown (None)."""
 
     def __init__(self, value):
-        if isinstance(value, Dimension):
-            value = value.value
-        self.value = None if value is None else int(value)
-        if self.value is not None and self.value < 0:
-            raise ValueError(f"Dimension {self.value} must be >= 0")
+        self.value = value.value if isinstance(value, Dimension) else _size(value)
 
     def is_compatible_with(self, other):
-        other = Dimension(other)
+        other = as_dimension(other)
         return self.value is None or other.value is None or self.value == other.value
 
-    def merge_with(self, other):
-        other = Dimension(other)
+    def assert_is_compatible_with(self, other):
+        """Raises ValueError where both are known and differ."""
         if not self.is_compatible_with(other):
             raise ValueError(f"Dimensions {self} and {other} are not compatible")
+
+    def merge_with(self, other):
+        other = as_dimension(other)
+        self.assert_is_compatible_with(other)
         return Dimension(other.value if self.value is None else self.value)
 
-    def _with(self, other, f):
-        other = Dimension(other)
-        return Dimension(None if None in (self.value, other.value) else f(self.value, other.value))
+    __add__ = __radd__ = _arithmetic(operator.add)
+    __mul__ = __rmul__ = _arithmetic(operator.mul)
+    __sub__, __rsub__ = _arithmetic(operator.sub), _arithmetic(operator.sub, True)
+    __floordiv__, __rfloordiv__ = _arithmetic(operator.floordiv), _arithmetic(operator.floordiv,
+                                                                              True)
+    __mod__, __rmod__ = _arithmetic(operator.mod), _arithmetic(operator.mod, True)
 
-    def __add__(self, other):
-        return self._with(other, lambda a, b: a + b)
+    def __truediv__(self, other):
+        raise TypeError(f"unsupported operand type(s) for /: 'Dimension' and "
+                        f"'{type(other).__name__}', please use // instead")
 
-    def __sub__(self, other):
-        return self._with(other, lambda a, b: a - b)
-
-    def __mul__(self, other):
-        return self._with(other, lambda a, b: a * b)
-
-    def __floordiv__(self, other):
-        return self._with(other, lambda a, b: a // b)
-
-    def __mod__(self, other):
-        return self._with(other, lambda a, b: a % b)
-
-    __radd__, __rmul__ = __add__, __mul__
-
-    def __rfloordiv__(self, other):
-        return Dimension(other) // self
-
-    def __rmod__(self, other):
-        return Dimension(other) % self
-
-    def __rsub__(self, other):
-        return Dimension(other) - self
+    def __rtruediv__(self, other):
+        raise TypeError(f"unsupported operand type(s) for /: '{type(other).__name__}' and "
+                        "'Dimension', please use // instead")
 
     def __eq__(self, other):
-        value = other.value if isinstance(other, Dimension) else other
-        return None if self.value is None or value is None else self.value == value
+        try:
+            other = as_dimension(other)
+        except (TypeError, ValueError):
+            return NotImplemented
+        return None if None in (self.value, other.value) else self.value == other.value
 
     def __ne__(self, other):
-        equal = self == other
-        return None if equal is None else not equal
+        equal = self.__eq__(other)
+        return equal if equal in (None, NotImplemented) else not equal
 
     def __hash__(self):
         return hash(self.value)
 
-    def _compared(self, other, f):
-        """None where one of them is unknown."""
-        other = Dimension(other)
-        return None if None in (self.value, other.value) else f(self.value, other.value)
-
-    def __lt__(self, other):
-        return self._compared(other, operator.lt)
-
-    def __gt__(self, other):
-        return self._compared(other, operator.gt)
-
-    def __le__(self, other):
-        return self._compared(other, operator.le)
-
-    def __ge__(self, other):
-        return self._compared(other, operator.ge)
+    __lt__, __gt__ = _comparison(operator.lt), _comparison(operator.gt)
+    __le__, __ge__ = _comparison(operator.le), _comparison(operator.ge)
 
     def __int__(self):
         return self.value
@@ -90,11 +98,19 @@ class Dimension:
     def __index__(self):
         return self.value
 
+    def __bool__(self):
+        return bool(self.value)
+
     def __repr__(self):
         return f"Dimension({self.value})"
 
     def __str__(self):
         return "?" if self.value is None else str(self.value)
+
+
+def as_dimension(value):
+    """A Dimension, or what becomes one."""
+    return value if isinstance(value, Dimension) else Dimension(value)
 
 
 class TensorShape:
@@ -108,10 +124,10 @@ class TensorShape:
         elif isinstance(dims, TensorShape):
             self._dims = dims._dims
         else:
-            if isinstance(dims, (int, Dimension)):
+            if isinstance(dims, Dimension) or hasattr(dims, "__index__") and \
+                    not hasattr(dims, "__len__"):
                 dims = [dims]
-            self._dims = tuple(d.value if isinstance(d, Dimension) else
-                               None if d is None or int(d) == -1 else int(d) for d in dims)
+            self._dims = tuple(d.value if isinstance(d, Dimension) else _size(d) for d in dims)
 
     rank = property(lambda s: None if s._dims is None else len(s._dims))
     ndims = rank
@@ -152,6 +168,33 @@ class TensorShape:
         if self.rank not in (None, rank):
             raise ValueError(f"Shape {self} must have rank {rank}")
 
+    def assert_same_rank(self, other):
+        """Raises ValueError where both ranks are known and differ."""
+        other = TensorShape(other)
+        if None not in (self.rank, other.rank) and self.rank != other.rank:
+            raise ValueError(f"Shapes {self} and {other} must have the same rank")
+
+    def with_rank_at_least(self, rank):
+        """The shape itself; ValueError where it has fewer dimensions."""
+        if self.rank is not None and self.rank < rank:
+            raise ValueError(f"Shape {self} must have rank at least {rank}")
+        return self
+
+    def with_rank_at_most(self, rank):
+        """The shape itself; ValueError where it has more dimensions."""
+        if self.rank is not None and self.rank > rank:
+            raise ValueError(f"Shape {self} must have rank at most {rank}")
+        return self
+
+    def is_subtype_of(self, other):
+        """Whether every shape that this one stands for is one of the other's."""
+        if not isinstance(other, TensorShape):
+            return False
+        if other._dims is None:
+            return True
+        return self.rank == other.rank and all(
+            b is None or a == b for a, b in zip(self._dims, other._dims))
+
     def merge_with(self, other):
         other = TensorShape(other)
         if not self.is_compatible_with(other):
@@ -191,7 +234,7 @@ class TensorShape:
 
     def __getitem__(self, key):
         if isinstance(key, slice):
-            return TensorShape(None if self._dims is None else self._dims[key])
+            return TensorShape(_unknown_slice(key) if self._dims is None else self._dims[key])
         value = None if self._dims is None else self._dims[key]
         return Dimension(value) if style.is_graph() else value
 
@@ -224,6 +267,16 @@ class TensorShape:
 
     def __reduce__(self):
         return TensorShape, (self._dims,)
+
+
+def _unknown_slice(key):
+    """The sizes of a part of a shape of unknown rank: as many unknown ones, where that is known."""
+    if key.step not in (None, 1):
+        raise ValueError("Steps are not yet handled")
+    start = key.start or 0
+    if key.stop is None or start < 0 or key.stop < 0:
+        return None
+    return [None] * max(key.stop - start, 0)
 
 
 _situ.hook("shape", TensorShape)

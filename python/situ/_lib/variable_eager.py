@@ -193,7 +193,14 @@ class EagerVariable(Operators):
             raise ValueError(f"Tensor conversion requested dtype {self.dtype.name} for Tensor with "
                              f"dtype {value.dtype.name}: {value!r}")
         shapes.as_shape(self.shape).assert_is_compatible_with(value.shape)
-        return Log.instead("AssignVariableOp", self, self._put, value)
+        return self._given(Log.instead("AssignVariableOp", self, self._put, value), read_value)
+
+    def _given(self, variable, read_value):
+        """What an assignment returns: the variable, or the operation (None eagerly)."""
+        if read_value:
+            return variable
+        graph = _situ.current_graph()
+        return None if graph is None else self._situ_tensor_().op
 
     @staticmethod
     def _unrecorded(name, *inputs, **words):
@@ -213,10 +220,12 @@ class EagerVariable(Operators):
                                           end, strides, value, **masks))
 
     def assign_add(self, delta, use_locking=False, name=None, read_value=True):
-        return Log.instead("AssignAddVariableOp", self, self._changed, "Add", delta)
+        return self._given(Log.instead("AssignAddVariableOp", self, self._changed, "Add", delta),
+                           read_value)
 
     def assign_sub(self, delta, use_locking=False, name=None, read_value=True):
-        return Log.instead("AssignSubVariableOp", self, self._changed, "Sub", delta)
+        return self._given(Log.instead("AssignSubVariableOp", self, self._changed, "Sub", delta),
+                           read_value)
 
     def __array__(self, *args, **words):
         return self._value.__array__(*args)
