@@ -39,7 +39,8 @@ def test_arithmetic_of_dimensions(call):
 
 def test_comparison_of_dimensions():
     assert Dimension(3) == 3 and (Dimension(3) != 3) is False and (Dimension(3) == 2) is False
-    assert (Dimension(None) == 3) is (Dimension(None) != 3) is (Dimension(3) == None) is None  # noqa: E711
+    for unknown in (Dimension(None) == 3, Dimension(None) != 3, Dimension(3) == Dimension(None)):
+        assert unknown is None
     assert (Dimension(3) == "a") is False and (Dimension(3) != "a") is True
     assert Dimension(3) < 4 and Dimension(3) >= 3 and (Dimension(None) < 4) is None
     with pytest.raises(TypeError):
