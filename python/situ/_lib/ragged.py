@@ -1,15 +1,59 @@
 # SPDX-License-Identifier: Apache-2.0
 """ragged.py: tf.RaggedTensor: rows of different lengths, by their values and where each ends."""
+import functools
+
 import numpy
 
 from situ._lib import shapes
 from situ._lib.api import BOTH, OPS, export
 from situ._lib.array_ops import cast, concat, constant, convert_to_tensor, op
+from situ._lib.dtypes import as_dtype
 from situ._lib.word_ops import SparseTensor
+
+
+_MISMATCH = ("Input RaggedTensors have mismatched row_splits dtypes; use "
+             "RaggedTensor.with_row_splits_dtype() to convert them to compatible dtypes.")
+
+
+def splits_dtype(*tensors):
+    """The dtype of the row_splits of all ragged tensors among some; ValueError if they differ."""
+    kinds = {t.row_splits.dtype.name for t in tensors if isinstance(t, RaggedTensor)}
+    if len(kinds) > 1:
+        raise ValueError(_MISMATCH)
+    return kinds.pop() if kinds else "int64"
+
+
+def _index(value, what):
+    """(row_splits or the like in int64, their dtype): lists become int64."""
+    value = convert_to_tensor(value, dtype_hint="int64") if isinstance(value, (int, list, tuple)) \
+        else convert_to_tensor(value)
+    if not value.dtype.is_integer:
+        raise ValueError(f"{what} must have dtype int32 or int64")
+    return cast(value, "int64"), "int32" if value.dtype.name == "int32" else "int64"
+
+
+def _wide(sizes=False):
+    """A decorator of a method that computes in int64: for row_splits of int32 its ragged results
+    (and sizes, where it gives these) are converted back."""
+    def decorate(method):
+        @functools.wraps(method)
+        def call(self, *args, **words):
+            if self.row_splits.dtype.name == "int64":
+                return method(self, *args, **words)
+            made = method(self.with_row_splits_dtype("int64"), *args, **words)
+            if isinstance(made, RaggedTensor):
+                return made.with_row_splits_dtype("int32")
+            if not sizes or words.get("out_type") is not None:
+                return made
+            return tuple(cast(m, "int32") for m in made) if isinstance(made, tuple) else \
+                cast(made, "int32")
+        return call
+    return decorate
 
 
 def _binary(name):
     def apply(self, other):
+        splits_dtype(self, other)
         if isinstance(other, RaggedTensor):
             other = other.flat_values
         return self.with_flat_values(getattr(self.flat_values, name)(other))
@@ -31,7 +75,27 @@ class RaggedTensor:
 
     def __init__(self, values, row_splits):
         self.values = values if isinstance(values, RaggedTensor) else convert_to_tensor(values)
-        self.row_splits = cast(convert_to_tensor(row_splits), "int64")
+        splits, kind = _index(row_splits, "row_splits")
+        if isinstance(values, RaggedTensor) and values.row_splits.dtype.name != kind:
+            raise ValueError("row_splits must have the same dtype as those of the values: "
+                             f"{kind} != {values.row_splits.dtype.name}")
+        self.row_splits = cast(splits, kind)
+
+    def with_row_splits_dtype(self, dtype):
+        """The same rows, with row_splits of int32 or int64."""
+        kind = as_dtype(dtype).name
+        if kind not in ("int32", "int64"):
+            raise ValueError(f"Argument `row_splits` dtype must be int32 or int64. Received {kind}.")
+        if kind == self.row_splits.dtype.name:
+            return self
+        inner = self.values
+        return RaggedTensor(inner.with_row_splits_dtype(kind) if isinstance(inner, RaggedTensor)
+                            else inner, cast(self.row_splits, kind))
+
+    @classmethod
+    def _of_wide(cls, values, splits, kind):
+        """Rows by splits of int64, which become those of another dtype."""
+        return cls(values, cast(splits, kind))
 
     @classmethod
     def from_row_splits(cls, values, row_splits, name=None, validate=True):
@@ -39,26 +103,28 @@ class RaggedTensor:
 
     @classmethod
     def from_row_lengths(cls, values, row_lengths, name=None, validate=True):
-        lengths = cast(convert_to_tensor(row_lengths), "int64")
+        lengths, kind = _index(row_lengths, "row_lengths")
         ends = op("Cumsum", lengths, constant(0))
-        return cls(values, concat([constant([0], "int64"), ends], 0))
+        return cls._of_wide(values, concat([constant([0], "int64"), ends], 0), kind)
 
     @classmethod
     def from_row_starts(cls, values, row_starts, name=None, validate=True):
-        starts = cast(convert_to_tensor(row_starts), "int64")
-        return cls(values, concat([starts, op("Reshape", count_of(values), [1])], 0))
+        starts, kind = _index(row_starts, "row_starts")
+        last = op("Reshape", count_of(values), [1])
+        return cls._of_wide(values, concat([starts, last], 0), kind)
 
     @classmethod
     def from_row_limits(cls, values, row_limits, name=None, validate=True):
-        limits = cast(convert_to_tensor(row_limits), "int64")
-        return cls(values, concat([constant([0], "int64"), limits], 0))
+        limits, kind = _index(row_limits, "row_limits")
+        return cls._of_wide(values, concat([constant([0], "int64"), limits], 0), kind)
 
     @classmethod
     def from_uniform_row_length(cls, values, uniform_row_length, nrows=None, name=None,
                                 validate=True):
-        size = cast(convert_to_tensor(uniform_row_length), "int64")
+        size, kind = _index(uniform_row_length, "uniform_row_length")
         values = values if isinstance(values, RaggedTensor) else convert_to_tensor(values)
-        return cls(values, op("Range", constant(0, "int64"), count_of(values) + 1, size))
+        return cls._of_wide(values, op("Range", constant(0, "int64"), count_of(values) + 1, size),
+                            kind)
 
     @classmethod
     def from_nested_row_splits(cls, flat_values, nested_row_splits, name=None, validate=True):
@@ -74,29 +140,38 @@ class RaggedTensor:
 
     @classmethod
     def from_value_rowids(cls, values, value_rowids, nrows=None, name=None, validate=True):
-        rows = cast(convert_to_tensor(value_rowids), "int32")
+        wide, kind = _index(value_rowids, "value_rowids")
+        if kind == "int32" and getattr(nrows, "dtype", kind) != kind:
+            raise ValueError(f"nrows: Tensor conversion requested dtype {kind} for {nrows!r}")
+        rows = cast(wide, "int32")
         if nrows is None:
             nrows = op("Max", concat([rows, constant([-1])], 0), [0]) + 1
         ones = OPS["OnesLike"](rows)
-        return cls.from_row_lengths(values, OPS["UnsortedSegmentSum"](
-            ones, rows, cast(convert_to_tensor(nrows), "int32")))
+        return cls.from_row_lengths(values, cast(OPS["UnsortedSegmentSum"](
+            ones, rows, cast(convert_to_tensor(nrows), "int32")), kind))
 
     @classmethod
     def from_sparse(cls, st_input, name=None, row_splits_dtype="int64"):
         """The rows of a sparse matrix whose elements stand at the left."""
         return cls.from_value_rowids(st_input.values, st_input.indices[:, 0],
-                                     st_input.dense_shape[0])
+                                     st_input.dense_shape[0]).with_row_splits_dtype(
+                                         row_splits_dtype)
 
     @classmethod
-    def from_tensor(cls, tensor, lengths=None, padding=None, ragged_rank=1, name=None):
+    def from_tensor(cls, tensor, lengths=None, padding=None, ragged_rank=1, name=None,
+                    row_splits_dtype="int64"):
         """The rows of a matrix, without what fills them up behind."""
+        made = cls._from_tensor(tensor, lengths, padding, ragged_rank)
+        return made.with_row_splits_dtype(row_splits_dtype)
+
+    @classmethod
+    def _from_tensor(cls, tensor, lengths, padding, ragged_rank):
         tensor = convert_to_tensor(tensor)
         sizes = OPS["Shape"](tensor)
         if ragged_rank > 1:
             rest = concat([sizes[:1] * sizes[1:2], sizes[2:]], 0)
-            inner = cls.from_tensor(op("Reshape", tensor, rest), ragged_rank=ragged_rank - 1,
-                                    padding=padding)
-            return cls.from_row_lengths(inner, OPS["Fill"](sizes[:1], sizes[1]))
+            inner = cls._from_tensor(op("Reshape", tensor, rest), None, padding, ragged_rank - 1)
+            return cls.from_row_lengths(inner, cast(OPS["Fill"](sizes[:1], sizes[1]), "int64"))
         if lengths is None and padding is None:
             lengths = OPS["Fill"](sizes[:1], sizes[1])
         elif lengths is None:
@@ -104,7 +179,8 @@ class RaggedTensor:
             places = op("Range", constant(1), sizes[1] + 1, constant(1))
             lengths = op("Max", cast(held, "int32") * places, [1])
         mask = BOTH["sequence_mask"](cast(convert_to_tensor(lengths), "int32"), sizes[1])
-        return cls.from_row_lengths(BOTH["boolean_mask"](tensor, mask), lengths)
+        return cls.from_row_lengths(BOTH["boolean_mask"](tensor, mask),
+                                    cast(convert_to_tensor(lengths), "int64"))
 
     @property
     def flat_values(self):
@@ -137,8 +213,9 @@ class RaggedTensor:
     def nested_row_lengths(self, name=None):
         return tuple(s[1:] - s[:-1] for s in self.nested_row_splits)
 
+    @_wide(sizes=True)
     def nrows(self, out_type=None, name=None):
-        return op("Size", self.row_splits, out_type="int64") - 1
+        return cast(op("Size", self.row_splits, out_type="int64") - 1, out_type or "int64")
 
     def row_starts(self, name=None):
         return self.row_splits[:-1]
@@ -151,16 +228,19 @@ class RaggedTensor:
             return RaggedTensor(self.values.row_lengths(), self.row_splits)
         return self.row_splits[1:] - self.row_splits[:-1]
 
+    @_wide(sizes=True)
     def value_rowids(self, name=None):
         """The number of the row of each value."""
         rows = op("Range", constant(0, "int64"), self.nrows(), constant(1, "int64"))
         return BOTH["repeat"](rows, self.row_lengths())
 
+    @_wide(sizes=True)
     def bounding_shape(self, axis=None, name=None, out_type=None):
         longest = op("Max", concat([self.row_lengths(), constant([0], "int64")], 0), [0])
         inner = self.values.bounding_shape()[1:] if isinstance(self.values, RaggedTensor) else \
             op("Shape", self.values, out_type="int64")[1:]
         made = concat([op("Pack", [self.nrows(), longest]), inner], 0)
+        made = cast(made, out_type or "int64")
         return made if axis is None else made[axis]
 
     def with_values(self, new_values):
@@ -171,6 +251,7 @@ class RaggedTensor:
             new_values = self.values.with_flat_values(new_values)
         return RaggedTensor(new_values, self.row_splits)
 
+    @_wide()
     def merge_dims(self, outer_axis, inner_axis):
         """Two neighbouring dimensions as one."""
         if outer_axis == 0:
@@ -182,6 +263,7 @@ class RaggedTensor:
         inner = self.values
         return RaggedTensor(inner.values, op("GatherV2", inner.row_splits, self.row_splits, 0))
 
+    @_wide()
     def take(self, numbers):
         """The rows with these numbers."""
         numbers = cast(convert_to_tensor(numbers), "int64")
@@ -189,6 +271,7 @@ class RaggedTensor:
         at = ranges(op("GatherV2", self.row_starts(), numbers, 0), lengths)
         return RaggedTensor.from_row_lengths(taken(self.values, at), lengths)
 
+    @_wide()
     def to_tensor(self, default_value=None, name=None, shape=None):
         """The rows as those of a matrix, with a value behind the end of each."""
         if isinstance(self.values, RaggedTensor):
@@ -212,6 +295,7 @@ class RaggedTensor:
         return op("GatherV2", concat([self.values, fill if inner else op("Reshape", fill, [1])],
                                      0), at, 0)
 
+    @_wide()
     def to_sparse(self, name=None):
         if isinstance(self.values, RaggedTensor) or self.values.shape.ndims != 1:
             raise ValueError("situ makes matrices of ragged rows of single values only.")
@@ -241,6 +325,7 @@ class RaggedTensor:
         raise TypeError("A ragged tensor is no array: rows have different lengths. Its .numpy() "
                         "is an array of rows, .to_tensor() fills them up.")
 
+    @_wide()
     def _part(self, key):
         """Parts of all rows, as a slice says."""
         if key.step not in (None, 1):
@@ -258,6 +343,7 @@ class RaggedTensor:
         at = ranges(self.row_starts() + first, lengths)
         return RaggedTensor.from_row_lengths(taken(self.values, at), lengths)
 
+    @_wide()
     def __getitem__(self, key):
         first, *rest = key if isinstance(key, tuple) else (key,)
         if first is Ellipsis:
@@ -292,7 +378,7 @@ class RaggedTensor:
 
 def count_of(values):
     """How many rows something has."""
-    return values.nrows() if isinstance(values, RaggedTensor) else \
+    return values.nrows(out_type="int64") if isinstance(values, RaggedTensor) else \
         op("Shape", values, out_type="int64")[0]
 
 

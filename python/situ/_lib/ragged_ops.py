@@ -9,7 +9,7 @@ from situ._lib import math_ops, shapes
 from situ._lib.api import BOTH, OPS, V2, export
 from situ._lib.array_ops import cast, concat, constant, convert_to_tensor, op
 from situ._lib.specs import TensorSpec
-from situ._lib.ragged import RaggedTensor, ranges, taken
+from situ._lib.ragged import RaggedTensor, ranges, splits_dtype, taken
 from situ._lib.text_ops import regex_replace
 
 _SPACES = " \t\n\r\f\v"
@@ -39,7 +39,9 @@ def ragged_constant(pylist, dtype=None, ragged_rank=None, inner_shape=None, name
         lengths.append([len(r) for r in flat])
         flat = [v for r in flat for v in r]
     values = convert_to_tensor(flat, dtype) if flat else constant([], dtype or "float32")
-    return RaggedTensor.from_nested_row_lengths(values, [constant(n, "int64") for n in lengths])
+    return RaggedTensor.from_nested_row_lengths(
+        values, [constant(n, "int64") for n in lengths]).with_row_splits_dtype(
+            row_splits_dtype or "int64")
 
 
 @export("ragged.stack")
@@ -60,8 +62,9 @@ def ragged_range(starts, limits=None, deltas=1, dtype=None, name=None, row_split
                                      for v in (starts, limits, deltas)])
     rows = [numpy.arange(*p) for p in zip(*[numpy.atleast_1d(a) for a in parts])]
     kind = dtype or ("int32" if rows[0].dtype.kind == "i" else "float32")
-    return RaggedTensor.from_row_lengths(constant(numpy.concatenate(rows), kind),
-                                         [len(r) for r in rows])
+    return RaggedTensor.from_row_lengths(
+        constant(numpy.concatenate(rows), kind), [len(r) for r in rows]).with_row_splits_dtype(
+            row_splits_dtype or "int64")
 
 
 @export("ragged.map_flat_values")
@@ -132,7 +135,7 @@ class RaggedTensorSpec:
     def _situ_pieces_(self):
         inner = (self.shape.as_list() if self.shape.rank else [None, None])[self.ragged_rank + 1:]
         return [TensorSpec([None, *inner], self.dtype),
-                *[TensorSpec([None], "int64") for _ in range(self.ragged_rank)]]
+                *[TensorSpec([None], self.row_splits_dtype) for _ in range(self.ragged_rank)]]
 
     _situ_made_ = RaggedTensor._situ_made_
 
@@ -270,14 +273,29 @@ def _is_ragged(value):
         isinstance(v, RaggedTensor) for v in value)
 
 
+def _with_dtype(value, kind):
+    """Ragged tensors, also in lists and dicts, with row_splits of a dtype."""
+    if isinstance(value, RaggedTensor):
+        return value.with_row_splits_dtype(kind)
+    if isinstance(value, dict):
+        return {k: _with_dtype(v, kind) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)(_with_dtype(v, kind) for v in value)
+    return value
+
+
 def otherwise(function, args, words):
     """A call that failed because an argument is ragged, in the way of such tensors."""
     ragged = [a for a in (*args, *words.values()) if _is_ragged(a)]
     if not ragged:
         return NotImplemented
+    kind = splits_dtype(*[t for a in ragged for t in (a if isinstance(a, (list, tuple)) else [a])])
     own = _TABLE.get(function)
     if own is not None:
-        return own(*args, **words)
+        if kind == "int64":
+            return own(*args, **words)
+        made = own(*_with_dtype(args, "int64"), **_with_dtype(words, "int64"))
+        return _with_dtype(made, kind)
     first = ragged[0]
     if isinstance(first, (list, tuple)):
         first = next(v for v in first if isinstance(v, RaggedTensor))
