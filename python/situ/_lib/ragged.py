@@ -85,7 +85,8 @@ class RaggedTensor:
         """The same rows, with row_splits of int32 or int64."""
         kind = as_dtype(dtype).name
         if kind not in ("int32", "int64"):
-            raise ValueError(f"Argument `row_splits` dtype must be int32 or int64. Received {kind}.")
+            raise ValueError("Argument `row_splits` dtype must be int32 or int64. Received "
+                             f"{kind}.")
         if kind == self.row_splits.dtype.name:
             return self
         inner = self.values
