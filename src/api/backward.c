@@ -8,6 +8,7 @@
 
 #include "api/session.h"
 #include "api/tape.h"
+#include "base/fork.h"
 #include "base/text.h"
 #include "graph/graph.h"
 #include "situ/gradient.h"
@@ -491,11 +492,24 @@ static situ_status find(struct stretch *s, struct text *key, struct backward **o
   return make(s, key, hash, cache, out);
 }
 
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all caches and their feeds */
+static struct text key; /* with the lock; its memory serves the next call */
+
+bool backward_in_child(void) {
+  static int seen;
+  static bool was_used;
+  if (seen == fork_generation()) return was_used; /* there are several contexts */
+  seen = fork_generation();
+  was_used = pthread_mutex_trylock(&lock);
+  if (was_used) key = (struct text){0};
+  pthread_mutex_init(&lock, NULL);
+  return was_used;
+}
+
 static situ_status run(struct stretch *s, situ_tape *const *others, int n_others,
                        situ_tensor **results, situ_tensor **indices, struct arena *arena) {
   struct backward *b = NULL;
   TRY(choose_calls(s, arena));
-  static struct text key; /* with the lock; its memory serves the next call */
   TRY(find(s, &key, &b));
   situ_tensor **found = ARENA_ARRAY(arena, situ_tensor *, b->n_fetches + 1);
   if (!found) return NO_MEMORY();
@@ -511,8 +525,6 @@ static situ_status run(struct stretch *s, situ_tape *const *others, int n_others
   }
   return NULL;
 }
-
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all caches and their feeds */
 
 situ_status backward_run(situ_tape *tape, const int32_t calls[2], situ_tensor *const *targets,
                          int n_targets, situ_tensor *const *gradients, situ_tensor *const *sources,

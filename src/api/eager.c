@@ -8,6 +8,7 @@
 #include "api/numerics.h"
 #include "api/recipe.h"
 #include "api/tape.h"
+#include "base/fork.h"
 #include "device/list.h"
 #include "schema/schema.h"
 #include "situ/eager.h"
@@ -17,6 +18,7 @@ enum { N_BUCKETS = 4096, MAX_RECIPES = 16384 };
 
 struct situ_eager {
   pthread_mutex_t lock;
+  struct fork_handler fork;
   const struct device_list *devices;
   bool log, soft, checked;
   struct recipe *buckets[N_BUCKETS];
@@ -46,6 +48,24 @@ situ_status eager_log_node(situ_eager *eager, const struct node *node, int32_t d
 
 bool eager_checks(const situ_eager *eager) { return eager->checked; }
 
+/* In the child of a fork: calls that threads of the parent made are forgotten. Where one of them
+ * held the lock, the tables may be half changed: the child compiles its calls again. */
+static void in_child(void *context) {
+  situ_eager *eager = context;
+  if (pthread_mutex_trylock(&eager->lock)) {
+    memset(eager->buckets, 0, sizeof eager->buckets);
+    memset(eager->recent, 0, sizeof *eager->recent * (size_t)schema_count());
+    eager->n_recipes = 0;
+    eager->said = NULL;
+  }
+  for (int i = 0; i < N_BUCKETS; i++)
+    for (struct recipe *recipe = eager->buckets[i]; recipe; recipe = recipe->next)
+      pthread_mutex_init(&recipe->state.lock, NULL);
+  if (backward_in_child()) eager->backward = NULL;
+  pthread_mutex_init(&eager->lock, NULL);
+  pthread_mutex_init(&eager->resources.lock, NULL);
+}
+
 situ_status situ_eager_create(const situ_config *config, situ_eager **out) {
   if (!out) return INVALID("situ_eager_create: `out` is NULL.");
   *out = NULL;
@@ -70,6 +90,7 @@ situ_status situ_eager_create(const situ_config *config, situ_eager **out) {
   situ_eager_set_log(eager, config && config->log_device_placement);
   eager->soft = config && config->allow_soft_placement;
   eager->checked = config && config->check_numerics;
+  fork_register(&eager->fork, in_child, eager);
   *out = eager;
   return NULL;
 }
@@ -95,6 +116,7 @@ static void forget(situ_eager *eager) {
 
 void situ_eager_release(situ_eager *eager) {
   if (!eager) return;
+  fork_unregister(&eager->fork);
   forget(eager);
   recipe_log_free(eager->said);
   resource_clear(&eager->resources);

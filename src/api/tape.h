@@ -54,6 +54,9 @@ situ_status backward_run(situ_tape *tape, const int32_t calls[2], situ_tensor *c
 struct backward_cache;
 void backward_forget(struct backward_cache **cache);
 
+/* In the child of a fork: whether a thread of the parent was using the caches. */
+bool backward_in_child(void);
+
 /* Where the context keeps them. */
 struct backward_cache **eager_backward(situ_eager *eager);
 

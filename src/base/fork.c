@@ -2,18 +2,63 @@
  * fork.c: see fork.h. */
 #include "base/fork.h"
 
-#include <pthread.h>
-
 static int generation;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the list; nothing is locked inside */
+static struct fork_handler *handlers;
 
-static void in_child(void) { generation++; }
+/* The list must be whole in the child. */
+static void before_fork(void) { pthread_mutex_lock(&lock); }
+static void in_parent(void) { pthread_mutex_unlock(&lock); }
 
-static void watch(void) { pthread_atfork(NULL, NULL, in_child); }
+static void in_child(void) {
+  pthread_mutex_init(&lock, NULL);
+  generation++;
+  for (struct fork_handler *at = handlers; at; at = at->next) at->in_child(at->context);
+}
+
+static void watch(void) { pthread_atfork(before_fork, in_parent, in_child); }
 
 int fork_generation(void) {
   pthread_once(&once, watch);
   return generation;
+}
+
+void fork_register(struct fork_handler *handler, void (*function)(void *context), void *context) {
+  pthread_once(&once, watch);
+  pthread_mutex_lock(&lock);
+  if (!handler->link) {
+    *handler = (struct fork_handler){handlers, &handlers, function, context};
+    if (handlers) handlers->link = &handler->next;
+    handlers = handler;
+  }
+  pthread_mutex_unlock(&lock);
+}
+
+void fork_unregister(struct fork_handler *handler) {
+  pthread_mutex_lock(&lock);
+  if (handler->link) {
+    *handler->link = handler->next;
+    if (handler->next) handler->next->link = handler->link;
+    *handler = (struct fork_handler){0};
+  }
+  pthread_mutex_unlock(&lock);
+}
+
+static void init_again(void *mutex) { pthread_mutex_init(mutex, NULL); }
+
+void fork_mutex_register(pthread_mutex_t *mutex, struct fork_handler *handler) {
+  fork_register(handler, init_again, mutex);
+}
+
+void fork_mutex_init(pthread_mutex_t *mutex, struct fork_handler *handler) {
+  pthread_mutex_init(mutex, NULL);
+  fork_mutex_register(mutex, handler);
+}
+
+void fork_mutex_destroy(pthread_mutex_t *mutex, struct fork_handler *handler) {
+  fork_unregister(handler);
+  pthread_mutex_destroy(mutex);
 }
 
 situ_status fork_check(int since, const char *device) {

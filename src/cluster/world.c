@@ -150,9 +150,11 @@ static situ_status enter(const struct invitation *invitation, struct world *worl
 }
 
 situ_status situ_cluster_join(const situ_cluster_config *config) {
+  static struct fork_handler fork_handler;
   struct invitation invitation;
   TRY(environment_check());
   TRY(read_invitation(config, &invitation));
+  fork_mutex_register(&world_lock, &fork_handler);
   pthread_mutex_lock(&world_lock);
   situ_status status = NULL;
   if (!world_here.joined) {

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/fork.h"
 #include "device/device.h"
 
 enum { BUCKETS = 4096 };
@@ -21,6 +22,7 @@ struct count {
 static const char *path;
 static pid_t owner; /* a child of fork writes nothing: its numbers would be those of others */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct fork_handler fork_handler;
 static struct count *counts[BUCKETS]; /* guarded by the lock, as is the file */
 static _Thread_local uint64_t call_here;
 
@@ -46,6 +48,7 @@ static void look(void) {
   path = named && *named ? named : NULL;
   owner = getpid();
   if (path) atexit(write_all);
+  fork_mutex_register(&lock, &fork_handler);
 }
 
 bool costs_wanted(void) {

@@ -29,6 +29,7 @@ static void destroy(struct resource *resource) {
   struct tuple_queue *queue = (struct tuple_queue *)resource;
   for (int64_t i = 0; i < queue->count; i++)
     queue_free(queue, queue->items[(queue->first + i) % queue->room]);
+  fork_unregister(&queue->fork);
   pthread_mutex_destroy(&queue->lock);
   pthread_cond_destroy(&queue->changed);
   free(queue->items);
@@ -73,12 +74,18 @@ static situ_status copy_signature(const struct call *call, struct tuple_queue *q
   return NULL;
 }
 
+static void init_locks(void *context) {
+  struct tuple_queue *queue = context;
+  pthread_mutex_init(&queue->lock, NULL);
+  pthread_cond_init(&queue->changed, NULL);
+}
+
 situ_status queue_create(void *context, struct resource **out) {
   const struct call *call = context;
   struct tuple_queue *queue = calloc(1, sizeof *queue);
   if (!queue) return NO_MEMORY();
-  pthread_mutex_init(&queue->lock, NULL);
-  pthread_cond_init(&queue->changed, NULL);
+  init_locks(queue);
+  fork_register(&queue->fork, init_locks, queue);
   queue->order = order_of(call);
   queue->capacity = call_integer(call, "capacity");
   if (queue->capacity < 0) queue->capacity = INT32_MAX;

@@ -3,6 +3,7 @@
 #ifndef SITU_OPS_QUEUE_H
 #define SITU_OPS_QUEUE_H
 
+#include "base/fork.h"
 #include "schema/compute.h"
 
 /* How a queue gives its elements: as they came, any of them, as they came with shapes filled up,
@@ -19,6 +20,7 @@ struct tuple_queue {
   struct resource head;
   pthread_mutex_t lock;
   pthread_cond_t changed;
+  struct fork_handler fork;
   enum queue_order order;
   int n_parts;
   situ_type *types;

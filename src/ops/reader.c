@@ -14,6 +14,7 @@
 struct reader {
   struct resource head;
   pthread_mutex_t lock;
+  struct fork_handler fork;
   struct record_file file; /* closed: between files */
   int64_t n_records, n_files;
 };
@@ -21,7 +22,7 @@ struct reader {
 static void destroy(struct resource *resource) {
   struct reader *reader = (struct reader *)resource;
   record_close(&reader->file);
-  pthread_mutex_destroy(&reader->lock);
+  fork_mutex_destroy(&reader->lock, &reader->fork);
   free(reader);
 }
 
@@ -55,7 +56,7 @@ static situ_status create(void *context, struct resource **out) {
   TRY(read_packing(call, format, &packing));
   struct reader *reader = calloc(1, sizeof *reader);
   if (!reader) return NO_MEMORY();
-  pthread_mutex_init(&reader->lock, NULL);
+  fork_mutex_init(&reader->lock, &reader->fork);
   struct record_file *file = &reader->file;
   file->format = format;
   file->packing = packing;
