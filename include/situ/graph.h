@@ -3,8 +3,12 @@
  *
  * A graph only grows. Adding a node never fails by itself: the first error is kept and returned by
  * situ_graph_status and by everything that runs the graph; values made after it are invalid and may
- * be passed on safely. A graph is not thread-safe while it is being built; afterwards many threads
- * may run it.
+ * be passed on safely.
+ *
+ * Any thread may add nodes while others run, plan or save the graph: a run sees the nodes that were
+ * there when it began. Scopes and the first error belong to the graph, not to a thread: where
+ * several threads build one graph, each holds its lock from the push to the pop, or until it has
+ * taken the error.
  */
 #ifndef SITU_GRAPH_H
 #define SITU_GRAPH_H
@@ -86,6 +90,11 @@ SITU_API situ_graph *situ_graph_retain(situ_graph *graph);
 
 /* Gives one reference back; NULL may be released. */
 SITU_API void situ_graph_release(situ_graph *graph);
+
+/* Locks the graph: other threads wait before they read or change it. Runs go on with what they
+ * have. One thread may lock it several times, and unlocks it as often. */
+SITU_API void situ_graph_lock(situ_graph *graph);
+SITU_API void situ_graph_unlock(situ_graph *graph);
 
 /* A copy of the first error, or NULL. */
 SITU_API situ_status situ_graph_status(const situ_graph *graph) SITU_MUST_USE;

@@ -184,10 +184,13 @@ static PyObject *add(struct call *call, struct graph_object *graph, const char *
     inputs[p] = (situ_values){flat + at, call->counts[p]};
   PyObject *result = NULL;
   if (!enter_device(call, graph, name)) {
+    situ_graph_lock(graph->graph); /* runs of other threads must not see an error that is taken */
     const situ_value value = situ_emit_lists(graph->graph, row->name, name, inputs, row->n_inputs,
                                              call->attrs, call->n_attrs);
     if (!row->takes_reference) graph_leave_device(graph);
-    result = value.node < 0 ? graph_fail(graph) : results(graph, value, row);
+    const situ_status status = value.node < 0 ? situ_graph_take_error(graph->graph) : NULL;
+    situ_graph_unlock(graph->graph);
+    result = value.node < 0 ? errors_raise_building(status) : results(graph, value, row);
   }
   if (flat != few) PyMem_Free(flat);
   return result;

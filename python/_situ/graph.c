@@ -82,11 +82,6 @@ int graph_check_open(const struct graph_object *graph) {
   return -1;
 }
 
-/* The exception of a node that could not be added; the graph goes on without it. */
-PyObject *graph_fail(struct graph_object *graph) {
-  return errors_raise_building(situ_graph_take_error(graph->graph));
-}
-
 int graph_enter_device(struct graph_object *graph, const char *op, PyObject *name,
                        PyObject *inputs) {
   if (graph_check_open(graph)) return -1;
@@ -121,11 +116,15 @@ PyObject *graph_constant(struct graph_object *graph, situ_tensor *tensor, const 
   }
   char text[512]; /* the name as it stands */
   snprintf(text, sizeof text, "%s/", PyUnicode_AsUTF8(unique));
+  situ_graph_lock(graph->graph); /* runs of other threads must not see an error that is taken */
   const situ_value value = situ_constant_tensor(graph->graph, text, host);
   graph_leave_device(graph);
+  const bool added = situ_value_valid(value);
+  const situ_status status = added ? NULL : situ_graph_take_error(graph->graph);
+  situ_graph_unlock(graph->graph);
   situ_tensor_release(host);
   Py_DECREF(unique);
-  return situ_value_valid(value) ? value_of(graph, value) : graph_fail(graph);
+  return added ? value_of(graph, value) : errors_raise_building(status);
 }
 
 static PyObject *check_type(PyObject *value, situ_type type) {
@@ -300,12 +299,16 @@ static PyObject *add_function(PyObject *object, PyObject *args) {
                         &out))
     return NULL;
   situ_value *inputs = values_of(in), *outputs = inputs ? values_of(out) : NULL;
-  if (outputs)
+  situ_status status = NULL;
+  if (outputs) {
+    situ_graph_lock(self->graph);
     situ_function_add(self->graph, name, ((struct graph_object *)body)->graph, inputs,
                       (int)PyList_GET_SIZE(in), outputs, (int)PyList_GET_SIZE(out));
+    status = situ_graph_take_error(self->graph);
+    situ_graph_unlock(self->graph);
+  }
   PyMem_Free(inputs);
   PyMem_Free(outputs);
-  const situ_status status = outputs ? situ_graph_take_error(self->graph) : NULL;
   if (status) return errors_raise_building(status);
   if (!outputs) return NULL;
   Py_RETURN_NONE;

@@ -203,9 +203,6 @@ PyObject *graph_constant(struct graph_object *graph, situ_tensor *tensor, const 
 PyObject *graph_tensor(struct graph_object *graph, PyObject *value, situ_type type,
                        const char *name);
 
-/* Raises what went wrong with the node that was to be added; NULL. */
-PyObject *graph_fail(struct graph_object *graph);
-
 /* 0, or -1 with an exception where the graph is finalized. */
 int graph_check_open(const struct graph_object *graph);
 

@@ -214,6 +214,13 @@ uint64_t cache_drop_idle(struct situ_session *session, const struct device *devi
   return bytes;
 }
 
+void cache_forget(struct situ_session *session, bool all) {
+  int32_t kept = 0;
+  for (int32_t i = 0; i < session->n_programs && !all; i++)
+    if (!session->programs[i]->active) session->programs[kept++] = session->programs[i];
+  session->n_programs = kept;
+}
+
 void cache_clear(struct situ_session *session) {
   while (session->n_programs) destroy_cached(session->programs[--session->n_programs]);
   for (int32_t i = 0; i < session->devices->count; i++) {

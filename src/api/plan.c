@@ -25,7 +25,7 @@ static const char *keep(situ_plan *plan, const char *text) {
 }
 
 static situ_status show_placement(const struct situ_session *session, situ_plan *plan) {
-  const struct situ_graph *graph = session->graph;
+  const struct situ_graph *graph = session->snapshot;
   plan->placed = ARENA_ARRAY(&plan->arena, situ_placed, graph->n_nodes + 1);
   if (!plan->placed) return NO_MEMORY();
   for (int32_t i = 0; i < graph->n_nodes; i++) {
@@ -167,12 +167,12 @@ static bool is_fed(const struct plan_feed *feeds, int32_t n, int32_t node, int32
 /* Placeholders that nobody feeds count as fed where the graph knows their shape. */
 static situ_status find_feeds(const struct situ_session *session, const situ_feed *feeds,
                               int n_feeds, struct arena *arena, struct plan_request *request) {
-  const struct situ_graph *graph = session->graph;
+  const struct situ_graph *graph = session->snapshot;
   struct plan_feed *out = ARENA_ARRAY(arena, struct plan_feed, graph->n_nodes + n_feeds + 1);
   if (!out) return NO_MEMORY();
   int32_t n = 0;
   for (int i = 0; i < n_feeds; i++) {
-    TRY(session_check_feed(session, &feeds[i], i, true));
+    TRY(session_check_feed(session, graph, &feeds[i], i, true));
     const struct edge edge = {feeds[i].value.node, feeds[i].value.output};
     if (is_fed(out, n, edge.node, edge.output))
       return INVALID("'%s:%d' is fed twice.", graph->nodes[edge.node]->name, edge.output);
@@ -201,15 +201,15 @@ static situ_status find_fetches(const struct situ_session *session, const situ_v
   struct edge *out = NULL;
   int32_t n = n_fetches;
   if (!n_fetches) {
-    out = ARENA_ARRAY(arena, struct edge, session->graph->n_nodes + 1);
+    out = ARENA_ARRAY(arena, struct edge, session->snapshot->n_nodes + 1);
     if (!out) return NO_MEMORY();
-    TRY(initializers_ends(session->graph, arena, out, &n));
+    TRY(initializers_ends(session->snapshot, arena, out, &n));
   } else {
     out = ARENA_ARRAY(arena, struct edge, n_fetches);
     if (!out) return NO_MEMORY();
     for (int i = 0; i < n_fetches; i++) {
-      TRY(session_check_value(session, fetches[i], "Fetch", i));
-      const struct node *node = session->graph->nodes[fetches[i].node];
+      TRY(session_check_value(session, session->snapshot, fetches[i], "Fetch", i));
+      const struct node *node = session->snapshot->nodes[fetches[i].node];
       out[i] = (struct edge){node->id, node->n_outputs ? fetches[i].output : -1};
     }
   }
@@ -278,14 +278,14 @@ situ_status situ_plan_create(situ_session *session, const situ_feed *feeds, int 
   if (!session || !out || (n_feeds && !feeds) || (n_fetches && !fetches))
     return INVALID("situ_plan_create: an argument is NULL.");
   *out = NULL;
-  TRY(situ_graph_status(session->graph));
   situ_plan *plan = calloc(1, sizeof *plan);
   if (!plan) return NO_MEMORY();
   struct arena scratch = {0};
-  struct plan_request request = {.graph = session->graph, .gradients = true};
+  struct plan_request request = {.gradients = true};
   pthread_mutex_lock(&session->lock);
   situ_status status = session_check_open(session);
   if (!status) status = session_place(session);
+  request.graph = session->snapshot;
   request.devices = session->devices;
   request.placement = session->placement.device;
   if (!status) status = find_feeds(session, feeds, n_feeds, &scratch, &request);
@@ -303,7 +303,6 @@ situ_status situ_plan_create(situ_session *session, const situ_feed *feeds, int 
 situ_status situ_plan_place(situ_session *session, situ_plan **out) {
   if (!session || !out) return INVALID("situ_plan_place: an argument is NULL.");
   *out = NULL;
-  TRY(situ_graph_status(session->graph));
   situ_plan *plan = calloc(1, sizeof *plan);
   if (!plan) return NO_MEMORY();
   pthread_mutex_lock(&session->lock);

@@ -23,7 +23,7 @@ struct situ_saver {
 /* The node of a variable that a value names, or NULL. */
 static const struct node *variable_named(situ_value value) {
   if (!situ_value_valid(value) || value.output < 0) return NULL;
-  const struct node *node = value.graph->nodes[value.node];
+  const struct node *node = graph_node(value.graph, value.node);
   if (situ_value_type(value) == SITU_RESOURCE)
     return variable_of(value.graph, (struct edge){value.node, value.output});
   return node->schema->op->flags & OP_VARIABLE ? node : NULL;

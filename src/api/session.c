@@ -17,13 +17,33 @@
 static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct situ_session *all; /* guarded by all_lock */
 
-static void in_child(void) { pthread_mutex_init(&all_lock, NULL); }
+static struct fork_handler all_fork;
 
-static void watch_forks(void) { pthread_atfork(NULL, NULL, in_child); }
+static void init_locks(struct situ_session *session) {
+  pthread_mutex_init(&session->lock, NULL);
+  pthread_mutex_init(&session->state.lock, NULL);
+  pthread_mutex_init(&session->resources.lock, NULL);
+  pthread_mutex_init(&session->callee_lock, NULL);
+  pthread_cond_init(&session->idle, NULL);
+}
+
+/* The threads of the parent are gone. What they ran is forgotten, not freed: the thread that forked
+ * may be inside a run itself. Where one of them held the lock, programs and placement may be half
+ * made. */
+static void in_child(void *context) {
+  struct situ_session *session = context;
+  const bool was_locked = pthread_mutex_trylock(&session->lock);
+  cache_forget(session, was_locked);
+  if (was_locked) {
+    session->placed = -1;
+    session->placement_arena = (struct arena){0};
+  }
+  init_locks(session);
+}
 
 static void enlist(struct situ_session *session) {
-  static pthread_once_t once = PTHREAD_ONCE_INIT;
-  pthread_once(&once, watch_forks);
+  fork_mutex_register(&all_lock, &all_fork);
+  fork_register(&session->fork, in_child, session);
   pthread_mutex_lock(&all_lock);
   session->next = all;
   session->link = &all;
@@ -37,6 +57,7 @@ static void delist(struct situ_session *session) {
   *session->link = session->next;
   if (session->next) session->next->link = session->link;
   pthread_mutex_unlock(&all_lock);
+  fork_unregister(&session->fork);
 }
 
 static bool environment_strict(void) {
@@ -67,11 +88,7 @@ situ_status situ_session_create(situ_graph *graph, const situ_config *config, si
     session->log = config->is_function ? LOG_FUNCTION : LOG_GRAPH;
   session->soft = config && config->allow_soft_placement;
   session->checked = config && config->check_numerics;
-  pthread_mutex_init(&session->lock, NULL);
-  pthread_mutex_init(&session->state.lock, NULL);
-  pthread_mutex_init(&session->resources.lock, NULL);
-  pthread_mutex_init(&session->callee_lock, NULL);
-  pthread_cond_init(&session->idle, NULL);
+  init_locks(session);
   session->services = (struct services){.resources = &session->resources,
                                         .cancelled = &session->cancelled,
                                         .ask = hosted_ask,
@@ -173,9 +190,12 @@ situ_status session_check_open(const struct situ_session *session) {
 }
 
 situ_status session_place(struct situ_session *session) {
-  const struct situ_graph *graph = session->graph;
-  if (session->placed == graph->n_nodes) return NULL;
-  TRY(situ_graph_status(graph));
+  const struct situ_graph *graph = NULL;
+  TRY(graph_snapshot(session->graph, &graph));
+  if (session->placed == graph->n_nodes) {
+    session->snapshot = graph; /* shapes may be better known */
+    return NULL;
+  }
   struct arena arena = {0};
   struct placement placement = {0};
   const struct place_options options = {
@@ -191,19 +211,21 @@ situ_status session_place(struct situ_session *session) {
   session->placement_arena = arena;
   session->placement = placement;
   session->placed = graph->n_nodes;
+  session->snapshot = graph;
   if (placement.warning) log_warn_once("%s", placement.warning);
   return session->log == LOG_GRAPH ? log_nodes(&session->placement) : NULL;
 }
 
-situ_status session_check_value(const struct situ_session *session, situ_value value,
+situ_status session_check_value(const struct situ_session *session,
+                                const struct situ_graph *snapshot, situ_value value,
                                 const char *what, int index) {
   if (value.graph != session->graph)
     return INVALID("%s %d is %s.", what, index,
                    value.graph ? "a value of another graph than the session's"
                                : "no value: its graph is NULL");
-  if (value.node < 0 || value.node >= session->graph->n_nodes)
+  if (value.node < 0 || value.node >= snapshot->n_nodes)
     return INVALID("%s %d is no value of the graph: it has no node %d.", what, index, value.node);
-  const struct node *node = session->graph->nodes[value.node];
+  const struct node *node = snapshot->nodes[value.node];
   const bool runs_only = value.output == SITU_ANY || (!value.output && !node->n_outputs);
   if (!runs_only && (value.output < 0 || value.output >= node->n_outputs))
     return INVALID("%s %d: node '%s' (%s) has no output %d.", what, index, node->name,
@@ -211,10 +233,11 @@ situ_status session_check_value(const struct situ_session *session, situ_value v
   return NULL;
 }
 
-situ_status session_check_feed(const struct situ_session *session, const situ_feed *feed, int index,
+situ_status session_check_feed(const struct situ_session *session,
+                               const struct situ_graph *snapshot, const situ_feed *feed, int index,
                                bool may_lack) {
-  TRY(session_check_value(session, feed->value, "Feed", index));
-  const struct node *node = session->graph->nodes[feed->value.node];
+  TRY(session_check_value(session, snapshot, feed->value, "Feed", index));
+  const struct node *node = snapshot->nodes[feed->value.node];
   if (!node->n_outputs || feed->value.output < 0)
     return INVALID("Feed %d: node '%s' has no output to feed.", index, node->name);
   const struct output *output = &node->outputs[feed->value.output];
@@ -240,12 +263,12 @@ static int32_t place_of(const situ_tensor *tensor) {
   return device ? device->number : 0;
 }
 
-static situ_status ask_feeds(struct situ_session *session, const situ_feed *feeds, int n,
-                             bool may_lack, struct asked *out) {
+static situ_status ask_feeds(struct situ_session *session, const struct situ_graph *snapshot,
+                             const situ_feed *feeds, int n, bool may_lack, struct asked *out) {
   for (int i = 0; i < n; i++) {
-    TRY(session_check_feed(session, &feeds[i], i, may_lack));
+    TRY(session_check_feed(session, snapshot, &feeds[i], i, may_lack));
     const struct edge edge = {feeds[i].value.node, feeds[i].value.output};
-    const struct output *output = &session->graph->nodes[edge.node]->outputs[edge.output];
+    const struct output *output = &snapshot->nodes[edge.node]->outputs[edge.output];
     out->tensors[i] = feeds[i].tensor;
     out->feeds[i] =
         (struct plan_feed){.edge = edge,
@@ -261,7 +284,8 @@ static situ_status ask_feeds(struct situ_session *session, const situ_feed *feed
 
 static situ_status ask(struct situ_session *session, const situ_feed *feeds, int n_feeds,
                        const situ_value *fetches, int n_fetches, bool may_lack, struct asked *out) {
-  TRY(situ_graph_status(session->graph));
+  const struct situ_graph *snapshot = NULL;
+  TRY(graph_snapshot(session->graph, &snapshot));
   if (n_feeds < 0 || n_fetches < 0 || (n_feeds && !feeds) || (n_fetches && !fetches))
     return INVALID("A run needs %d feeds and %d fetches, but an array of them is NULL.", n_feeds,
                    n_fetches);
@@ -270,10 +294,10 @@ static situ_status ask(struct situ_session *session, const situ_feed *feeds, int
   out->tensors = few ? out->few_tensors : ARENA_ARRAY(&out->arena, situ_tensor *, n_feeds + 1);
   out->fetches = few ? out->few_fetches : ARENA_ARRAY(&out->arena, struct edge, n_fetches + 1);
   if (out->arena.failed) return NO_MEMORY();
-  TRY(ask_feeds(session, feeds, n_feeds, may_lack, out));
+  TRY(ask_feeds(session, snapshot, feeds, n_feeds, may_lack, out));
   for (int i = 0; i < n_fetches; i++) {
-    TRY(session_check_value(session, fetches[i], "Fetch", i));
-    const struct node *node = session->graph->nodes[fetches[i].node];
+    TRY(session_check_value(session, snapshot, fetches[i], "Fetch", i));
+    const struct node *node = snapshot->nodes[fetches[i].node];
     out->fetches[i] = (struct edge){node->id, node->n_outputs ? fetches[i].output : -1};
   }
   out->n_fetches = n_fetches;

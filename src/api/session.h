@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 
+#include "base/fork.h"
 #include "exec/frame.h"
 #include "exec/state.h"
 #include "place/place.h"
@@ -33,9 +34,11 @@ struct situ_session {
   _Atomic bool cancelled; /* runs that wait give up */
   bool closed;            /* guarded by the lock */
   struct situ_session *next, **link; /* among all sessions */
-  situ_graph *graph;
+  struct fork_handler fork;
+  situ_graph *graph;                 /* others may add nodes */
   const struct device_list *devices; /* NULL once it is closed */
   pthread_mutex_t lock;              /* of what follows */
+  const struct situ_graph *snapshot; /* of the graph: all of it is placed */
   struct arena placement_arena;
   struct placement placement;
   char *logged;     /* per node of a function: it was printed; NULL: none was */
@@ -83,7 +86,7 @@ situ_status functions_run(void *context, const struct function *function, situ_t
 void functions_close(struct situ_session *session);
 void functions_release(struct situ_session *session);
 
-/* Places the graph if it has grown since; called with the lock. */
+/* Takes a snapshot of the graph and places it if it has grown since; called with the lock. */
 situ_status session_place(struct situ_session *session) SITU_MUST_USE;
 
 /* Prints where nodes of a function run that this program is the first to run; called with the
@@ -94,13 +97,16 @@ situ_status session_log_program(struct situ_session *session,
 /* Makes the session of a function, which has not run yet, print where its nodes go. */
 void session_log_function(struct situ_session *session);
 
-/* Whether a value belongs to the session's graph; `what` and `index` name it in the failure. */
-situ_status session_check_value(const struct situ_session *session, situ_value value,
+/* Whether a value belongs to the session's graph and to a snapshot of it; `what` and `index` name
+ * it in the failure. */
+situ_status session_check_value(const struct situ_session *session,
+                                const struct situ_graph *snapshot, situ_value value,
                                 const char *what, int index) SITU_MUST_USE;
 
 /* Whether a tensor fits the value that it is fed for; with `may_lack` it may be NULL where the
  * graph knows the shape. */
-situ_status session_check_feed(const struct situ_session *session, const situ_feed *feed, int index,
+situ_status session_check_feed(const struct situ_session *session,
+                               const struct situ_graph *snapshot, const situ_feed *feed, int index,
                                bool may_lack) SITU_MUST_USE;
 
 /* A program for these fetches and feeds, made if there is none, and an idle frame of it, or NULL;
@@ -122,5 +128,9 @@ uint64_t cache_drop_idle(struct situ_session *session, const struct device *devi
 
 /* Frees all programs; nobody runs one. Called with the lock. */
 void cache_clear(struct situ_session *session);
+
+/* In the child of a fork: forgets programs that threads of the parent run, or with `all` every one.
+ */
+void cache_forget(struct situ_session *session, bool all);
 
 #endif

@@ -21,7 +21,8 @@ static situ_status enter(struct situ_session *session, const struct asked *asked
   if (!status) status = session_place(session);
   if (!status) {
     const bool checked = session->checked || numerics_wanted();
-    const struct plan_request request = {.graph = session->graph,
+    /* What comes behind a part is planned with the nodes that the part knew. */
+    const struct plan_request request = {.graph = before ? before->graph : session->snapshot,
                                          .placement = session->placement.device,
                                          .devices = session->devices,
                                          .feeds = asked->feeds,
@@ -53,12 +54,12 @@ static void hold(struct situ_session *session, struct cached *cached) {
 }
 
 /* Shows the node that failed behind what happened to it. */
-static situ_status show_node(const struct situ_session *session, situ_status status) {
+static situ_status show_node(const struct situ_graph *graph, situ_status status) {
   const char *name = situ_status_node(status);
-  const int32_t id = name ? graph_find(session->graph, name, strlen(name)) : -1;
+  const int32_t id = name ? graph_find(graph, name, strlen(name)) : -1;
   if (id < 0) return status;
   struct text line = {0};
-  graph_describe(session->graph, session->graph->nodes[id], &line);
+  graph_describe(graph, graph->nodes[id], &line);
   status = status_note(status, "\t [[Node: %s]]", text_get(&line));
   text_free(&line);
   return status;
@@ -67,6 +68,7 @@ static situ_status show_node(const struct situ_session *session, situ_status sta
 /* Runs a program that was entered, and leaves it. */
 static situ_status run_program(struct situ_session *session, struct entered *entered,
                                situ_tensor *const *tensors, situ_tensor **results) {
+  const struct situ_graph *graph = entered->cached->program->graph;
   situ_status status = cache_take(session, entered->cached, tensors, &entered->frame);
   if (status) {
     leave(session, entered->cached);
@@ -74,7 +76,7 @@ static situ_status run_program(struct situ_session *session, struct entered *ent
   }
   status = frame_run(entered->frame, tensors, results);
   cache_give(session, entered->cached, entered->frame);
-  return status ? show_node(session, status) : NULL;
+  return status ? show_node(graph, status) : NULL;
 }
 
 /* Feeds of the next part: those of this one, and what it computed for it. */

@@ -45,6 +45,7 @@ static int64_t seed_of(const struct node *node, const char *name) {
 
 /* Whether nodes of a graph, or of its functions, draw random numbers with seeds. */
 static bool is_seeded(const situ_graph *graph) {
+  GRAPH_GUARD(graph);
   for (int i = 0; i < graph->n_nodes; i++) {
     const struct node *node = graph->nodes[i];
     const bool has_state = node->schema->op->flags & OP_STATEFUL;

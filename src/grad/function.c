@@ -31,8 +31,9 @@ static void spread(const struct situ_graph *graph, char *reached) {
 }
 
 situ_status function_reaches(const struct function *function, const bool *in, bool *out) {
-  const struct situ_graph *graph = function->graph;
+  const struct situ_graph *graph = NULL;
   struct arena arena = {0};
+  TRY(graph_snapshot(function->graph, &graph));
   char *reached = arena_zero(&arena, (size_t)graph->n_nodes + 1);
   if (!reached) return NO_MEMORY();
   for (int i = 0; i < function->n_inputs; i++)
@@ -111,7 +112,7 @@ static situ_status begin(const struct function *function, const struct function_
   making->dxs = ARENA_ARRAY(&making->arena, situ_value, function->n_inputs + 1);
   making->numbers = ARENA_ARRAY(&making->arena, int, function->n_inputs + 1);
   if (making->arena.failed) return NO_MEMORY();
-  making->first = function->graph->n_nodes;
+  making->first = graph_count(function->graph);
   begin_ys(making);
   begin_xs(making);
   return situ_graph_take_error(function->graph);
@@ -140,6 +141,7 @@ static situ_status differentiate(struct making *making, const situ_gradient_opti
 /* The function whose tape it is must know that gradients of these arrive there. */
 static situ_status note_pulled(situ_graph *owner, struct function *of, const int64_t *numbers,
                                int count) {
+  GRAPH_GUARD(owner);
   int *pulled = ARENA_ARRAY(&owner->arena, int, of->n_pulled + count + 1);
   if (!pulled) return NO_MEMORY();
   int n = of->n_pulled;
@@ -181,9 +183,10 @@ static situ_status pack(situ_graph *owner, struct function *of, struct making *m
 
 /* Which nodes of the function depend on constants alone: a run of the gradient computes them, too.
  */
-static void mark_constants(const struct making *making, char *constant) {
+static void mark_constants(const struct making *making, const struct situ_graph *graph,
+                           char *constant) {
   for (int32_t i = 0; i < making->first; i++) {
-    const struct node *node = making->graph->nodes[i];
+    const struct node *node = graph->nodes[i];
     const struct op *op = node->schema->op;
     constant[i] = op->flags & OP_CONSTANT || (node->n_inputs && !op->compute);
     if (op->flags & (OP_STATEFUL | OP_FED | OP_VARIABLE)) constant[i] = 0;
@@ -208,11 +211,12 @@ static situ_status read_value(struct making *making, const char *constant, struc
 
 /* Collects what the gradient reads of the function: the walk goes from the last node back. */
 static situ_status find_read(struct making *making) {
-  const situ_graph *graph = making->graph;
+  const struct situ_graph *graph = NULL;
+  TRY(graph_snapshot(making->graph, &graph));
   char *constant = arena_zero(&making->arena, (size_t)graph->n_nodes + 1);
   char *live = arena_zero(&making->arena, (size_t)graph->n_nodes + 1);
   if (making->arena.failed) return NO_MEMORY();
-  mark_constants(making, constant);
+  mark_constants(making, graph, constant);
   for (int i = 0; i < making->n_xs; i++) {
     const struct edge edge = {making->dxs[i].node, making->dxs[i].output};
     live[edge.node] = 1;
@@ -230,6 +234,7 @@ static situ_status find_read(struct making *making) {
 
 /* Has the function keep what the gradient reads: those values get a number on its tape. */
 static situ_status save(situ_graph *owner, struct function *function, struct making *making) {
+  GRAPH_GUARD(owner);
   const struct function_saved *old = function->saved;
   const int n_old = old ? old->count : 0;
   struct arena *arena = &owner->arena;
@@ -264,6 +269,7 @@ static situ_status add(situ_graph *owner, const struct function *function, struc
   if (wish->tape_arrives) inputs[n++] = making->list;
   for (int i = 0, y = 0; i < function->n_outputs; i++)
     if (wish->arrives[i]) inputs[n++] = making->dys[y++];
+  GRAPH_GUARD(owner); /* the last function is the one that is added here */
   snprintf(name, sizeof name, "%.400s_grad_%d", function->name, (int)owner->n_functions);
   situ_function_add(owner, name, making->graph, inputs, n, making->dxs, making->n_xs);
   TRY(situ_graph_take_error(owner));
@@ -277,6 +283,7 @@ static situ_status add(situ_graph *owner, const struct function *function, struc
 
 /* The struct of a function that the graph hands out for reading. */
 static struct function *writable(const situ_graph *owner, const struct function *function) {
+  GRAPH_GUARD(owner);
   for (int32_t i = 0; i < owner->n_functions; i++)
     if (owner->functions[i] == function) return owner->functions[i];
   return NULL;

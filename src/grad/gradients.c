@@ -102,7 +102,7 @@ static situ_shape shape(const void *to, struct term term) {
 static const situ_tensor *value(const void *to, struct term term) {
   const struct walk *walk = to;
   if (slices_is(term)) return NULL;
-  const struct node *node = walk->graph->nodes[term.node];
+  const struct node *node = graph_node(walk->graph, term.node);
   const int attr = node->schema->op->flags & OP_CONSTANT ? schema_attr(node->schema, "value") : -1;
   return attr < 0 ? NULL : node->attrs[attr].tensor;
 }
@@ -173,7 +173,7 @@ static situ_status arrive_zero(struct walk *walk, struct edge at) {
   struct visit *visit = visit_of(walk, at.node);
   if (!visit) return NULL;
   if (!visit->zeros)
-    visit->zeros = ARENA_ARRAY(&walk->arena, bool, walk->graph->nodes[at.node]->n_outputs);
+    visit->zeros = ARENA_ARRAY(&walk->arena, bool, graph_node(walk->graph, at.node)->n_outputs);
   if (!visit->zeros) return NO_MEMORY();
   visit->zeros[at.output] = true;
   return NULL;
@@ -183,7 +183,7 @@ static situ_status arrive(struct walk *walk, struct edge at, struct term term) {
   struct visit *visit = visit_of(walk, at.node);
   if (term_is_zero(term)) return arrive_zero(walk, at);
   if (!visit || !term_exists(term)) return NULL;
-  const int32_t n = walk->graph->nodes[at.node]->n_outputs;
+  const int32_t n = graph_node(walk->graph, at.node)->n_outputs;
   if (!visit->arrivals) visit->arrivals = ARENA_ARRAY(&walk->arena, struct arrival *, n);
   struct arrival *arrival = arena_alloc(&walk->arena, sizeof *arrival);
   if (walk->arena.failed) return NO_MEMORY();
@@ -394,7 +394,7 @@ static bool is_open(const struct node *node, const struct visit *visit) {
 
 static situ_status walk_back(struct walk *walk) {
   for (int32_t i = walk->visits ? walk->count - 1 : -1; i >= 0; i--) {
-    const struct node *node = walk->graph->nodes[walk->first + i];
+    const struct node *node = graph_node(walk->graph, walk->first + i);
     if (!is_open(node, &walk->visits[i])) continue;
     TRY(walk->visits[i].arrivals ? visit_node(walk, node, &walk->visits[i])
                                  : pass_zeros(walk, node));
@@ -435,7 +435,7 @@ static situ_status find_way(struct walk *walk, const situ_value *ys, int n_ys, c
       visit_of(walk, options->overrides[i].node.node)->override = &options->overrides[i];
   for (int32_t i = 0; i < walk->count; i++)
     if (!walk->visits[i].reached)
-      walk->visits[i].reached = is_reached(walk, walk->graph->nodes[walk->first + i]);
+      walk->visits[i].reached = is_reached(walk, graph_node(walk->graph, walk->first + i));
   return NULL;
 }
 
@@ -551,6 +551,8 @@ situ_status situ_gradients(situ_graph *graph, const situ_value *ys, int n_ys, co
                            const situ_gradient_options *options, situ_value *xs_gradients) {
   static const situ_gradient_options none = {0};
   struct walk walk = {.graph = graph, .options = options ? options : &none};
+  /* A gradient that the caller computes may wait for a thread that wants the lock. */
+  GRAPH_GUARD(walk.options->n_overrides ? NULL : graph);
   TRY(situ_graph_status(graph));
   TRY(check_all(graph, ys, n_ys, "situ_gradients: ys"));
   TRY(check_all(graph, xs, n_xs, "situ_gradients: xs"));

@@ -13,6 +13,26 @@ void graph_fail(struct situ_graph *graph, situ_status status);
 situ_status graph_check_value(const struct situ_graph *graph, situ_value value, bool needs_output,
                               const char *where, int index) SITU_MUST_USE;
 
+/* The part of a graph that it shares with its snapshots; false without memory. */
+bool graph_share(struct situ_graph *graph);
+void graph_unshare(struct situ_graph *graph);
+
+/* Called by whoever changes a graph, with the lock: the next snapshot is another. */
+void graph_changed(struct situ_graph *graph);
+
+/* Makes room for one more node, device or function; arrays that a snapshot refers to stay. False
+ * without memory. With the lock. */
+bool graph_grow_nodes(struct situ_graph *graph);
+bool graph_grow_specs(struct situ_graph *graph);
+bool graph_grow_functions(struct situ_graph *graph);
+
+/* A node to be changed: a copy in its place where a snapshot has it. NULL without memory. With the
+ * lock. */
+struct node *graph_writable(struct situ_graph *graph, int32_t id);
+
+/* The graph of a snapshot; a graph itself. Its maps are read with the lock. */
+const struct situ_graph *graph_live(const struct situ_graph *graph);
+
 /* A value that may be passed on and is nothing. */
 static inline situ_value graph_no_value(struct situ_graph *graph) {
   return (situ_value){graph, -1, -1};

@@ -7,7 +7,6 @@
 
 #include "graph/attrs.h"
 #include "graph/build.h"
-#include "graph/grow.h"
 #include "graph/infer.h"
 #include "graph/scope.h"
 #include "graph/variable.h"
@@ -28,7 +27,8 @@ bool emit_begin(struct situ_graph *graph, const struct schema *schema, int32_t n
 }
 
 static situ_status append(struct situ_graph *graph, struct node *node) {
-  if (!GROW(graph->nodes, graph->n_nodes, graph->node_capacity)) return NO_MEMORY();
+  if (!graph_grow_nodes(graph)) return NO_MEMORY();
+  graph_changed(graph);
   node->id = graph->n_nodes;
   graph->nodes[graph->n_nodes++] = node;
   if (!(node->schema->op->flags & OP_VARIABLE) || variable_enter(graph, node)) return NULL;
@@ -116,6 +116,7 @@ static situ_status add_node(struct situ_graph *graph, struct draft *draft, const
 
 situ_value situ_emit(situ_graph *graph, const char *op, const char *name, const situ_value *inputs,
                      int n_inputs, const situ_attr *attrs, int n_attrs) {
+  GRAPH_GUARD(graph);
   if (!graph || graph->error) return graph_no_value(graph);
   const struct schema *schema = op ? schema_find(op) : NULL;
   struct draft draft;

@@ -3,10 +3,10 @@
 #include <string.h>
 
 #include "graph/build.h"
-#include "graph/grow.h"
 #include "schema/function.h"
 
 const struct function *graph_function(const struct situ_graph *graph, const char *name) {
+  GRAPH_GUARD(graph);
   for (int32_t i = 0; i < graph->n_functions; i++)
     if (!strcmp(graph->functions[i]->name, name)) return graph->functions[i];
   return NULL;
@@ -17,7 +17,7 @@ static situ_status copy_values(const struct situ_graph *body, const situ_value *
                                situ_value *to, situ_type *types, situ_shape *shapes) {
   for (int i = 0; i < n; i++) {
     TRY(graph_check_value(body, from[i], true, "situ_function_add", i));
-    const struct output *output = &body->nodes[from[i].node]->outputs[from[i].output];
+    const struct output *output = &graph_node(body, from[i].node)->outputs[from[i].output];
     to[i] = from[i];
     types[i] = output->type;
     shapes[i] = output->shape;
@@ -37,8 +37,7 @@ static situ_status add(struct situ_graph *graph, const char *name, situ_graph *b
   situ_value *values = ARENA_ARRAY(arena, situ_value, n + 1);
   situ_type *types = ARENA_ARRAY(arena, situ_type, n + 1);
   situ_shape *shapes = ARENA_ARRAY(arena, situ_shape, n + 1);
-  if (arena->failed || !GROW(graph->functions, graph->n_functions, graph->function_capacity))
-    return NO_MEMORY();
+  if (arena->failed || !graph_grow_functions(graph)) return NO_MEMORY();
   *function = (struct function){.name = arena_text(arena, name, strlen(name)),
                                 .n_inputs = inputs.count,
                                 .n_outputs = outputs.count,
@@ -51,6 +50,7 @@ static situ_status add(struct situ_graph *graph, const char *name, situ_graph *b
   TRY(copy_values(body, outputs.items, outputs.count, values + inputs.count, types + inputs.count,
                   shapes + inputs.count));
   function->graph = situ_graph_retain(body);
+  graph_changed(graph);
   graph->functions[graph->n_functions++] = function;
   return NULL;
 }
@@ -58,6 +58,7 @@ static situ_status add(struct situ_graph *graph, const char *name, situ_graph *b
 void situ_function_add(situ_graph *graph, const char *name, situ_graph *body,
                        const situ_value *inputs, int n_inputs, const situ_value *outputs,
                        int n_outputs) {
+  GRAPH_GUARD(graph);
   if (!graph || graph->error) return;
   graph_fail(graph, add(graph, name, body, (situ_values){inputs, n_inputs},
                         (situ_values){outputs, n_outputs}));

@@ -2,12 +2,13 @@
  * gradient_note.c: which values of a graph are the gradients of variables. */
 #include <string.h>
 
-#include "graph/graph.h"
+#include "graph/build.h"
 #include "situ/gradient.h"
 
 void situ_gradient_note(situ_graph *graph, const char *variable, const situ_value *parts,
                         int n_parts) {
   if (!graph || !variable || !parts || n_parts < 1 || n_parts > GRADIENT_PARTS) return;
+  GRAPH_GUARD(graph);
   struct gradient_note *note = ARENA_ARRAY(&graph->arena, struct gradient_note, 1);
   const char *name = note ? arena_text(&graph->arena, variable, strlen(variable)) : NULL;
   if (!name) return;
@@ -19,4 +20,5 @@ void situ_gradient_note(situ_graph *graph, const char *variable, const situ_valu
   note->n_parts = n_parts;
   note->next = graph->gradient_notes;
   graph->gradient_notes = note;
+  graph_changed(graph);
 }

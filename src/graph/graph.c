@@ -16,6 +16,7 @@ static void destroy(struct situ_graph *graph) {
   for (int32_t i = 0; i < graph->n_tensors; i++) situ_tensor_release(graph->tensors[i]);
   for (int32_t i = 0; i < graph->n_functions; i++) situ_graph_release(graph->functions[i]->graph);
   scope_destroy(graph);
+  graph_unshare(graph);
   map_free(&graph->spec_numbers);
   map_free(&graph->variables);
   situ_status_release(graph->error);
@@ -32,7 +33,8 @@ situ_graph *situ_graph_create(void) {
   if (!graph) return NULL;
   graph->references = 1;
   const struct device_name none = {0};
-  if (scope_create(graph) && spec_intern(graph, &none, NULL) == 0) return graph;
+  if (graph_share(graph) && scope_create(graph) && spec_intern(graph, &none, NULL) == 0)
+    return graph;
   destroy(graph);
   return NULL;
 }
@@ -48,20 +50,26 @@ void situ_graph_release(situ_graph *graph) {
 }
 
 void graph_fail(struct situ_graph *graph, situ_status status) {
+  if (!status) return;
+  GRAPH_GUARD(graph);
+  graph_changed(graph);
   graph->error = status_first(graph->error, status);
 }
 
 void situ_graph_origin(situ_graph *graph, const char *place) {
+  GRAPH_GUARD(graph);
   if (!graph || (place && graph->origin && !strcmp(graph->origin, place))) return;
   graph->origin = place ? arena_text(&graph->arena, place, strlen(place)) : NULL;
 }
 
 situ_status situ_graph_status(const situ_graph *graph) {
+  GRAPH_GUARD(graph);
   if (!graph) return INVALID("The graph is NULL.");
   return status_copy(graph->error);
 }
 
 situ_status situ_graph_take_error(situ_graph *graph) {
+  GRAPH_GUARD(graph);
   if (!graph) return INVALID("situ_graph_take_error: the graph is NULL.");
   const situ_status status = graph->error;
   graph->error = NULL;
@@ -94,6 +102,7 @@ situ_value graph_value(struct situ_graph *graph, const struct node *node) {
 
 situ_status graph_check_value(const struct situ_graph *graph, situ_value value, bool needs_output,
                               const char *where, int index) {
+  GRAPH_GUARD(graph);
   if (!value.graph || value.node < 0)
     return INVALID("%s: value %d is invalid; it comes from a call that failed.", where, index);
   if (value.graph != graph) return INVALID("%s: value %d belongs to another graph.", where, index);
@@ -108,58 +117,68 @@ situ_status graph_check_value(const struct situ_graph *graph, situ_value value, 
 }
 
 bool situ_value_valid(situ_value value) {
+  GRAPH_GUARD(value.graph);
   const struct node *node = node_of(value);
   return output_of(value) || (node && !node->n_outputs && value.output == -1);
 }
 
 situ_value situ_value_output(situ_value value, int output) {
+  GRAPH_GUARD(value.graph);
   const situ_value other = {value.graph, value.node, output};
   return output_of(other) ? other : graph_no_value(value.graph);
 }
 
 situ_value situ_value_input(situ_value value, int index) {
+  GRAPH_GUARD(value.graph);
   const struct node *node = node_of(value);
   if (!node || index < 0 || index >= node->n_inputs) return graph_no_value(value.graph);
   return (situ_value){value.graph, node->inputs[index].node, node->inputs[index].output};
 }
 
 situ_value situ_value_control(situ_value value, int index) {
+  GRAPH_GUARD(value.graph);
   const struct node *node = node_of(value);
   if (!node || index < 0 || index >= node->n_controls) return graph_no_value(value.graph);
   return graph_value(value.graph, value.graph->nodes[node->controls[index]]);
 }
 
 const char *situ_value_name(situ_value value) {
+  GRAPH_GUARD(value.graph);
   const struct node *node = node_of(value);
   return node ? node->name : "";
 }
 
 const char *situ_value_op(situ_value value) {
+  GRAPH_GUARD(value.graph);
   const struct node *node = node_of(value);
   return node ? node->schema->op->name : "";
 }
 
 situ_type situ_value_type(situ_value value) {
+  GRAPH_GUARD(value.graph);
   const struct output *output = output_of(value);
   return output ? output->type : SITU_NO_TYPE;
 }
 
 situ_shape situ_value_shape(situ_value value) {
+  GRAPH_GUARD(value.graph);
   const struct output *output = output_of(value);
   return output ? output->shape : SITU_ANY_SHAPE;
 }
 
 situ_status situ_value_set_shape(situ_value value, situ_shape shape) {
+  GRAPH_GUARD(value.graph);
   if (!output_of(value)) return INVALID("There is no such value to set the shape of.");
-  struct node *node = value.graph->nodes[value.node];
-  const struct output *before = &node->outputs[value.output];
+  const struct node *old = value.graph->nodes[value.node];
+  const struct output *before = &old->outputs[value.output];
   if (!shape_compatible(&before->shape, &shape))
     return INVALID("The shape contradicts what is known of '%s'.", situ_value_name(value));
   const situ_shape merged = shape_merge(&before->shape, &shape);
   if (shape_equal(&merged, &before->shape)) return NULL;
-  const size_t size = sizeof(struct output) * (size_t)node->n_outputs;
+  const size_t size = sizeof(struct output) * (size_t)old->n_outputs;
   struct output *own = arena_alloc(&value.graph->arena, size);
-  if (!own) return NO_MEMORY();
+  struct node *node = own ? graph_writable(value.graph, value.node) : NULL;
+  if (!node) return NO_MEMORY();
   memcpy(own, node->outputs, size);
   own[value.output].shape = merged;
   node->outputs = own;
@@ -168,19 +187,24 @@ situ_status situ_value_set_shape(situ_value value, situ_shape shape) {
 }
 
 const char *situ_value_device(situ_value value) {
+  GRAPH_GUARD(value.graph);
   const struct node *node = node_of(value);
   return node ? value.graph->specs[node->spec].canonical : "";
 }
 
-int situ_graph_count(const situ_graph *graph) { return graph ? graph->n_nodes : 0; }
+int situ_graph_count(const situ_graph *graph) { return graph ? graph_count(graph) : 0; }
 
 situ_value situ_graph_node(situ_graph *graph, int index) {
+  GRAPH_GUARD(graph);
   if (!graph || index < 0 || index >= graph->n_nodes) return graph_no_value(graph);
   return graph_value(graph, graph->nodes[index]);
 }
 
 int32_t graph_find(const struct situ_graph *graph, const char *name, size_t length) {
-  return names_find(&graph->scopes->names, graph, name, length);
+  const struct situ_graph *live = graph_live(graph);
+  GRAPH_GUARD(live);
+  const int32_t id = names_find(&graph->scopes->names, live, name, length);
+  return id < graph->n_nodes ? id : -1; /* a snapshot does not have later ones */
 }
 
 size_t graph_split(const char *text, size_t length, int32_t *output) {
@@ -200,6 +224,7 @@ size_t graph_split(const char *text, size_t length, int32_t *output) {
 }
 
 situ_value situ_graph_find(situ_graph *graph, const char *name) {
+  GRAPH_GUARD(graph);
   int32_t output = 0;
   if (!graph || !name) return graph_no_value(graph);
   const size_t length = graph_split(name, strlen(name), &output);

@@ -1,7 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
- * graph.h: a graph from the inside: what placer and planner walk. */
+ * graph.h: a graph from the inside: what placer and planner walk.
+ *
+ * A graph is shared: some threads add nodes while others run it. Builders hold its lock. Placer,
+ * planner, executor and writers of GraphDefs read a snapshot (graph_snapshot): another struct
+ * situ_graph with the nodes of that moment, which never changes and needs no lock. Making one
+ * copies no nodes: arrays that a snapshot refers to stay where they are (snapshot.c). */
 #ifndef SITU_GRAPH_GRAPH_H
 #define SITU_GRAPH_GRAPH_H
+
+#include <stdatomic.h>
 
 #include "base/arena.h"
 #include "base/map.h"
@@ -51,8 +58,14 @@ struct gradient_note {
   int n_parts;
 };
 
+struct graph_shared;
+
 struct situ_graph {
-  int references; /* atomic */
+  int references;              /* atomic */
+  bool is_snapshot;            /* nothing of it changes, and its graph owns it */
+  struct graph_shared *shared; /* by a graph and its snapshots: snapshot.c */
+  /* One of the nodes that are there now, or NULL; a snapshot's is itself. */
+  _Atomic(const struct situ_graph *) snapshot;
   struct arena arena;
   struct node **nodes;
   int32_t n_nodes, node_capacity;
@@ -72,6 +85,40 @@ struct situ_graph {
 };
 
 struct function;
+
+/* For graph_snapshot, where something changed since the last one. */
+situ_status graph_make_snapshot(const struct situ_graph *graph,
+                                const struct situ_graph **out) SITU_MUST_USE;
+
+/* The nodes of this moment, which live as long as the graph; fails where building has failed. Takes
+ * no lock where nothing changed since the last snapshot. Of a snapshot: itself. */
+static inline situ_status graph_snapshot(const struct situ_graph *graph,
+                                         const struct situ_graph **out) {
+  *out = atomic_load_explicit(&graph->snapshot, memory_order_acquire);
+  return *out ? NULL : graph_make_snapshot(graph, out);
+}
+
+/* Locks a graph for its builders; recursive. NULL and snapshots are not locked. */
+void graph_lock(const struct situ_graph *graph);
+void graph_unlock(const struct situ_graph *graph);
+
+/* For GRAPH_GUARD. */
+static inline const struct situ_graph *graph_guard(const struct situ_graph *graph) {
+  graph_lock(graph);
+  return graph;
+}
+static inline void graph_unguard(const struct situ_graph *const *graph) { graph_unlock(*graph); }
+
+/* Locks a graph until the end of the block. */
+#define GRAPH_GUARD(graph)                                                                       \
+  const struct situ_graph *const graph_guarded __attribute__((cleanup(graph_unguard), unused)) = \
+      graph_guard(graph)
+
+/* A node of a graph that others may extend; stays valid and as it is. */
+const struct node *graph_node(const struct situ_graph *graph, int32_t id);
+
+/* The number of nodes of a graph that others may extend. */
+int32_t graph_count(const struct situ_graph *graph);
 
 /* The function of that name, or NULL. */
 const struct function *graph_function(const struct situ_graph *graph, const char *name);

@@ -201,6 +201,7 @@ static situ_status put(const struct text *text, FILE *stream) {
 }
 
 situ_status situ_node_save(situ_value value, bool as_json, FILE *stream) {
+  GRAPH_GUARD(value.graph);
   if (!value.graph || !stream || value.node < 0 || value.node >= value.graph->n_nodes)
     return INVALID("situ_node_save: there is no such node, or no stream.");
   struct text text = {0};
@@ -213,9 +214,10 @@ situ_status situ_node_save(situ_value value, bool as_json, FILE *stream) {
   return status;
 }
 
-situ_status situ_graph_save(const situ_graph *graph, bool as_json, FILE *stream) {
-  if (!graph || !stream) return INVALID("situ_graph_save: %s is NULL.", graph ? "stream" : "graph");
-  if (graph->error) return status_copy(graph->error);
+situ_status situ_graph_save(const situ_graph *live, bool as_json, FILE *stream) {
+  if (!live || !stream) return INVALID("situ_graph_save: %s is NULL.", live ? "stream" : "graph");
+  const struct situ_graph *graph = NULL;
+  TRY(graph_snapshot(live, &graph));
   struct text text = {0};
   situ_status status = NULL;
   text_add(&text, as_json ? "{\"node\":[" : "");

@@ -56,6 +56,7 @@ static void push_spec(struct situ_graph *graph, int32_t spec) {
 }
 
 void situ_device_push(situ_graph *graph, const char *device) {
+  GRAPH_GUARD(graph);
   if (!graph) return;
   int32_t spec = 0;
   if (device && !graph->error)
@@ -64,6 +65,7 @@ void situ_device_push(situ_graph *graph, const char *device) {
 }
 
 void situ_device_push_exact(situ_graph *graph, const char *device) {
+  GRAPH_GUARD(graph);
   if (!graph) return;
   int32_t spec = 0;
   if (device && *device && !graph->error) graph_fail(graph, spec_parse_exact(graph, device, &spec));
@@ -71,15 +73,19 @@ void situ_device_push_exact(situ_graph *graph, const char *device) {
 }
 
 situ_status situ_device_set(situ_value value, const char *device) {
+  GRAPH_GUARD(value.graph);
   if (!value.graph || !device || value.node < 0 || value.node >= value.graph->n_nodes)
     return INVALID("situ_device_set: there is no such node, or no device.");
   int32_t spec = 0;
   if (*device) TRY(spec_parse_exact(value.graph, device, &spec));
-  value.graph->nodes[value.node]->spec = spec;
+  struct node *node = graph_writable(value.graph, value.node);
+  if (!node) return NO_MEMORY();
+  node->spec = spec;
   return NULL;
 }
 
 void situ_device_pop(situ_graph *graph) {
+  GRAPH_GUARD(graph);
   if (!graph) return;
   if (graph->scopes->n_devices > top_colocate(graph->scopes)->floor)
     graph->scopes->n_devices--;
@@ -101,6 +107,7 @@ static const char *enter_scope(struct situ_graph *graph, const char *scope) {
 }
 
 void situ_name_push(situ_graph *graph, const char *scope) {
+  GRAPH_GUARD(graph);
   if (!graph) return;
   struct scopes *scopes = graph->scopes;
   const bool inside = *scope_prefix(graph);
@@ -114,6 +121,7 @@ void situ_name_push(situ_graph *graph, const char *scope) {
 }
 
 void situ_name_pop(situ_graph *graph) {
+  GRAPH_GUARD(graph);
   if (!graph) return;
   if (graph->scopes->n_prefixes)
     graph->scopes->n_prefixes--;
@@ -122,6 +130,7 @@ void situ_name_pop(situ_graph *graph) {
 }
 
 const char *situ_name_reserve(situ_graph *graph, const char *scope, const char *name) {
+  GRAPH_GUARD(graph);
   if (!graph || !scope || !name) return NULL;
   if (!(*scope ? names_legal_inside(name) : names_legal(name))) return NULL;
   return names_unique(&graph->scopes->names, &graph->arena, scope, name, -1);
@@ -144,6 +153,7 @@ static situ_status read_controls(struct situ_graph *graph, const situ_value *val
 }
 
 void situ_control_push(situ_graph *graph, const situ_value *values, int count) {
+  GRAPH_GUARD(graph);
   if (!graph) return;
   struct scopes *scopes = graph->scopes;
   struct control_scope scope = {0};
@@ -155,6 +165,7 @@ void situ_control_push(situ_graph *graph, const situ_value *values, int count) {
 }
 
 void situ_control_pop(situ_graph *graph) {
+  GRAPH_GUARD(graph);
   if (!graph) return;
   if (graph->scopes->n_controls)
     graph->scopes->n_controls--;
@@ -244,6 +255,7 @@ static void push_colocation(struct situ_graph *graph, const struct colocate_scop
 }
 
 void situ_colocate_push(situ_graph *graph, situ_value value) {
+  GRAPH_GUARD(graph);
   if (!graph) return;
   struct colocate_scope scope = *top_colocate(graph->scopes);
   scope.floor = graph->scopes->n_devices;
@@ -255,10 +267,12 @@ void situ_colocate_push(situ_graph *graph, situ_value value) {
 }
 
 void situ_colocate_push_none(situ_graph *graph) {
+  GRAPH_GUARD(graph);
   if (graph) push_colocation(graph, &(struct colocate_scope){.floor = graph->scopes->n_devices});
 }
 
 void situ_colocate_name(situ_graph *graph, const char *name) {
+  GRAPH_GUARD(graph);
   if (!graph) return;
   const char **group = name ? ARENA_ARRAY(&graph->arena, const char *, 1) : NULL;
   if (group) *group = arena_text(&graph->arena, name, strlen(name));
@@ -270,6 +284,7 @@ void situ_colocate_name(situ_graph *graph, const char *name) {
 }
 
 void situ_colocate_pop(situ_graph *graph) {
+  GRAPH_GUARD(graph);
   if (!graph) return;
   struct scopes *scopes = graph->scopes;
   if (!scopes->n_colocates) {

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "graph/grow.h"
+#include "graph/build.h"
 
 /* `shown`: what the spec is reported as. */
 static int32_t intern(struct situ_graph *graph, const struct device_name *name, const char *shown,
@@ -16,11 +16,12 @@ static int32_t intern(struct situ_graph *graph, const struct device_name *name, 
   if (!key) return -1;
   const int32_t found = map_get(&graph->spec_numbers, key, strlen(key));
   if (found >= 0) return found;
-  if (!GROW(graph->specs, graph->n_specs, graph->spec_capacity)) return -1;
+  if (!graph_grow_specs(graph)) return -1;
   const struct spec spec = {*name, arena_text(&graph->arena, shown, strlen(shown)),
                             arena_text(&graph->arena, written, strlen(written))};
   if (!spec.canonical || !spec.written) return -1;
   if (!map_put(&graph->spec_numbers, key, graph->n_specs)) return -1;
+  graph_changed(graph);
   graph->specs[graph->n_specs] = spec;
   return graph->n_specs++;
 }

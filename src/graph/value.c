@@ -51,6 +51,7 @@ situ_attr situ_attr_floats(const char *name, const double *values, int count) {
 }
 
 situ_value situ_constant_tensor(situ_graph *graph, const char *name, situ_tensor *tensor) {
+  GRAPH_GUARD(graph);
   if (!graph || graph->error) return graph_no_value(graph);
   if (!tensor) {
     graph_fail(graph, INVALID("situ_constant_tensor: tensor is NULL."));
@@ -63,6 +64,7 @@ situ_value situ_constant_tensor(situ_graph *graph, const char *name, situ_tensor
 
 situ_value situ_constant(situ_graph *graph, const char *name, situ_type type, situ_shape shape,
                          const void *data) {
+  GRAPH_GUARD(graph);
   if (!graph || graph->error) return graph_no_value(graph);
   situ_tensor *tensor = NULL;
   const situ_status status = situ_tensor_create(type, shape, data, &tensor);
@@ -74,6 +76,7 @@ situ_value situ_constant(situ_graph *graph, const char *name, situ_type type, si
 }
 
 situ_tensor *situ_value_constant(situ_value value) {
+  GRAPH_GUARD(value.graph);
   if (!situ_value_valid(value)) return NULL;
   const struct node *node = value.graph->nodes[value.node];
   if (!(node->schema->op->flags & OP_CONSTANT)) return NULL;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "graph/build.h"
 #include "tensor/shape.h"
 
 static const struct attr_value *attr(const struct node *node, const char *name) {
@@ -22,6 +23,7 @@ situ_type variable_type(const struct node *node) { return attr(node, "dtype")->t
 const situ_shape *variable_shape(const struct node *node) { return attr(node, "shape")->shape; }
 
 const struct node *variable_of(const struct situ_graph *graph, struct edge handle) {
+  GRAPH_GUARD(graph);
   const struct node *node = graph->nodes[handle.node];
   if (!node->n_outputs || node->outputs[handle.output].type != SITU_RESOURCE) return NULL;
   while (node->schema->op->flags & OP_ALIAS) node = graph->nodes[node->inputs[0].node];
@@ -29,6 +31,7 @@ const struct node *variable_of(const struct situ_graph *graph, struct edge handl
 }
 
 struct output variable_value(const struct situ_graph *graph, struct edge edge) {
+  GRAPH_GUARD(graph);
   const struct node *variable = variable_of(graph, edge);
   if (!variable) return graph->nodes[edge.node]->outputs[edge.output];
   return (struct output){.type = variable_type(variable), .shape = *variable_shape(variable)};
@@ -58,8 +61,11 @@ bool variable_enter(struct situ_graph *graph, const struct node *node) {
 
 situ_status variable_first(const struct situ_graph *graph, const struct node *node, int32_t *out) {
   struct text text = {0};
+  const struct situ_graph *live = graph_live(graph);
   const char *key = key_of(&text, node);
-  *out = key ? map_get(&graph->variables, key, strlen(key)) : -1;
+  graph_lock(live);
+  *out = key ? map_get(&live->variables, key, strlen(key)) : -1;
+  graph_unlock(live);
   text_free(&text);
   if (*out < 0) return NO_MEMORY();
   const struct node *first = graph->nodes[*out];

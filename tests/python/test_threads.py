@@ -44,6 +44,53 @@ def test_threads_share_a_session():
     assert not wrong
 
 
+def test_a_thread_adds_nodes_while_others_run_the_graph(graph):
+    """A run sees the nodes that were there when it began, and no error of a node that failed."""
+    x = tf.placeholder(tf.float32, [])
+    y = x * 2.0
+    sess, finished, problems = tf.Session(), threading.Event(), []
+
+    def build():
+        with graph.as_default():
+            for i in range(600):
+                z = tf.add(x, float(i))
+                if i % 20 == 0 and sess.run(z, {x: 1.0}) != 1.0 + i:
+                    problems.append(i)
+                with pytest.raises(ValueError):
+                    tf.matmul(tf.zeros([2, 3]), tf.zeros([2, 3]))
+                if i % 100 == 0:
+                    slope = tf.gradients(y, x)[0]
+                    branch = tf.cond(x > 0.0, lambda: x + 1.0, lambda: x - 1.0)
+                    if sess.run([slope, branch], {x: 1.0}) != [2.0, 2.0]:
+                        problems.append("gradient")
+
+    def run():
+        while not finished.is_set():
+            if sess.run(y, {x: 3.0}) != 6.0:
+                problems.append("run")
+            with tf.Session(graph=graph) as another:
+                another.run(y, {x: 3.0})
+            if not graph.as_graph_def().node:
+                problems.append("export")
+
+    def guarded(body):
+        try:
+            body()
+        except BaseException as error:  # pylint: disable=broad-except
+            problems.append(error)
+            raise
+
+    threads = [threading.Thread(target=guarded, args=(run,)) for _ in range(3)]
+    builder = threading.Thread(target=guarded, args=(build,))
+    for thread in [builder, *threads]:
+        thread.start()
+    builder.join()
+    finished.set()
+    for thread in threads:
+        thread.join()
+    assert not problems
+
+
 def test_the_lock_is_released_while_a_run_is_under_way():
     x, y, value = chain(400)
     sess = tf.Session()
