@@ -93,7 +93,10 @@ def get_experimental_options():
 
 @export("config.optimizer.set_experimental_options")
 def set_experimental_options(options):
-    """Kept: situ plans every graph in the same way."""
+    """Keeps the options: situ plans every graph in the same way."""
+    if options.get("auto_mixed_precision"):
+        logs.warn("auto_mixed_precision is not supported: operations keep their types. Use "
+                  "tf.keras.mixed_precision.")
     _switches["options"].update(options)
 
 

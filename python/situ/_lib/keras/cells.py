@@ -107,7 +107,7 @@ class Cell(Layer):
         size = batch_size if batch_size is not None else op("Shape", inputs)[0]
         sizes = self.state_size if isinstance(self.state_size, list) else [self.state_size]
         made = [zeros(op("Pack", [convert_to_tensor(size, "int32"), convert_to_tensor(s, "int32")])
-                      if not isinstance(size, int) else [size, s], dtype or self.dtype)
+                      if not isinstance(size, int) else [size, s], dtype or self.compute_dtype)
                 for s in sizes]
         return made if isinstance(self.state_size, list) else made[0]
 

@@ -2,7 +2,7 @@
 """compiled.py: the losses and metrics that compile was given, for the outputs of a model."""
 from situ._lib import nest
 from situ._lib.array_ops import cast, convert_to_tensor, op, shape
-from situ._lib.keras import context, loss_classes, losses, metrics
+from situ._lib.keras import context, loss_classes, losses, metrics, mixed_precision
 
 
 def spread(given, outputs, names):
@@ -51,7 +51,8 @@ def batch_size(tensor):
 def matched(label, prediction):
     """Labels as losses and metrics see them: a column for a vector of labels of rows, in the type
     of the predictions where both are real or both whole."""
-    label, prediction = convert_to_tensor(label), convert_to_tensor(prediction)
+    label = convert_to_tensor(label)
+    prediction = mixed_precision.at_least_floatx(convert_to_tensor(prediction))
     if label.shape.rank == 1 and prediction.shape.rank == 2:
         label = op("ExpandDims", label, -1)
     kinds = [(t.dtype.is_floating, t.dtype.is_integer) for t in (label, prediction)]

@@ -9,8 +9,8 @@ from situ._lib import late, nest, shapes, style, variable_modes
 from situ._lib.array_ops import cast, convert_to_tensor
 from situ._lib.dtypes import as_dtype
 from situ._lib.graph import scope
-from situ._lib.keras import (constraints, context, initializers, input_spec, nodes, regularizers,
-                             weights)
+from situ._lib.keras import (constraints, context, initializers, input_spec, mixed_precision, nodes,
+                             regularizers, weights)
 from situ._lib.keras.names import shown, snake, unique
 from situ._lib.module import Module
 from situ._lib.tensors import GraphTensor
@@ -49,7 +49,9 @@ class Layer(Module):
                 raise TypeError(f"Keyword argument not understood: {word}")
         self._name = name if name is not None else unique(snake(type(self).__name__))
         self._trainable, self.built, self.stateful = trainable, False, False
-        self._dtype = None if dtype is None else as_dtype(getattr(dtype, "compute_dtype", dtype))
+        self._policy = mixed_precision.as_policy(dtype)
+        self._dtype = as_dtype(self._policy.variable_dtype) if self._policy is not None else \
+            None if dtype is None else as_dtype(dtype)
         self._own_weights, self._losses, self._loss_functions = [], [], []
         self._inbound_nodes, self._outbound_nodes, self._metrics = [], [], []
         self.input_spec, self._first_weights = None, kwargs.get("weights")
@@ -73,9 +75,14 @@ class Layer(Module):
     # What it is
 
     dtype = property(lambda s: (s._dtype or as_dtype(context.setting("float"))).name)
-    compute_dtype = variable_dtype = dtype
+    variable_dtype = dtype
+    compute_dtype = property(lambda s: s._policy.compute_dtype if s._is_mixed else s.dtype)
+    dtype_policy = property(lambda s: s._policy if s._is_mixed else mixed_precision.Policy(s.dtype),
+                            doc="The types that the layer computes in, and of its weights.")
+    _is_mixed = property(lambda s: s._policy is not None and s._policy.is_mixed)
     dynamic = False
     _is_model = False
+    _sums_in_full = False  # sums that float16 cannot hold: it computes in the type of its weights
 
     @property
     def trainable(self):
@@ -158,6 +165,8 @@ class Layer(Module):
         trainable = variable_modes.is_trainable(trainable, mode)
         made = weights.create(context.full_name(name or "Variable"), () if shape is None else shape,
                               dtype, initializer, trainable, constraints.get(constraint), **words)
+        if self._is_mixed and kwargs.get("autocast", kwargs.get("experimental_autocast", True)):
+            made = mixed_precision.autocast(made)
         self._own_weights.append(made)
         if regularizer is not None:
             penalty = regularizers.get(regularizer)
@@ -233,7 +242,8 @@ class Layer(Module):
         return nest.map_structure(lambda t: t.shape, outputs)
 
     def get_config(self):
-        config = {"name": self.name, "trainable": self.trainable, "dtype": self.dtype}
+        config = {"name": self.name, "trainable": self.trainable,
+                  "dtype": self._policy.name if self._is_mixed else self.dtype}
         if self._batch_input_shape is not None:
             config["batch_input_shape"] = list(self._batch_input_shape)
         return config
@@ -268,14 +278,13 @@ class Layer(Module):
             self.set_weights(values)
 
     def _cast(self, inputs):
-        """Real numbers in the type of the layer."""
-        dtype = self._dtype
+        """Floating point inputs in the type that the layer computes in."""
+        dtype = as_dtype(self.compute_dtype) if self._is_mixed else self._dtype
         if dtype is None and not style.is_graph():
             dtype = as_dtype(context.setting("float"))
         if dtype is None or not dtype.is_floating or not self._autocast:
             return inputs
-        return nest.map_structure(lambda t: cast(t, dtype) if is_tensor(t) and t.dtype.is_floating
-                                  and t.dtype.base_dtype != dtype else t, inputs)
+        return mixed_precision.cast_all(inputs, dtype)
 
     def _training(self, words):
         if "training" in words and words["training"] is not None:
@@ -299,11 +308,25 @@ class Layer(Module):
             has_mask = any(m is not None for m in nest.flatten(masks))
             if "mask" in known and words.get("mask") is None and has_mask:
                 words = {**words, "mask": masks}
-            outputs = context.graphed(self.call)(inputs, *args, **words)
+            outputs = self._called(inputs, args, words)
             if self.activity_regularizer is not None:
                 self._penalize(outputs)
         self._pass_mask(inputs, outputs, words.get("mask", masks if has_mask else None))
         return outputs
+
+    def _called(self, inputs, args, words):
+        """The outputs, in the type that the layer computes in."""
+        call = context.graphed(self.call)
+        if not self._is_mixed:
+            with mixed_precision.reading_as(None):
+                return call(inputs, *args, **words)
+        if not self._sums_in_full:
+            with mixed_precision.reading_as(self.compute_dtype):
+                return call(inputs, *args, **words)
+        with mixed_precision.reading_as(None):
+            full = mixed_precision.cast_all(inputs, self.variable_dtype)
+            outputs = call(full, *args, **words)
+        return mixed_precision.cast_all(outputs, self.compute_dtype)
 
     def _penalize(self, outputs):
         from situ._lib.array_ops import op, shape

@@ -5,6 +5,7 @@ from situ._lib.array_ops import cast, op
 from situ._lib.keras import context
 from situ._lib.keras.layer import Layer
 from situ._lib.keras.layers_core import Weighted, named, settings
+from situ._lib.keras.mixed_precision import large_negative
 
 
 @named("EinsumDense", "experimental.EinsumDense")
@@ -92,7 +93,7 @@ class MultiHeadAttention(Layer):
     def _projection(self, name, equation, sizes, bias_axes):
         words = {k: v for k, v in self._weights_words.items()}
         return EinsumDense(equation, sizes, bias_axes=bias_axes if self._use_bias else None,
-                           name=name, dtype=self._dtype, **words)
+                           name=name, dtype=self._policy or self._dtype, **words)
 
     def _make(self, width):
         heads = lambda size: [None, self._num_heads, size]
@@ -122,7 +123,7 @@ class MultiHeadAttention(Layer):
         if kept is not None:
             while kept.shape.rank < 4:
                 kept = op("ExpandDims", kept, -3)
-            scores = scores + (1.0 - cast(kept, scores.dtype)) * -1e9
+            scores = scores + (1.0 - cast(kept, scores.dtype)) * large_negative(scores.dtype)
         scores = op("Softmax", scores)
         used = scores
         if training and self._dropout:

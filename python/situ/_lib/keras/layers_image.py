@@ -21,6 +21,7 @@ def _float(layer, inputs):
 class _Configured(Layer):
     """A layer whose configuration is what SETTINGS names."""
     SETTINGS = ()
+    _sums_in_full = True
 
     def get_config(self):
         return {**super().get_config(), **{n: getattr(self, n) for n in self.SETTINGS}}

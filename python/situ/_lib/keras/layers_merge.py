@@ -4,6 +4,7 @@ from situ._lib.array_ops import cast, concat, convert_to_tensor, op, transpose
 from situ._lib.keras import context
 from situ._lib.keras.layer import Layer
 from situ._lib.keras.layers_core import named
+from situ._lib.keras.mixed_precision import large_negative
 from situ._lib.keras.names import shown, snake
 
 
@@ -171,7 +172,8 @@ class _Attending(Layer):
         scores = self.scores(query, key)
         kept = mask[1] if isinstance(mask, (list, tuple)) and len(mask) > 1 else None
         if kept is not None:
-            scores = scores - 1e9 * (1.0 - cast(op("ExpandDims", kept, 1), scores.dtype))
+            scores = scores + large_negative(scores.dtype) * (
+                1.0 - cast(op("ExpandDims", kept, 1), scores.dtype))
         if use_causal_mask:
             ones = op("OnesLike", scores)
             scores = scores - 1e9 * (1.0 - op("MatrixBandPart", ones, -1, 0))

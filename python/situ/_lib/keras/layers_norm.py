@@ -7,11 +7,13 @@ from situ._lib.keras import (activations, constraints, context, initializers, re
                              weights)
 from situ._lib.keras.layer import Layer
 from situ._lib.keras.layers_core import named, settings
+from situ._lib.keras.mixed_precision import large_negative
 from situ._lib.random_ops import random_normal
 
 
 class Scaled(Layer):
     """A layer with gamma and beta."""
+    _sums_in_full = True
 
     def __init__(self, axis, epsilon=1e-3, center=True, scale=True, beta_initializer="zeros",
                  gamma_initializer="ones", beta_regularizer=None, gamma_regularizer=None,
@@ -279,7 +281,7 @@ class Softmax(_Act):
 
     def call(self, inputs, mask=None):
         if mask is not None:
-            inputs = inputs + (1.0 - cast(mask, inputs.dtype)) * -1e9
+            inputs = inputs + (1.0 - cast(mask, inputs.dtype)) * large_negative(inputs.dtype)
         return activations.softmax(inputs, self.axis)
 
 

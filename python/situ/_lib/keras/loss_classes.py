@@ -4,6 +4,7 @@ from situ._lib.api import export
 from situ._lib.array_ops import cast, convert_to_tensor, op
 from situ._lib.keras import context, losses
 from situ._lib.keras.losses import KIND
+from situ._lib.keras.mixed_precision import at_least_floatx
 from situ._lib.keras.names import plain
 
 
@@ -71,9 +72,9 @@ class Loss:
 
     def values(self, y_true, y_pred, sample_weight=None):
         """The weighted losses of the examples."""
-        y_pred = convert_to_tensor(y_pred)
+        y_pred = at_least_floatx(convert_to_tensor(y_pred))
         mask = context.get_mask(y_pred)
-        values = self.call(convert_to_tensor(y_true), y_pred)
+        values = self.call(at_least_floatx(convert_to_tensor(y_true)), y_pred)
         if mask is not None and self.reduction != Reduction.SUM:
             mask = cast(mask, values.dtype)  # the mean is that of what is not masked
             mask = mask * (cast(op("Size", mask), mask.dtype) / op("Sum", mask))

@@ -29,6 +29,7 @@ def arrays_of(data, batch_size=None, steps=None):
 
 class Adapting(Layer):
     """A layer that learns from data before it is used."""
+    _sums_in_full = True
 
     def __call__(self, inputs, *args, **words):
         if isinstance(inputs, (list, tuple)):  # of numbers or texts: one tensor
@@ -202,6 +203,7 @@ def encoded(numbers, mode, count, dtype, weights=None):
 @named("CategoryEncoding")
 class CategoryEncoding(Layer):
     """Numbers of categories as one row per example."""
+    _sums_in_full = True
 
     def __init__(self, num_tokens=None, output_mode="multi_hot", sparse=False, **words):
         if "max_tokens" in words:

@@ -182,7 +182,8 @@ def _layer(name, cell_class, doc):
         mine = {k: words.pop(k) for k in own if k in words}
         for word in ("implementation", "use_cudnn"):
             words.pop(word, None)
-        cell = cell_class(units, *args, name=(mine.get("name") or "") + "_cell", **words)
+        cell = cell_class(units, *args, name=(mine.get("name") or "") + "_cell",
+                          dtype=mine.get("dtype"), **words)
         RNN.__init__(self, cell, **mine)
         cell._name = {"SimpleRNN": "simple_rnn_cell", "LSTM": "lstm_cell",
                       "GRU": "gru_cell"}[name]

@@ -6,7 +6,7 @@ import numpy
 
 from situ._lib import nest, optimizer_v2, variables
 from situ._lib.api import BOTH, V1
-from situ._lib.keras import compiled, context, data as batches_of, weights
+from situ._lib.keras import compiled, context, data as batches_of, mixed_precision, weights
 from situ._lib.keras.callbacks import make_callbacks
 from situ._lib.keras.program import Programs
 
@@ -43,7 +43,7 @@ class Training:
         if distribute is not None:
             self._adopt(distribute)
         with context.eager(), variables.strategy_scope(self._strategy):
-            self.optimizer = optimizer_v2.get(optimizer)
+            self.optimizer = mixed_precision.scaled_if_mixed(optimizer_v2.get(optimizer), self)
             self.compiled_loss = loss if isinstance(loss, compiled.LossesContainer) else \
                 compiled.LossesContainer(loss, loss_weights)
             self.compiled_metrics = compiled.MetricsContainer(metrics, weighted_metrics)
@@ -116,6 +116,8 @@ class Training:
         with BOTH["GradientTape"]() as tape:
             y_pred = self(x, training=True)
             loss = self.compute_loss(x, y, y_pred, sample_weight)
+            if isinstance(self.optimizer, mixed_precision.LossScaleOptimizer):
+                loss = self.optimizer.scale_loss(loss)
         trained = self.trainable_variables
         if trained:
             self.optimizer.apply_gradients(list(zip(tape.gradient(loss, trained), trained)))

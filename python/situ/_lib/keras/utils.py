@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""utils.py: tf.keras.utils, preprocessing of sequences, mixed precision, wrappers of old names."""
+"""utils.py: tf.keras.utils, preprocessing of sequences, wrappers of old names."""
 import os
 
 import numpy
 
 from situ._lib import random_ops
 from situ._lib.api import export
-from situ._lib.dtypes import as_dtype
-from situ._lib.keras.layer import Layer
 from situ._lib.keras.names import shown
 
 
@@ -58,55 +56,3 @@ def pad_sequences(sequences, maxlen=None, dtype="int32", padding="pre", truncati
         else:
             made[i, -len(cut):] = cut
     return made
-
-
-@shown("mixed_precision.Policy", "mixed_precision.experimental.Policy")
-class Policy:
-    """The types of computations and of weights."""
-
-    def __init__(self, name, loss_scale=None):
-        self.name = name
-        self.compute_dtype = "float16" if name == "mixed_float16" else \
-            "bfloat16" if name == "mixed_bfloat16" else name
-        self.variable_dtype = "float32" if name.startswith("mixed") else name
-
-    def get_config(self):
-        return {"name": self.name}
-
-    def __repr__(self):
-        return f'<Policy "{self.name}">'
-
-
-_policy = {"global": Policy("float32")}
-
-
-@shown("mixed_precision.set_global_policy", "mixed_precision.experimental.set_policy")
-def set_global_policy(policy):
-    """Only whole types: situ trains in the type of the weights."""
-    policy = policy if isinstance(policy, Policy) else Policy(policy)
-    if policy.name.startswith("mixed"):
-        from situ._lib import logs
-        logs.warn("mixed precision is not there yet: %s trains in float32.", policy.name)
-        policy = Policy("float32")
-    as_dtype(policy.name)
-    from situ._lib.keras.context import set_setting
-    set_setting("float", policy.name)
-    _policy["global"] = policy
-
-
-@shown("mixed_precision.global_policy", "mixed_precision.experimental.global_policy")
-def global_policy():
-    return _policy["global"]
-
-
-@shown("mixed_precision.LossScaleOptimizer",
-       "mixed_precision.experimental.LossScaleOptimizer")
-def loss_scale_optimizer(inner_optimizer, *args, **words):
-    """The optimizer: losses are not scaled in float32, so that the scale is 1."""
-    inner_optimizer.get_scaled_loss = inner_optimizer.scale_loss = lambda loss: loss
-    inner_optimizer.get_unscaled_gradients = list
-    inner_optimizer.inner_optimizer, inner_optimizer.loss_scale = inner_optimizer, 1.0
-    return inner_optimizer
-
-
-Layer.dtype_policy = property(lambda s: Policy(s.dtype), doc="The types that a layer works in.")
