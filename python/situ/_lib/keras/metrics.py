@@ -7,9 +7,11 @@ from situ._lib.array_ops import cast, convert_to_tensor, op
 from situ._lib.distribute.values import at
 from situ._lib.keras import context, initializers, losses, weights
 from situ._lib.keras.layer import Layer
-from situ._lib.keras.loss_classes import masked_weight, weighted
+from situ._lib.keras.loss_classes import masked_weight
 from situ._lib.keras.names import Kind, plain, snake, unique
+from situ._lib.keywords import bind, signature
 from situ._lib.variable_eager import place
+from situ._lib.weights_broadcast import broadcast_weights, match_weights
 
 KIND = Kind("metric", {})
 
@@ -42,7 +44,7 @@ class Metric(Layer):
     """A value that update_state changes and result gives; sub-classes give both."""
 
     def __init__(self, name=None, dtype=None, **kwargs):
-        super().__init__(name=name or unique(snake(type(self).__name__)), dtype=dtype)
+        super().__init__(name=name or unique(snake(type(self).__name__)), dtype=dtype, **kwargs)
         self.stateful, self.built, self._updates = True, True, []
 
     def __init_subclass__(cls, **words):
@@ -104,6 +106,27 @@ def gauge(value):
     return cast(convert_to_tensor(value), context.setting("float"))
 
 
+def _reduced_from(values, first, row):
+    """Without the dimensions from `first` on."""
+    rank = values.shape.rank
+    return op(row, values, list(range(first, rank))) if rank is not None and rank > first else \
+        values
+
+
+def by_sample(values, sample_weight, row):
+    """One weighted value per example, and its weight (None without weights); row: "Mean" or "Sum"
+    joins what an example has. Weights must be broadcastable to the values."""
+    values = gauge(values)
+    if sample_weight is None:
+        return _reduced_from(values, 1, row), None
+    values, weight = losses.squeezed(values, gauge(sample_weight))
+    rank = weight.shape.rank
+    if rank is not None:
+        values = _reduced_from(values, rank, row)
+    weight = op("BroadcastTo", weight, op("Shape", values))
+    return _reduced_from(values * weight, 1, row), _reduced_from(weight, 1, row)
+
+
 @named("Mean", "mean", v2=False)
 class Mean(Metric):
     """The mean of all values, weighted."""
@@ -113,18 +136,10 @@ class Mean(Metric):
         self.total, self.count = self.add_weight("total"), self.add_weight("count")
 
     def update_state(self, values, sample_weight=None):
-        values = gauge(values)
-        if sample_weight is None:
-            self.total.assign_add(op("Sum", values))
-            size = cast(op("Size", values), values.dtype)
-        else:
-            # Weights are spread over the values as they are in a loss.
-            spread = weighted(op("OnesLike", values), sample_weight)
-            if spread.shape.rank != values.shape.rank:
-                spread = spread * op("OnesLike", values)
-            self.total.assign_add(op("Sum", values * spread))
-            size = op("Sum", spread)
-        self.count.assign_add(size)
+        values, weight = by_sample(values, sample_weight, "Mean")
+        self.total.assign_add(op("Sum", values))
+        self.count.assign_add(cast(op("Size", values), values.dtype) if weight is None else
+                              op("Sum", weight))
         return self.total
 
     def result(self):
@@ -143,7 +158,7 @@ class Sum(Metric):
         self.total = self.add_weight("total")
 
     def update_state(self, values, sample_weight=None):
-        self.total.assign_add(op("Sum", weighted(gauge(values), sample_weight)))
+        self.total.assign_add(op("Sum", by_sample(values, sample_weight, "Sum")[0]))
         return self.total
 
     def result(self):
@@ -167,8 +182,16 @@ class MeanTensor(Metric):
         values = gauge(values)
         if self.total is None:
             self._make(values.shape)
-        self.total.assign_add(weighted(values, sample_weight))
-        self.count.assign_add(weighted(op("OnesLike", values), sample_weight))
+        elif not values.shape.is_compatible_with(self.total.shape):
+            raise ValueError("MeanTensor input values must always have the same shape. Expected "
+                             f"shape (set during the first call): {self.total.shape}. Got: "
+                             f"{values.shape}.")
+        count = op("OnesLike", values)
+        if sample_weight is not None:
+            weight = broadcast_weights(match_weights(gauge(sample_weight), values), values)
+            values, count = values * weight, count * weight
+        self.total.assign_add(values)
+        self.count.assign_add(count)
         return self.total
 
     def result(self):
@@ -193,9 +216,12 @@ class MeanMetricWrapper(Mean):
         y_true = convert_to_tensor(y_true)
         if y_true.dtype.is_bool or not _is_ours(self._fn) and y_true.dtype.name != "string":
             y_true, y_pred = cast(y_true, self.dtype), cast(y_pred, self.dtype)
-        if self._fn not in _SPARSE:
+        if not _is_ours(self._fn):
             y_true, y_pred = losses.squeezed(y_true, y_pred)
         values = context.graphed(self._fn)(y_true, y_pred, **self._words)
+        own = context.get_mask(values)  # of classes that are ignored
+        if own is not None:
+            mask = own if mask is None else op("LogicalAnd", cast(mask, "bool"), own)
         return super().update_state(values, masked_weight(mask, sample_weight, values))
 
     def get_config(self):
@@ -214,15 +240,17 @@ def _shown(function):
 
 @_shown
 def accuracy(y_true, y_pred):
-    y_true, y_pred = losses.both(y_true, y_pred)
-    return cast(op("Equal", y_true, y_pred), "float32")
+    return cast(op("Equal", *losses.paired(y_true, y_pred)), "float32")
 
 
 @_shown
 def binary_accuracy(y_true, y_pred, threshold=0.5):
-    y_true, y_pred = losses.both(y_true, y_pred)
-    yes = cast(op("Greater", y_pred, cast(threshold, y_pred.dtype)), y_pred.dtype)
-    return op("Mean", cast(op("Equal", y_true, yes), "float32"), [-1])
+    y_true, y_pred = losses.squeezed(y_true, y_pred)
+    threshold = convert_to_tensor(threshold)
+    if not y_pred.dtype.is_floating:
+        y_pred = cast(y_pred, threshold.dtype)
+    yes = cast(op("Greater", y_pred, cast(threshold, y_pred.dtype)), y_true.dtype)
+    return cast(op("Equal", y_true, yes), "float32")
 
 
 def _largest(x):
@@ -231,21 +259,19 @@ def _largest(x):
 
 @_shown
 def categorical_accuracy(y_true, y_pred):
-    return cast(op("Equal", _largest(convert_to_tensor(y_true)),
-                   _largest(convert_to_tensor(y_pred))), "float32")
-
-
-def _classes(y_true, y_pred):
-    y_true, y_pred = convert_to_tensor(y_true), convert_to_tensor(y_pred)
-    if y_true.shape.rank == y_pred.shape.rank and y_true.shape.as_list()[-1] == 1:
-        y_true = op("Squeeze", y_true, [-1])
-    return cast(y_true, "int64"), y_pred
+    y_true, y_pred = _largest(convert_to_tensor(y_true)), convert_to_tensor(y_pred)
+    if y_true.shape.rank is not None and y_true.shape.rank == y_pred.shape.rank:
+        y_true = op("Squeeze", y_true, [-1])  # labels had one dimension more, of size 1
+    return cast(op("Equal", y_true, _largest(y_pred)), "float32")
 
 
 @_shown
 def sparse_categorical_accuracy(y_true, y_pred):
-    y_true, y_pred = _classes(y_true, y_pred)
-    return cast(op("Equal", y_true, _largest(y_pred)), "float32")
+    y_true, y_pred = convert_to_tensor(y_true), convert_to_tensor(y_pred)
+    if y_true.shape.rank and y_true.shape.rank == y_pred.shape.rank and \
+            y_true.shape.as_list()[-1] == 1:
+        y_true = op("Squeeze", y_true, [-1])
+    return cast(op("Equal", cast(y_true, "int64"), _largest(y_pred)), "float32")
 
 
 @_shown
@@ -254,33 +280,30 @@ def top_k_categorical_accuracy(y_true, y_pred, k=5):
 
 
 @_shown
-def sparse_top_k_categorical_accuracy(y_true, y_pred, k=5):
-    y_true, y_pred = _classes(y_true, y_pred)
-    classes = y_pred.shape.as_list()[-1]
-    flat = op("Reshape", y_pred, [-1, classes])
-    hit = op("InTopKV2", flat, op("Reshape", y_true, [-1]), cast(k, "int64"))
+def sparse_top_k_categorical_accuracy(y_true, y_pred, k=5, from_sorted_ids=False):
+    """Whether a class is among the k best; from_sorted_ids: predictions are classes, the best
+    first."""
+    y_true, y_pred = convert_to_tensor(y_true), convert_to_tensor(y_pred)
+    rank, flat = y_pred.shape.rank, op("Reshape", cast(y_true, "int64"), [-1])
+    if rank is not None and rank > 2:
+        y_pred = op("Reshape", y_pred, [-1, y_pred.shape.as_list()[-1]])
+    if from_sorted_ids:
+        hit = op("Any", op("Equal", op("ExpandDims", flat, 1), cast(y_pred[:, :k], "int64")), [1])
+    else:
+        hit = op("InTopKV2", y_pred, flat, cast(k, "int64"))
     return op("Reshape", cast(hit, "float32"), op("Shape", y_true))
 
 
-_SPARSE = (sparse_categorical_accuracy, sparse_top_k_categorical_accuracy,
-           losses.sparse_categorical_crossentropy, categorical_accuracy)
-
-
 def wrapper(name, function, default, words=None):
-    """A class of metrics: the mean of a function with these words."""
+    """A class of metrics: the mean of a function with these arguments, which come behind name and
+    dtype; k comes in front."""
     words = words or {}
-    order = list(words) if name != "TopKCategoricalAccuracy" else ["k"]
+    defaults = {**{k: v for k, v in words.items() if k == "k"}, "name": default, "dtype": None,
+                **{k: v for k, v in words.items() if k != "k"}}
 
-    def init(self, *args, **given):
-        values, rest = dict(words), {"name": default, "dtype": None}
-        head = order if name.find("TopK") >= 0 else []
-        for key, value in zip([*head, "name", "dtype", *order], args):
-            (values if key in values else rest)[key] = value
-        for key, value in given.items():
-            if key not in values and key not in rest:
-                raise TypeError(f"{name}() got an unexpected keyword argument '{key}'")
-            (values if key in values else rest)[key] = value
-        MeanMetricWrapper.__init__(self, function, rest["name"], rest["dtype"], **values)
+    def init(self, *args, **kwargs):
+        MeanMetricWrapper.__init__(self, function, **bind(name, defaults, args, kwargs))
+    init.__signature__ = signature(defaults, ["self"])
     return named(name)(type(name, (MeanMetricWrapper,), {"__init__": init, "__doc__":
                                                          f"The mean of {default}."}))
 
@@ -292,7 +315,7 @@ wrapper("SparseCategoricalAccuracy", sparse_categorical_accuracy, "sparse_catego
 wrapper("TopKCategoricalAccuracy", top_k_categorical_accuracy, "top_k_categorical_accuracy",
         {"k": 5})
 wrapper("SparseTopKCategoricalAccuracy", sparse_top_k_categorical_accuracy,
-        "sparse_top_k_categorical_accuracy", {"k": 5})
+        "sparse_top_k_categorical_accuracy", {"k": 5, "from_sorted_ids": False})
 wrapper("MeanSquaredError", losses.mean_squared_error, "mean_squared_error")
 wrapper("MeanAbsoluteError", losses.mean_absolute_error, "mean_absolute_error")
 wrapper("MeanAbsolutePercentageError", losses.mean_absolute_percentage_error,

@@ -1,66 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""metrics_further.py: metrics of overlaps (IoU) and of precision and recall together (F1)."""
+"""metrics_scores.py: precision and recall together (F-scores), and R2."""
 from situ._lib.array_ops import cast, convert_to_tensor, op
 from situ._lib.keras.metrics import Metric, gauge, named
-from situ._lib.keras.metrics_counts import MeanIoU
-
-
-@named("IoU", v2=False)
-class IoU(MeanIoU):
-    """The mean overlap of some classes."""
-
-    def __init__(self, num_classes, target_class_ids, name=None, dtype=None, **words):
-        super().__init__(num_classes, name, dtype)
-        self.target_class_ids = list(target_class_ids)
-
-    def result(self):
-        table = self.total_cm.value()
-        hit = op("DiagPart", table)
-        either = op("Sum", table, [0]) + op("Sum", table, [1]) - hit
-        pick = lambda v: op("GatherV2", v, convert_to_tensor(self.target_class_ids), 0)
-        hit, either = pick(hit), pick(either)
-        seen = cast(op("NotEqual", either, 0.0), "float32")
-        return op("DivNoNan", op("Sum", op("DivNoNan", hit, either), [0]), op("Sum", seen, [0]))
-
-    def get_config(self):
-        return {**super().get_config(), "target_class_ids": self.target_class_ids}
-
-
-@named("BinaryIoU", v2=False)
-class BinaryIoU(IoU):
-    """The mean overlap of no and yes, where predictions above a threshold are yes."""
-
-    def __init__(self, target_class_ids=(0, 1), threshold=0.5, name=None, dtype=None):
-        super().__init__(2, target_class_ids, name, dtype)
-        self.threshold = threshold
-
-    def update_state(self, y_true, y_pred, sample_weight=None):
-        y_pred = convert_to_tensor(y_pred)
-        yes = cast(op("GreaterEqual", y_pred, cast(self.threshold, y_pred.dtype)), "int64")
-        super().update_state(y_true, yes, sample_weight)
-
-    def get_config(self):
-        config = super().get_config()
-        config.pop("num_classes")
-        return {**config, "threshold": self.threshold}
-
-
-class _OneHot:
-    """Labels, and often predictions, are rows with the class at the largest place."""
-
-    def update_state(self, y_true, y_pred, sample_weight=None):
-        largest = lambda t: op("ArgMax", gauge(t), -1)
-        super().update_state(largest(y_true), largest(y_pred), sample_weight)
-
-
-@named("OneHotIoU", v2=False)
-class OneHotIoU(_OneHot, IoU):
-    """The mean overlap of some classes, of rows with one 1."""
-
-
-@named("OneHotMeanIoU", v2=False)
-class OneHotMeanIoU(_OneHot, MeanIoU):
-    """The mean overlap of all classes, of rows with one 1."""
 
 
 @named("FBetaScore", v2=False)
@@ -73,6 +14,12 @@ class FBetaScore(Metric):
             raise ValueError("Invalid `average` argument value. It should be one of: "
                              f"{[None, 'micro', 'macro', 'weighted']}. Received: "
                              f"average={average}")
+        if not isinstance(beta, float) or beta <= 0.0:
+            raise ValueError("Invalid `beta` argument value. It should be a Python float > 0. "
+                             f"Received: beta={beta}")
+        if threshold is not None and not (isinstance(threshold, float) and 0 < threshold <= 1):
+            raise ValueError("Invalid `threshold` argument value. It should be a Python float in "
+                             f"(0, 1]. Received: threshold={threshold}")
         self.average, self.beta, self.threshold, self.hits = average, beta, threshold, None
 
     def _make(self, width):
@@ -81,6 +28,10 @@ class FBetaScore(Metric):
 
     def update_state(self, y_true, y_pred, sample_weight=None):
         y_true, y_pred = gauge(y_true), gauge(y_pred)
+        if y_true.shape.rank != 2 or y_pred.shape.rank != 2:
+            raise ValueError("FBetaScore expects 2D inputs with shape (batch_size, output_dim). "
+                             f"Received input shapes: y_pred.shape={y_pred.shape} and "
+                             f"y_true.shape={y_true.shape}.")
         if self.hits is None:
             self._make(y_pred.shape.as_list()[-1])
         if self.threshold is None:
@@ -90,12 +41,11 @@ class FBetaScore(Metric):
         else:
             yes = op("Greater", y_pred, float(self.threshold))
         yes = cast(yes, "float32")
-        if sample_weight is not None:
-            share = op("Reshape", gauge(sample_weight), [-1, 1])
-            yes, y_true = yes * share, y_true * share
+        share = gauge(1.0) if sample_weight is None else \
+            op("ExpandDims", gauge(sample_weight), 1)
         for variable, value in ((self.hits, yes * y_true), (self.found, yes),
                                 (self.wanted, y_true)):
-            variable.assign_add(op("Sum", value, [0]))
+            variable.assign_add(op("Sum", value * share, [0]))
 
     def result(self):
         hits, found, wanted = (v.value() for v in (self.hits, self.found, self.wanted))
@@ -134,18 +84,31 @@ class R2Score(Metric):
     def __init__(self, class_aggregation="uniform_average", num_regressors=0, name="r2_score",
                  dtype=None):
         super().__init__(name, dtype)
+        allowed = (None, "uniform_average", "variance_weighted_average")
+        if class_aggregation not in allowed:
+            raise ValueError("Invalid value for argument `class_aggregation`. Expected one of "
+                             f"{allowed}. Received: class_aggregation={class_aggregation}")
+        if num_regressors < 0:
+            raise ValueError("Invalid value for argument `num_regressors`. Expected a value >= 0. "
+                             f"Received: num_regressors={num_regressors}")
         self.class_aggregation, self.num_regressors = class_aggregation, num_regressors
-        self.squares = None
+        self.squares, self.num_samples = None, self.add_weight("num_samples")
 
     def update_state(self, y_true, y_pred, sample_weight=None):
         y_true, y_pred = gauge(y_true), gauge(y_pred)
+        if y_true.shape.rank != 2 or y_pred.shape.rank != 2:
+            raise ValueError("R2Score expects 2D inputs with shape (batch_size, output_dim). "
+                             f"Received input shapes: y_pred.shape={y_pred.shape} and "
+                             f"y_true.shape={y_true.shape}.")
         if self.squares is None:
             width = y_true.shape.as_list()[-1]
             for word in ("squares", "total", "residual", "count"):
                 setattr(self, word, self.add_weight(word, [width]))
         share = op("OnesLike", y_true)
         if sample_weight is not None:
-            share = share * op("Reshape", gauge(sample_weight), [-1, 1])
+            weight = gauge(sample_weight)
+            share = share * (op("ExpandDims", weight, 1) if weight.shape.rank == 1 else weight)
+        self.num_samples.assign_add(cast(op("Size", y_true), "float32"))
         for variable, value in ((self.squares, y_true * y_true), (self.total, y_true),
                                 (self.residual, op("SquaredDifference", y_true, y_pred)),
                                 (self.count, op("OnesLike", y_true))):
@@ -154,13 +117,19 @@ class R2Score(Metric):
     def result(self):
         squares, total, residual, count = (v.value() for v in (
             self.squares, self.total, self.residual, self.count))
-        spread = squares - op("DivNoNan", total * total, count)
-        score = 1.0 - op("DivNoNan", residual, spread)
+        spread = squares - total * (total / count)
+        score = 1.0 - residual / spread
+        score = op("SelectV2", op("IsInf", score), op("ZerosLike", score), score)
         if self.class_aggregation == "uniform_average":
-            return op("Mean", score, [0])
-        if self.class_aggregation == "variance_weighted_average":
-            return op("DivNoNan", op("Sum", score * spread, [0]), op("Sum", spread, [0]))
-        return score
+            score = op("Mean", score, [0])
+        elif self.class_aggregation == "variance_weighted_average":
+            score = op("DivNoNan", op("Sum", score * spread, [0]), op("Sum", spread, [0]))
+        if not self.num_regressors:
+            return score
+        count = self.num_samples.value()
+        rest = count - float(self.num_regressors) - 1.0  # not above 0: the score is not adjusted
+        adjusted = 1.0 - op("DivNoNan", (1.0 - score) * (count - 1.0), rest)
+        return op("SelectV2", op("Greater", rest, 0.0), adjusted, score)
 
     def get_config(self):
         return {**super().get_config(), "class_aggregation": self.class_aggregation,

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""keywords.py: errors for keyword arguments that a function does not have or support."""
+import difflib
+import inspect
+from typing import Any, Callable, Iterable, Mapping, Union
+
+
+def _known_names(function: Union[Callable, Iterable[str]]) -> list:
+    if not callable(function):
+        return list(function)
+    kinds = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
+    parameters = inspect.signature(function).parameters.values()
+    return [p.name for p in parameters if p.kind not in kinds and p.name != "self"]
+
+
+def unexpected(name: str, keyword: str, known: Union[Callable, Iterable[str]] = ()) -> TypeError:
+    """Returns Python's error for an unknown keyword, with the most similar name that is known.
+
+    Args:
+      name: the function's name, without parentheses.
+      keyword: the argument that it does not have.
+      known: the names that it has, or the function itself.
+    """
+    similar = difflib.get_close_matches(keyword, _known_names(known), 1)
+    hint = f". Did you mean '{similar[0]}'?" if similar else ""
+    return TypeError(f"{name}() got an unexpected keyword argument '{keyword}'{hint}")
+
+
+def reject_unknown(function: Callable, kwargs: Mapping[str, Any], name: str = "") -> None:
+    """Raises a TypeError if kwargs, the rest of a call's keyword arguments, is not empty."""
+    for keyword in kwargs:
+        raise unexpected(name or function.__name__, keyword, function)
+
+
+def unsupported(function: str, **arguments: Any) -> None:
+    """Raises a NotImplementedError for arguments of TensorFlow with a value that situ cannot obey.
+
+    Each argument is a pair: the value that was given, and the default, which is fine.
+    """
+    for keyword, (value, default) in arguments.items():
+        if value is not default and not _same(value, default):
+            raise NotImplementedError(f"{function}: {keyword}={value!r} is not supported yet.")
+
+
+def _same(value: Any, default: Any) -> bool:
+    try:
+        return bool(value == default)
+    except (TypeError, ValueError):
+        return False
+
+
+def bind(name: str, defaults: Mapping[str, Any], args: tuple, kwargs: Mapping[str, Any]) -> dict:
+    """Returns the values of a call's arguments by name, as Python would bind them.
+
+    Args:
+      name: the function's name, for errors.
+      defaults: the names of its parameters in their order, with their defaults.
+      args, kwargs: what it was called with.
+    """
+    names = list(defaults)
+    if len(args) > len(names):
+        raise TypeError(f"{name}() takes at most {len(names)} positional arguments but "
+                        f"{len(args)} were given")
+    found = dict(zip(names, args))
+    for keyword, value in kwargs.items():
+        if keyword not in defaults:
+            raise unexpected(name, keyword, names)
+        if keyword in found:
+            raise TypeError(f"{name}() got multiple values for argument '{keyword}'")
+        found[keyword] = value
+    return {**defaults, **found}
+
+
+def signature(defaults: Mapping[str, Any], first: Iterable[str] = ()) -> inspect.Signature:
+    """Returns the signature of a function that binds its arguments with `bind`."""
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    return inspect.Signature([*[inspect.Parameter(n, kind) for n in first], *[
+        inspect.Parameter(n, kind, default=value) for n, value in defaults.items()]])
