@@ -320,3 +320,12 @@ def test_labels_that_are_true_or_false():
     model.compile("sgd", "categorical_crossentropy", metrics=["accuracy"])
     found = model.fit(numpy.ones((3, 3)), numpy.eye(3, dtype=bool), verbose=0)
     assert 0 <= found.history["accuracy"][0] <= 1
+
+
+@pytest.mark.parametrize("delta", [1.0, [1.0], [[1.0, 1.0]], [1.0, 1.0, 1.0]])
+@pytest.mark.parametrize("change", ["assign_add", "assign_sub"])
+def test_a_variable_keeps_its_shape(change, delta):
+    variable = tf.Variable([1.0, 2.0])
+    with pytest.raises(tf.errors.InvalidArgumentError, match="shapes must be equal"):
+        getattr(variable, change)(delta)
+    assert variable.numpy().tolist() == [1.0, 2.0]

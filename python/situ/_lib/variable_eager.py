@@ -3,7 +3,7 @@
 import weakref
 
 import _situ
-from situ._lib import shapes, variable_modes, variable_slices
+from situ._lib import errors, shapes, variable_modes, variable_slices
 from situ._lib.array_ops import convert_to_tensor, op
 from situ._lib.dtypes import as_dtype
 from situ._lib.scopes import eager_scope
@@ -212,7 +212,15 @@ class EagerVariable(Operators):
             _situ.tape_resume(count)
 
     def _changed(self, row, delta):
-        return self._put(self._unrecorded(row, self._situ_tensor_(), delta))
+        value = self._situ_tensor_()
+        delta = convert_to_tensor(delta, None if hasattr(delta, "dtype") and
+                                  not hasattr(delta, "tolist") else self.dtype)
+        if not value.shape.is_compatible_with(delta.shape):  # no broadcasting: it must stay as is
+            sizes = [str(list(t.shape.as_list())).replace(" ", "") for t in (value, delta)]
+            raise errors.InvalidArgumentError(
+                None, None, f"Cannot update variable with shape {sizes[0]} using a Tensor with "
+                f"shape {sizes[1]}, shapes must be equal.")
+        return self._put(self._unrecorded(row, value, delta))
 
     def _assign_part(self, parts, value):
         begin, end, strides, masks = parts
@@ -227,8 +235,9 @@ class EagerVariable(Operators):
         return self._given(Log.instead("AssignSubVariableOp", self, self._changed, "Sub", delta),
                            read_value)
 
-    def __array__(self, *args, **words):
-        return self._value.__array__(*args)
+    def __array__(self, dtype=None, copy=None):
+        found = self._value.__array__() if dtype is None else self._value.__array__(dtype)
+        return found.copy() if copy else found
 
     def __float__(self):
         return float(self._value)
