@@ -2,17 +2,18 @@
 """check.py: the rules of the repository that no compiler knows; one line per problem.
 
 Layers, sizes, names, first lines, comments of the public headers, words that the library may not
-use, and the symbols of build/libsitu.so. Usage: python3 tools/check.py (needs a built build/).
+use, keyword arguments that a function ignores, and the symbols of build/libsitu.so.
+Usage: python3 tools/check.py (needs a built build/).
 """
 import subprocess
 import sys
 from pathlib import Path
 
-from checks import source, layers, names, public
+from checks import keywords, source, layers, names, public
 
 CHECKS = (source.sizes, source.functions, source.first_lines, source.words, source.decimals,
           source.op_names, source.flags, layers.includes, names.functions, public.comments,
-          public.symbols, public.blocks)
+          public.symbols, public.blocks, keywords.swallowed)
 
 
 def tracked():

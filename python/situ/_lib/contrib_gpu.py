@@ -144,8 +144,9 @@ def _everywhere(input_tensors, join, change, lists):
 
 def _way(name, join_at, lists=False):
     """A function whose argument number join_at says how two tensors (a list) become one."""
-    def build(input_tensors, *args, red_op=None, un_op=None, **unused):
-        rest = list(args)
+    def build(input_tensors, *args, red_op=None, un_op=None, gather_devices=None,
+              num_workers=None, num_subchunks=None, gpu_perm=None, subdiv_offsets=None):
+        rest = list(args)  # where and in how many parts TensorFlow adds makes no difference here
         join = red_op if red_op is not None else rest[join_at]
         change = un_op if un_op is not None else (rest + [None] * 9)[join_at + 1]
         return _everywhere(input_tensors, join, change, lists)

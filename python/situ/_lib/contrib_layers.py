@@ -6,6 +6,7 @@ from situ._lib.api import export
 from situ._lib.arg_scope import add_arg_scope
 from situ._lib.array_ops import convert_to_tensor, op
 from situ._lib.graph import GraphKeys, get_default_graph, scope as name_scope
+from situ._lib.keywords import unsupported
 from situ._lib.tensors import GraphTensor
 
 
@@ -49,22 +50,32 @@ def collect(tensor, keys, alias=None):
 
 @exported("variable")
 def variable(name, shape=None, dtype=None, initializer=None, regularizer=None, trainable=True,
-             collections=None, caching_device=None, device=None, **unused):
+             collections=None, caching_device=None, device=None, partitioner=None,
+             custom_getter=None, use_resource=None, synchronization=None, aggregation=None):
     """The variable of that name in the scope."""
     from situ._lib.scopes import device as placed
     keys = list(dict.fromkeys([*([collections] if isinstance(collections, str)
                                  else collections or ()), GraphKeys.GLOBAL_VARIABLES]))
     with placed(device or ""):
-        return scopes.get_variable(name, shape, dtype, initializer, regularizer, trainable, keys)
+        kwargs = {k: v for k, v in (("partitioner", partitioner), ("custom_getter", custom_getter),
+                                    ("use_resource", use_resource),
+                                    ("caching_device", caching_device),
+                                    ("synchronization", synchronization),
+                                    ("aggregation", aggregation)) if v is not None}
+        return scopes.get_variable(name, shape, dtype, initializer, regularizer, trainable, keys,
+                                   **kwargs)
 
 
 @exported("model_variable")
 def model_variable(name, shape=None, dtype="float32", initializer=None, regularizer=None,
-                   trainable=True, collections=None, caching_device=None, device=None, **unused):
+                   trainable=True, collections=None, caching_device=None, device=None,
+                   partitioner=None, custom_getter=None, use_resource=None, synchronization=None,
+                   aggregation=None):
     """The same, as a part of the model."""
     return variable(name, shape, dtype, initializer, regularizer, trainable,
                     [*([collections] if isinstance(collections, str) else collections or ()),
-                     GraphKeys.MODEL_VARIABLES], caching_device, device)
+                     GraphKeys.MODEL_VARIABLES], caching_device, device, partitioner,
+                    custom_getter, use_resource, synchronization, aggregation)
 
 
 class _Weights:
@@ -236,11 +247,15 @@ def batch_norm(inputs, decay=0.999, center=True, scale=False, epsilon=0.001, act
                updates_collections=GraphKeys.UPDATE_OPS, is_training=True, reuse=None,
                variables_collections=None, outputs_collections=None, trainable=True,
                batch_weights=None, fused=None, data_format="NHWC", zero_debias_moving_mean=False,
-               scope=None, **unused):
+               scope=None, renorm=False, renorm_clipping=None, renorm_decay=0.99, adjustment=None):
     """Inputs normalised over all but the channels; the averages are updated by what is put into a
     collection, or at once (None)."""
+    unsupported("batch_norm", batch_weights=(batch_weights, None), renorm=(renorm, False),
+                zero_debias_moving_mean=(zero_debias_moving_mean, False),
+                adjustment=(adjustment, None))
     from situ._lib.scopes import control_dependencies
     first = {name + "_initializer": made for name, made in (param_initializers or {}).items()}
+    first.update({name + "_regularizer": made for name, made in (param_regularizers or {}).items()})
     with scopes.variable_scope(scope, "BatchNorm", reuse=reuse) as here:
         layer = layers_norm.BatchNormalization(
             1 if nn_conv.layout(data_format) == "NCHW" else -1, decay, epsilon, center, scale,

@@ -16,6 +16,7 @@ from situ._lib.data_sources import generated
 from situ._lib.data_trace import flatten, map_leaves
 from situ._lib.specs import TensorSpec
 from situ._lib.gfile import glob
+from situ._lib.keywords import unsupported
 
 
 def _key(tensor):
@@ -88,11 +89,22 @@ def load(path, element_spec=None, compression=None, reader_func=None, wait=False
 for _function in (rebatch, save):
     setattr(Dataset, _function.__name__, _function)
 Dataset.load = staticmethod(load)
-Dataset.snapshot = lambda self, path, *args, **words: self
+
+
+def _snapshot(self, path, compression="AUTO", reader_func=None, shard_func=None, name=None):
+    """The data set itself: its elements are computed again, not read from files."""
+    unsupported("snapshot", reader_func=(reader_func, None))
+    return self
+
+
+Dataset.snapshot = _snapshot
 export("data.experimental.save")(save)
 
 
-export("data.experimental.snapshot")(lambda path, *args, **words: lambda dataset: dataset)
+@export("data.experimental.snapshot")
+def snapshot(path, compression="AUTO", reader_func=None, shard_func=None):
+    """A transformation for Dataset.apply: see Dataset.snapshot."""
+    return lambda dataset: dataset.snapshot(path, compression, reader_func, shard_func)
 
 
 @export("data.experimental.TFRecordWriter")

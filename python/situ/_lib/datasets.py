@@ -165,10 +165,19 @@ def _array_of_lists(file):
     return numpy.frombuffer(file.read(), dtype).reshape(shape, order="F" if fortran else "C")
 
 
+def _old_words(num_words, kwargs):
+    """num_words, which was nb_words before Keras 2; there are no other keywords."""
+    num_words = kwargs.pop("nb_words", num_words)
+    if kwargs:
+        raise TypeError(f"Unrecognized keyword arguments: {kwargs}.")
+    return num_words
+
+
 @export("keras.datasets.imdb.load_data")
 def load_imdb(path="imdb.npz", num_words=None, skip_top=0, maxlen=None, seed=113, start_char=1,
-              oov_char=2, index_from=3, **words):
+              oov_char=2, index_from=3, **kwargs):
     """Reviews as lists of the ranks of their words, and whether they praise."""
+    num_words = _old_words(num_words, kwargs)
     given = locals()
     x, y, x_test, y_test = _read_words("imdb", path, ("x_train", "y_train", "x_test", "y_test"))
     random = numpy.random.RandomState(seed)
@@ -185,8 +194,9 @@ def load_imdb(path="imdb.npz", num_words=None, skip_top=0, maxlen=None, seed=113
 
 @export("keras.datasets.reuters.load_data")
 def load_reuters(path="reuters.npz", num_words=None, skip_top=0, maxlen=None, test_split=0.2,
-                 seed=113, start_char=1, oov_char=2, index_from=3, **words):
+                 seed=113, start_char=1, oov_char=2, index_from=3, **kwargs):
     """News as lists of the ranks of their words, and their topics."""
+    num_words = _old_words(num_words, kwargs)
     given = locals()
     x, y = _read_words("reuters", path, ("x", "y"))
     order = numpy.arange(len(x))

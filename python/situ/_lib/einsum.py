@@ -133,9 +133,12 @@ def _pairwise(x, a, y, b, kept):
 
 
 @export("einsum", "linalg.einsum")
-def einsum(equation, *inputs, **words):
+def einsum(equation, *inputs, name=None, optimize="greedy", **kwargs):
     """Sums of products of elements, as letters of dimensions say: 'ij,jk->ik'."""
-    with scope(words.get("name"), "einsum"):
+    if kwargs:
+        raise TypeError(f"Invalid keyword arguments for this function: {', '.join(kwargs)}. "
+                        "Expected: name, optimize.")
+    with scope(name, "einsum"):
         tensors = [convert_to_tensor(i) for i in inputs]
         parts, right = _letters(equation, tensors)
         known = _check_sizes(equation, tensors, parts)

@@ -3,6 +3,7 @@
 import sys
 
 from situ._lib.api import BOTH, V1
+from situ._lib.keywords import reject_unknown
 
 
 class Error(Exception):
@@ -245,7 +246,9 @@ def _bounded(parse, lower, upper):
 def _definer(parse, **options):
     def define(name=None, default=None, help=None, flag_values=None, short_name=None,
                required=False, flag_name=None, default_value=None, docstring=None,
-               lower_bound=None, upper_bound=None, **unused):
+               lower_bound=None, upper_bound=None, module_name=None,
+               allow_overwrite=True, allow_override=True, allow_hide_cpp=False, **kwargs):
+        reject_unknown(define, kwargs, "DEFINE")
         name = flag_name if name is None else name
         default = default_value if default is None else default
         free = lower_bound is None and upper_bound is None
@@ -257,13 +260,16 @@ def _definer(parse, **options):
     return define
 
 
-def _enum(name, default, enum_values, help=None, short_name=None, case_sensitive=True, **unused):
+def _enum(name, default, enum_values, help=None, flag_values=None, module_name=None,
+          required=False, short_name=None, case_sensitive=True):
     def parse(text):
         for value in enum_values:
             if text == value or not case_sensitive and text.lower() == value.lower():
                 return value
         raise ValueError(f"value should be one of <{'|'.join(enum_values)}>")
-    FLAGS._define(Flag(name, default, help, parse, short_name))
+    flag = Flag(name, default, help, parse, short_name)
+    flag.required = required
+    (FLAGS if flag_values is None else flag_values)._define(flag)
 
 
 def mark_flag_as_required(flag_name, flag_values=FLAGS):

@@ -218,7 +218,7 @@ def function(func=None, input_signature=None, autograph=True, experimental_imple
 
 
 @export("autograph.experimental.do_not_convert")
-def do_not_convert(func=None, *args):
+def do_not_convert(func=None):
     """A decorator: Python's control flow in a function stays Python's."""
     if func is None:
         return do_not_convert

@@ -209,7 +209,7 @@ class RegisterGradient:
 
 @export("NotDifferentiable", v1="NoGradient")
 def not_differentiable(op_type):
-    _registered[op_type] = lambda operation, *grads: [None] * len(operation.inputs)
+    _registered[op_type] = lambda operation, *_grads: [None] * len(operation.inputs)
 
 
 def override(operation, function):

@@ -31,7 +31,8 @@ def freeze_graph_with_def_protos(input_graph_def, input_saver_def=None, input_ch
                                  output_node_names="", restore_op_name="", filename_tensor_name="",
                                  output_graph="", clear_devices=True, initializer_nodes="",
                                  variable_names_whitelist="", variable_names_blacklist="",
-                                 **unused):
+                                 input_meta_graph_def=None, input_saved_model_dir=None,
+                                 saved_model_tags=None, checkpoint_version=2):
     """A graph in which the values of a checkpoint stand for the variables."""
     wanted = [n.partition(":")[0] for n in _names(output_node_names)]
     if not wanted:

@@ -16,7 +16,11 @@ class Initializer:
     def __init__(self, dtype="float32"):
         self.dtype = as_dtype(dtype)
 
-    def __call__(self, shape, dtype=None, partition_info=None, **words):
+    def __call__(self, shape, dtype=None, partition_info=None, verify_shape=None, **kwargs):
+        for keyword in kwargs:
+            if keyword not in ("partition_shape", "partition_offset", "layout"):
+                raise TypeError(f"Unknown keyword arguments: {keyword}. Allowed keyword "
+                                "arguments: partition_shape, partition_offset, layout.")
         return self.make(shape, as_dtype(dtype) if dtype is not None else self.dtype)
 
     def get_config(self):

@@ -8,6 +8,7 @@ from situ._lib import graph_import, safetensors, saved_parts
 from situ._lib.api import export
 from situ._lib.dtypes import as_dtype
 from situ._lib.graph import GraphKeys, get_default_graph
+from situ._lib.keywords import unexpected
 from situ._lib.shapes import as_shape
 from situ._lib.variable_resource import ResourceVariable
 from situ._lib.variables import RefVariable, Variable
@@ -82,7 +83,9 @@ def write(path, graph, saver=None, collection_list=None):
 def export_meta_graph(filename=None, meta_info_def=None, graph_def=None, saver_def=None,
                       collection_list=None, as_text=False, graph=None, export_scope=None,
                       clear_devices=False, clear_extraneous_savers=False,
-                      strip_default_attrs=False, save_debug_info=False, **unused):
+                      strip_default_attrs=False, save_debug_info=False, **kwargs):
+    for keyword in kwargs:
+        raise unexpected("export_meta_graph", keyword, export_meta_graph)
     """Writes the graph and its collections."""
     return write(filename, graph or get_default_graph(), None, collection_list)
 

@@ -21,15 +21,16 @@ from situ._lib.weights_broadcast import (broadcast_weights, match_weights, match
 
 def metric(function):
     """A decorator: a function of tf.metrics, by its own name."""
-    name = function.__name__
+    name, signature = function.__name__, inspect.signature(function)
 
     def checked(*args, **kwargs):
         if _situ.current_graph() is None:
+            signature.bind(*args, **kwargs)  # a wrong argument is the first error
             raise RuntimeError(f"tf.metrics.{name} is not supported when eager execution is "
                                "enabled.")
         return function(*args, **kwargs)
     checked.__name__, checked.__doc__ = name, function.__doc__
-    checked.__signature__ = inspect.signature(function)
+    checked.__signature__ = signature
     V1["metrics." + name] = checked
     return checked
 

@@ -66,14 +66,17 @@ def assert_same_structure(nest1, nest2, check_types=True, expand_composites=Fals
     walk(nest1, nest2)
 
 
-def map_structure(func, *structure, **kwargs):
+def map_structure(func, *structure, check_types=True, expand_composites=False, **kwargs):
     """A function of each leaf, in the structure."""
     if not callable(func):
         raise TypeError(f"func must be callable, got: {func}")
+    if kwargs:
+        raise ValueError("Only valid keyword arguments are `check_types` and "
+                         f"`expand_composites`, not: `{'`, `'.join(kwargs)}`")
     if not structure:
         raise ValueError("Must provide at least one structure")
     for other in structure[1:]:
-        assert_same_structure(structure[0], other, kwargs.get("check_types", True))
+        assert_same_structure(structure[0], other, check_types)
     leaves = [func(*items) for items in zip(*[flatten(s) for s in structure])]
     return pack_sequence_as(structure[0], leaves)
 

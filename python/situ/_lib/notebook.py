@@ -15,7 +15,7 @@ class Shell:
     def __init__(self, main):
         self.user_ns = main
 
-    def run_line_magic(self, name, line="", *more):
+    def run_line_magic(self, name, line="", _stack_depth=1):
         if name == "time" or name == "timeit":
             exec(line, self.user_ns)
         elif name == "run":
@@ -36,12 +36,21 @@ class Shell:
         sys.stdout.flush()
         subprocess.run(command, shell=True, check=False)
 
-    def getoutput(self, command, *more):
+    def getoutput(self, command, split=True, depth=0):
         done = subprocess.run(command, shell=True, check=False, capture_output=True, text=True)
         return done.stdout.splitlines()
 
     def __getattr__(self, name):
-        return lambda *a, **k: None
+        def ignored(*args, **kwargs):
+            from situ._lib import logs
+            logs.info("get_ipython().%s%s has no effect outside IPython.", name, (args, kwargs))
+        return ignored
+
+
+def _display(*objs, include=None, exclude=None, metadata=None, transient=None, display_id=None,
+             raw=False, clear=False):
+    """IPython's display where there is no notebook: the objects as text."""
+    print(*objs)
 
 
 def provide(source, main):
@@ -51,7 +60,7 @@ def provide(source, main):
         builtins.get_ipython = lambda: shell
     if b"get_ipython" in source or b"# In[" in source:
         if not hasattr(builtins, "display"):
-            builtins.display = lambda *things, **words: print(*things)
+            builtins.display = _display
     try:
         compile(source, "", "exec")
     except SyntaxError:

@@ -5,6 +5,7 @@ from situ._lib import api, late, logs, schedules, slots, updates
 from situ._lib.api import export
 from situ._lib.array_ops import cast, convert_to_tensor, group, op
 from situ._lib.indexed_slices import map_values
+from situ._lib.keywords import reject_unknown
 from situ._lib.optimizer import at_once, gradients
 from situ._lib.optimizer_average import Averaged
 from situ._lib.optimizer_custom import Custom, number
@@ -215,8 +216,9 @@ class Optimizer(Averaged, Custom):
                 for g, (_, v) in zip(grads, pairs)]
 
     def apply_gradients(self, grads_and_vars, name=None, skip_gradients_aggregation=False,
-                        experimental_aggregate_gradients=True, **words):
+                        experimental_aggregate_gradients=True, **kwargs):
         """Changes every variable by its gradient, and counts."""
+        reject_unknown(self.apply_gradients, kwargs)
         if place.mode == "replica" and not skip_gradients_aggregation and \
                 experimental_aggregate_gradients:
             return place.run.apply(self, list(grads_and_vars))
@@ -298,8 +300,10 @@ def _found(name):
 
 
 @export("keras.optimizers.get", "optimizers.get")
-def get(identifier, **words):
+def get(identifier, use_legacy_optimizer=None, **kwargs):
     """An optimizer by its name, its configuration, or itself."""
+    if kwargs:
+        raise TypeError(f"Invalid keyword arguments: {list(kwargs)}")
     if isinstance(identifier, dict):
         return deserialize(identifier)
     if isinstance(identifier, str):

@@ -13,7 +13,7 @@ from situ._lib.dtypes import as_dtype
 @export(v1="fixed_size_partitioner")
 def fixed_size_partitioner(num_shards, axis=0):
     """So many parts of one axis, as far as it has so many elements."""
-    def partition(shape, dtype=None, **unused):
+    def partition(shape, dtype=None):
         parts = [1] * len(shape)
         parts[axis] = min(num_shards, shape[axis])
         return parts
@@ -35,7 +35,7 @@ def variable_axis_size_partitioner(max_shard_bytes, axis=0, bytes_per_string_ele
     if max_shard_bytes < 1 or bytes_per_string_element < 1:
         raise ValueError("max_shard_bytes and bytes_per_string_element must be positive.")
 
-    def partition(shape, dtype="float32", **unused):
+    def partition(shape, dtype="float32"):
         kind = as_dtype(dtype)
         size = bytes_per_string_element if kind.name == "string" else kind.size
         parts = [1] * len(shape)
@@ -49,7 +49,7 @@ def variable_axis_size_partitioner(max_shard_bytes, axis=0, bytes_per_string_ele
 def min_max_variable_partitioner(max_partitions=1, axis=0, min_slice_size=256 << 10,
                                  bytes_per_string_element=16):
     """As many parts as there may be, none smaller than so many bytes."""
-    def partition(shape, dtype="float32", **unused):
+    def partition(shape, dtype="float32"):
         kind = as_dtype(dtype)
         size = bytes_per_string_element if kind.name == "string" else kind.size
         whole = math.prod(int(n) for n in shape) * size
@@ -174,6 +174,6 @@ def create_partitioned_variables(shape, slicing, initializer, dtype="float32", t
     with scopes.variable_scope(name, "PartitionedVariable", reuse=reuse):
         return list(scopes.get_variable("", shape, dtype, initializer, trainable=trainable,
                                         collections=collections,
-                                        partitioner=lambda **unused: slicing))
+                                        partitioner=lambda shape, dtype=None: slicing))
 
 

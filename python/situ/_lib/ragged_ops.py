@@ -8,6 +8,7 @@ import numpy
 from situ._lib import math_ops, shapes
 from situ._lib.api import BOTH, OPS, V2, export
 from situ._lib.array_ops import cast, concat, constant, convert_to_tensor, op
+from situ._lib.keywords import unsupported
 from situ._lib.specs import TensorSpec
 from situ._lib.ragged import RaggedTensor, ranges, splits_dtype, taken
 from situ._lib.text_ops import regex_replace
@@ -151,7 +152,7 @@ def _rows(value):
     return value if isinstance(value, RaggedTensor) else RaggedTensor.from_tensor(value)
 
 
-def _concat(values, axis, **words):
+def _concat(values, axis, name=None):
     values = [_rows(v) for v in values]
     axis = int(axis)
     axis = axis + values[0].shape.rank if axis < 0 else axis
@@ -170,7 +171,7 @@ def _concat(values, axis, **words):
     return RaggedTensor(mixed.values, mixed.row_splits[::k])
 
 
-def _stack(values, axis=0, **words):
+def _stack(values, axis=0, name=None):
     values = [_rows(v) for v in values]
     if axis % (values[0].shape.rank + 1):
         return _concat([_expand(v, axis) for v in values], axis)
@@ -178,7 +179,7 @@ def _stack(values, axis=0, **words):
                                          op("Pack", [v.nrows() for v in values]))
 
 
-def _expand(rt, axis, **words):
+def _expand(rt, axis, name=None):
     axis = int(axis)
     axis = axis + rt.shape.rank + 1 if axis < 0 else axis
     if axis == 0:
@@ -195,7 +196,7 @@ _SEGMENTS = {"Sum": "UnsortedSegmentSum", "Max": "UnsortedSegmentMax",
              "Min": "UnsortedSegmentMin", "Prod": "UnsortedSegmentProd"}
 
 
-def _reduce(row, rt, axis=None, keep_dims=False, keepdims=None, name=None, **words):
+def _reduce(row, rt, axis=None, keep_dims=False, keepdims=None, name=None):
     """A sum (or such) over all, over a row, or over the rows."""
     if axis is None:
         return OPS[row](rt.flat_values, name=name)
@@ -231,7 +232,8 @@ def _reduced(row, rt, axis):
     return op(_SEGMENTS[row], rt.values, columns, rt.bounding_shape()[1])
 
 
-def _gather(params, indices, axis=0, **words):
+def _gather(params, indices, axis=0, batch_dims=0, name=None):
+    unsupported("gather of ragged tensors", batch_dims=(batch_dims, 0))
     if isinstance(indices, RaggedTensor):
         return indices.with_flat_values(_gather(params, indices.flat_values, axis) if isinstance(
             params, RaggedTensor) else op("GatherV2", params, indices.flat_values, axis))
@@ -241,7 +243,7 @@ def _gather(params, indices, axis=0, **words):
     return taken(params, indices)
 
 
-def _reverse(rt, axis, **words):
+def _reverse(rt, axis, name=None):
     if [int(a) for a in numpy.atleast_1d(numpy.asarray(axis))] != [1]:
         raise ValueError("situ turns ragged rows round along dimension 1 only.")
     inside = ranges(op("ZerosLike", rt.row_lengths()), rt.row_lengths())
@@ -249,7 +251,7 @@ def _reverse(rt, axis, **words):
     return rt.with_values(taken(rt.values, last - inside))
 
 
-def _tile(rt, multiples, **words):
+def _tile(rt, multiples, name=None):
     first, second, *rest = [int(m) for m in numpy.asarray(multiples)]
     if any(m != 1 for m in rest):
         raise ValueError("situ repeats ragged tensors along the first two dimensions only.")
@@ -259,10 +261,10 @@ def _tile(rt, multiples, **words):
 
 _TABLE = {"ConcatV2": _concat, "Tile": _tile, "Pack": _stack, "ExpandDims": _expand,
           "GatherV2": _gather, "ReverseV2": _reverse,
-          "Rank": lambda rt, **w: constant(rt.shape.rank),
+          "Rank": lambda rt, name=None: constant(rt.shape.rank),
           "Size": lambda rt, **w: OPS["Size"](rt.flat_values, **w),
-          "Shape": lambda rt, **w: rt.bounding_shape(),
-          "Identity": lambda rt, **w: rt}
+          "Shape": lambda rt, out_type="int32", name=None: cast(rt.bounding_shape(), out_type),
+          "Identity": lambda rt, name=None: rt}
 for _row in ("Sum", "Mean", "Max", "Min", "Prod", "Any", "All"):
     _TABLE[_row] = lambda *a, _row=_row, **w: _reduce(_row, *a, **w)
 _TABLE = {OPS[row]: function for row, function in _TABLE.items()}

@@ -11,6 +11,7 @@ from situ._lib import logs, nodedef, safetensors, shapes
 from situ._lib.api import export
 from situ._lib.concrete import ConcreteFunction
 from situ._lib.function import Function
+from situ._lib.keywords import unsupported
 from situ._lib.specs import TensorSpec
 from situ._lib.module import Module
 from situ._lib.variables import Variable
@@ -219,8 +220,13 @@ class SaveOptions:
     """Options of save: names of TensorFlow's, taken for programs that give them."""
 
     def __init__(self, namespace_whitelist=None, save_debug_info=False, function_aliases=None,
-                 experimental_io_device=None, experimental_variable_policy=None,
-                 experimental_custom_gradients=True, **more):
+                 experimental_debug_stripper=False, experimental_io_device=None,
+                 experimental_variable_policy=None, experimental_custom_gradients=True,
+                 experimental_image_format=False, experimental_skip_saver=False,
+                 experimental_sharding_callback=None, extra_tags=None):
+        unsupported("SaveOptions", experimental_image_format=(experimental_image_format, False),
+                    experimental_skip_saver=(experimental_skip_saver, False),
+                    extra_tags=(extra_tags, None))
         self.save_debug_info, self.function_aliases = save_debug_info, function_aliases
         self.experimental_io_device = experimental_io_device
 
@@ -230,7 +236,10 @@ class LoadOptions:
     """Options of load: names of TensorFlow's, taken for programs that give them."""
 
     def __init__(self, allow_partial_checkpoint=False, experimental_io_device=None,
-                 experimental_skip_checkpoint=False, **more):
+                 experimental_skip_checkpoint=False, experimental_variable_policy=None,
+                 experimental_load_function_aliases=False):
+        unsupported("LoadOptions", experimental_load_function_aliases=(
+            experimental_load_function_aliases, False))
         self.allow_partial_checkpoint = allow_partial_checkpoint
         self.experimental_io_device = experimental_io_device
         self.experimental_skip_checkpoint = experimental_skip_checkpoint

@@ -229,7 +229,7 @@ def load(sess, tags=None, export_dir=None, import_scope=None, **saver_kwargs):
             f"SavedModel, with available tags '{[set(g['tags']) for g in graphs]}'.")
     made = metagraph.MetaGraphDef(found[0])
     with sess.graph.as_default():
-        saver = metagraph.import_meta_graph(made, import_scope=import_scope)
+        saver = metagraph.import_meta_graph(made, import_scope=import_scope, **saver_kwargs)
         if saver is not None and saver._variables:
             saver.restore(sess, os.path.join(folder, _VARIABLES))
         if found[0]["main_op"]:

@@ -7,6 +7,7 @@ from situ._lib.api import export
 from situ._lib.array_ops import group
 from situ._lib.checkpoint_state import get_checkpoint_state, latest_checkpoint
 from situ._lib.graph import GraphKeys, get_default_graph
+from situ._lib.keywords import unsupported
 from situ._lib.saver import Saver
 from situ._lib.saver_hooks import the_saver
 from situ._lib.summary_ops import merge_all
@@ -157,7 +158,9 @@ class SessionManager:
         return sess
 
     def recover_session(self, master="", saver=None, checkpoint_dir=None,
-                        checkpoint_filename_with_path=None, config=None, **words):
+                        checkpoint_filename_with_path=None, wait_for_checkpoint=False,
+                        max_wait_secs=7200, config=None):
+        unsupported("recover_session", wait_for_checkpoint=(wait_for_checkpoint, False))
         sess = api.V1["Session"](master, graph=self._graph, config=config)
         done = self._restored(sess, saver, checkpoint_dir, checkpoint_filename_with_path)
         if done and self._local_init_op is not None:

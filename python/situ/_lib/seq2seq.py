@@ -170,7 +170,7 @@ class _Decoding:
         return (rest[:n], nest.pack_sequence_as(self._inputs, list(rest[n:n + m])),
                 nest.pack_sequence_as(self._state, list(rest[n + m:])))
 
-    def test(self, time, finished, *rest):
+    def test(self, time, finished, *_rest):
         return OPS["LogicalNot"](op("All", finished, list(range(finished.shape.ndims or 1))))
 
     def body(self, time, finished, lengths, *rest):

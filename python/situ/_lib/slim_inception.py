@@ -237,16 +237,19 @@ inception_v3.default_image_size = 299
 def _arg_scope(module):
     def scope(weight_decay=0.00004, use_batch_norm=True,
               batch_norm_var_collection="moving_vars", batch_norm_decay=0.9997,
-              batch_norm_epsilon=0.001, updates_collections="update_ops", **unused):
+              batch_norm_epsilon=0.001, updates_collections="update_ops",
+              use_fused_batchnorm=True, activation_fn=None, batch_norm_scale=False,
+              batch_norm_updates_collections=None):
         """A penalty on weights, batch normalisation, and first values for relu."""
         moving = [batch_norm_var_collection]
         norm = {"decay": batch_norm_decay, "epsilon": batch_norm_epsilon,
-                "updates_collections": updates_collections,
+                "updates_collections": batch_norm_updates_collections or updates_collections,
+                "scale": batch_norm_scale, "fused": use_fused_batchnorm,
                 "variables_collections": {"beta": None, "gamma": None, "moving_mean": moving,
                                           "moving_variance": moving}}
         with args_of(["conv2d", "fully_connected"],
                      weights_regularizer=V1["contrib.layers.l2_regularizer"](weight_decay)):
-            with args_of(["conv2d"], activation_fn=lambda x: op("Relu", x),
+            with args_of(["conv2d"], activation_fn=activation_fn or (lambda x: op("Relu", x)),
                          weights_initializer=V1["contrib.layers.variance_scaling_initializer"](),
                          normalizer_fn=layer("batch_norm") if use_batch_norm else None,
                          normalizer_params=norm if use_batch_norm else {}) as made:

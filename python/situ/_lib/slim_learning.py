@@ -6,6 +6,7 @@ import time
 from situ._lib import global_step as steps, logs, supervisor
 from situ._lib.api import V1, export
 from situ._lib.graph import get_default_graph
+from situ._lib.keywords import unsupported
 from situ._lib.summary_ops import merge_all
 
 _DEFAULT = supervisor.Supervisor.USE_DEFAULT
@@ -81,9 +82,10 @@ def train(train_op, logdir, train_step_fn=train_step, train_step_kwargs=_DEFAULT
 @export(v1="contrib.slim.evaluation.evaluate_once")
 def evaluate_once(master, checkpoint_path, logdir=None, num_evals=1, initial_op=None,
                   initial_op_feed_dict=None, eval_op=None, eval_op_feed_dict=None, final_op=None,
-                  final_op_feed_dict=None, summary_op=None, variables_to_restore=None,
-                  session_config=None, **unused):
+                  final_op_feed_dict=None, summary_op=None, summary_op_feed_dict=None,
+                  variables_to_restore=None, session_config=None, hooks=None):
     """Restores a checkpoint, runs eval_op so often, and gives the value of final_op."""
+    unsupported("evaluate_once", hooks=(hooks or None, None))
     saver = V1["train.Saver"](variables_to_restore)
     local = initial_op if initial_op is not None else V1["local_variables_initializer"]()
     with V1["Session"](master, config=session_config) as sess:

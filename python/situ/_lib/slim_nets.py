@@ -6,6 +6,7 @@ import collections
 from situ._lib import arg_scope as scopes_of_args, initializers, slim, variable_scope as scopes
 from situ._lib.api import V1
 from situ._lib.array_ops import op
+from situ._lib.keywords import unsupported
 
 PLACES = ("contrib.slim.nets.", "contrib.slim.python.slim.nets.")
 
@@ -102,7 +103,8 @@ alexnet_v2.default_image_size = 224
 
 def _vgg(name, depths):
     def net(inputs, num_classes=1000, is_training=True, dropout_keep_prob=0.5,
-            spatial_squeeze=True, scope=name, fc_conv_padding="VALID", **unused):
+            spatial_squeeze=True, scope=name, fc_conv_padding="VALID", reuse=None,
+            global_pool=False):
         """(logits, end points) of a VGG net for images of 224 pixels."""
         def body(x):
             for i, (count, width) in enumerate(zip(depths, (64, 128, 256, 512, 512)), 1):
@@ -110,7 +112,9 @@ def _vgg(name, depths):
                 x = layer("max_pool2d")(x, [2, 2], scope=f"pool{i}")
             return _head(x, (4096, 4096), [7, 7], num_classes, is_training, dropout_keep_prob,
                          fc_conv_padding)
-        return _collected(scope, name, inputs, body, num_classes, spatial_squeeze)
+        unsupported(name, global_pool=(global_pool, False))
+        with scopes.variable_scope(scopes.get_variable_scope(), reuse=reuse):
+            return _collected(scope, name, inputs, body, num_classes, spatial_squeeze)
     net.__name__, net.default_image_size = name, 224
     return named("vgg")(net)
 
@@ -172,19 +176,21 @@ def conv2d_same(inputs, num_outputs, kernel_size, stride, rate=1, scope=None):
 
 @named("resnet_utils")
 def resnet_arg_scope(weight_decay=0.0001, batch_norm_decay=0.997, batch_norm_epsilon=1e-5,
-                     batch_norm_scale=True, is_training=None, **unused):
+                     batch_norm_scale=True, activation_fn=None, use_batch_norm=True,
+                     batch_norm_updates_collections="update_ops", is_training=None):
     """What layers of ResNets have in common."""
     if isinstance(weight_decay, bool):  # is_training came first in older releases
         is_training, weight_decay = weight_decay, 0.0001
     norm = {"decay": batch_norm_decay, "epsilon": batch_norm_epsilon, "scale": batch_norm_scale,
-            "updates_collections": "update_ops"}
+            "updates_collections": batch_norm_updates_collections}
     if is_training is not None:
         norm["is_training"] = is_training
     with args_of(["conv2d"],
                     weights_regularizer=V1["contrib.layers.l2_regularizer"](weight_decay),
                     weights_initializer=V1["contrib.layers.variance_scaling_initializer"](),
-                    activation_fn=lambda x: op("Relu", x), normalizer_fn=layer("batch_norm"),
-                    normalizer_params=norm):
+                    activation_fn=activation_fn or (lambda x: op("Relu", x)),
+                    normalizer_fn=layer("batch_norm") if use_batch_norm else None,
+                    normalizer_params=norm if use_batch_norm else {}):
         with args_of(["batch_norm"], **norm):
             with args_of(["max_pool2d"], padding="SAME") as made:
                 return made

@@ -5,6 +5,7 @@ import numpy
 from situ._lib import shapes
 from situ._lib.api import BOTH, OPS, export, named
 from situ._lib.array_ops import cast, concat, constant, convert_to_tensor, op
+from situ._lib.keywords import unsupported
 from situ._lib.word_ops import SparseTensor, sparse_tensor_to_dense
 
 
@@ -169,9 +170,11 @@ def _joined(a, b, row):
 
 
 def _reduction(name, row):
-    def reduce(sp_input, axis=None, keepdims=None, output_is_sparse=False, name=None, **more):
-        rank = _rank(sp_input)
-        keepdims = bool(keepdims or more.get("keep_dims"))
+    def reduce(sp_input, axis=None, keepdims=None, output_is_sparse=False, name=None,
+               reduction_axes=None, keep_dims=None):
+        unsupported("sparse." + reduce.__name__, output_is_sparse=(output_is_sparse, False))
+        rank, axis = _rank(sp_input), reduction_axes if axis is None else axis
+        keepdims = bool(keepdims or keep_dims)
         axes = list(range(rank)) if axis is None else [
             int(a) % rank for a in numpy.atleast_1d(numpy.asarray(axis))]
         rest = [k for k in range(rank) if k not in axes]
@@ -234,10 +237,22 @@ def to_indicator(sp_input, vocab_size, name=None):
 # Rows as sets
 
 
+def _in_order(a, b, validate_indices=True):
+    return a, b
+
+
+def _ordered(a, b, aminusb=True, validate_indices=True):
+    """What is subtracted from comes first."""
+    return (a, b) if aminusb else (b, a)
+
+
 def _sets(name, choose):
     @export("sets." + name)
-    def call(a, b, validate_indices=True, **more):
+    def call(a, b, *args, **kwargs):
         """The rows of two tensors, sparse or dense, as sets: what a sparse tensor then has."""
+        a, b = _ordered(a, b, *args, **kwargs) if name == "difference" else \
+            _in_order(a, b, *args, **kwargs)
+
         def rows(one):
             found = {}
             one = one if isinstance(one, SparseTensor) else _all_of(convert_to_tensor(one))

@@ -72,7 +72,11 @@ class _Arrays:
         numpy.testing.assert_allclose(_array(a), _array(b), rtol, atol, err_msg=msg or "")
 
     def assertAllCloseAccordingToType(self, a, b, rtol=1e-6, atol=1e-6, half_rtol=1e-3,
-                                      half_atol=1e-3, msg=None, **unused):
+                                      half_atol=1e-3, msg=None, float_rtol=1e-6, float_atol=1e-6,
+                                      bfloat16_rtol=1e-2, bfloat16_atol=1e-2):
+        kinds = (_array(a).dtype.name, _array(b).dtype.name)
+        if "float32" in kinds:
+            rtol, atol = max(rtol, float_rtol), max(atol, float_atol)
         if "float16" in (_array(a).dtype.name, _array(b).dtype.name):
             rtol, atol = max(rtol, half_rtol), max(atol, half_atol)
         self.assertAllClose(a, b, rtol, atol, msg)

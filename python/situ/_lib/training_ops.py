@@ -73,21 +73,31 @@ def optimize_loss(loss, global_step, learning_rate, optimizer, gradient_noise_sc
 @export(v1=("contrib.slim.learning.create_train_op", "contrib.training.create_train_op"))
 def create_train_op(total_loss, optimizer, global_step=None, update_ops=None,
                     variables_to_train=None, clip_gradient_norm=0, transform_grads_fn=None,
-                    summarize_gradients=False, **unused):
+                    summarize_gradients=False, gate_gradients=1, aggregation_method=None,
+                    colocate_gradients_with_ops=False, gradient_multipliers=None,
+                    check_numerics=True):
     """A tensor: the loss behind the step."""
     step = get_or_create_global_step() if global_step is None else global_step
     updates = list(update_ops if update_ops is not None else
                    get_default_graph().get_collection(GraphKeys.UPDATE_OPS))
     with control_dependencies(updates):
         total_loss = identity(total_loss, name="update_barrier")
-    pairs = optimizer.compute_gradients(total_loss, variables_to_train or trainable_variables())
+    pairs = optimizer.compute_gradients(
+        total_loss, variables_to_train or trainable_variables(), gate_gradients=gate_gradients,
+        aggregation_method=aggregation_method,
+        colocate_gradients_with_ops=colocate_gradients_with_ops)
     pairs = [(g, v) for g, v in pairs if g is not None]
+    if gradient_multipliers:
+        factor = {getattr(v, "op", v): m for v, m in gradient_multipliers.items()}
+        pairs = [(g * factor[v.op] if v.op in factor else g, v) for g, v in pairs]
     if transform_grads_fn:
         pairs = transform_grads_fn(pairs)
     if clip_gradient_norm:
         one = V1.get("clip_by_norm") or api.BOTH["clip_by_norm"]
         pairs = [(one(g, clip_gradient_norm), v) for g, v in pairs]
     with control_dependencies([optimizer.apply_gradients(pairs, global_step=step)]):
+        if check_numerics:
+            total_loss = api.OPS["CheckNumerics"](total_loss, "LossTensor is inf or nan")
         result = identity(total_loss, name="train_op")
     get_default_graph().add_to_collection(GraphKeys.TRAIN_OP, result)
     return result

@@ -3,6 +3,7 @@
 from situ._lib.cluster import processes
 from situ._lib.cluster.messages import grouped_allreduce
 from situ._lib.cluster.reductions import Average, Compression
+from situ._lib.keywords import unsupported
 from situ._lib.tape import GradientTape
 
 
@@ -17,10 +18,11 @@ def _reduced(gradients, compression, op):
 
 def DistributedOptimizer(optimizer, name=None, use_locking=False, device_dense="", device_sparse="",
                          compression=Compression.none, sparse_as_dense=False,
-                         backward_passes_per_step=1, op=Average, **unused):
+                         backward_passes_per_step=1, op=Average, gradient_predivide_factor=1.0,
+                         average_aggregated_gradients=False, num_groups=0, groups=None):
     """An optimizer like the given one, that applies the mean of the gradients of all ranks."""
-    if backward_passes_per_step != 1:
-        raise NotImplementedError("backward_passes_per_step > 1")
+    unsupported("DistributedOptimizer", backward_passes_per_step=(backward_passes_per_step, 1),
+                gradient_predivide_factor=(gradient_predivide_factor, 1.0))
     kind = type(optimizer)
     in_graph = hasattr(kind, "compute_gradients")
 
@@ -43,11 +45,15 @@ def DistributedOptimizer(optimizer, name=None, use_locking=False, device_dense="
 class DistributedGradientTape(GradientTape):
     """A tape like the given one, whose gradients are those of all ranks, reduced."""
 
-    def __new__(cls, gradtape, *args, **words):
+    def __new__(cls, gradtape, *_args, **_kwargs):
+        del _kwargs  # __init__ checks them
         return GradientTape.__new__(cls)
 
     def __init__(self, gradtape, device_dense="", device_sparse="", compression=Compression.none,
-                 op=Average, persistent=False, watch_accessed_variables=True, **unused):
+                 sparse_as_dense=False, op=Average, gradient_predivide_factor=1.0, num_groups=0,
+                 groups=None, persistent=False, watch_accessed_variables=True):
+        unsupported("DistributedGradientTape",
+                    gradient_predivide_factor=(gradient_predivide_factor, 1.0))
         self._tape, self._how = gradtape, (compression, op)
 
     def __enter__(self):

@@ -28,8 +28,11 @@ class CrossDeviceOps:
     """How values are added over devices."""
     KIND = "auto"
 
-    def __init__(self, *args, **words):
-        self.num_packs = words.get("num_packs", args[0] if args else 1)
+    def __init__(self, num_packs=1):
+        if num_packs < 0:
+            raise ValueError("NCCL all-reduce requires num_packs >= 0, but {} is specified".format(
+                num_packs))
+        self.num_packs = num_packs
 
 
 @export("distribute.ReductionToOneDevice",

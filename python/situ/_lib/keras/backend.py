@@ -170,8 +170,11 @@ def eval_(x):
 
 
 @_shown
-def function_(inputs, outputs, updates=None, name=None, **words):
+def function_(inputs, outputs, updates=None, name=None, **kwargs):
     """A function of arrays: what the layers between symbolic tensors give."""
+    if kwargs:
+        raise ValueError("Some keys in session_kwargs are not supported at this time: "
+                         f"{list(kwargs)}")
     from situ._lib.keras.model import Model
     one = not isinstance(outputs, (list, tuple))
     model = Model(list(inputs), [outputs] if one else list(outputs))

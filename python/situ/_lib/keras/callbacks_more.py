@@ -9,6 +9,7 @@ from situ._lib import logs as messages
 from situ._lib.keras import context
 from situ._lib.keras.callbacks import Callback
 from situ._lib.keras.names import shown
+from situ._lib.keywords import reject_unknown, unsupported
 
 
 def _better(mode, monitor, min_delta=0.0):
@@ -79,13 +80,15 @@ class ModelCheckpoint(Callback):
     """Saves the model or its weights, always or when a value has become better."""
 
     def __init__(self, filepath, monitor="val_loss", verbose=0, save_best_only=False,
-                 save_weights_only=False, mode="auto", save_freq="epoch", period=1, **words):
+                 save_weights_only=False, mode="auto", save_freq="epoch", period=1,
+                 initial_value_threshold=None, options=None, **kwargs):
+        reject_unknown(type(self), kwargs)
         super().__init__()
         self.filepath, self.monitor, self.verbose = os.fspath(filepath), monitor, verbose
         self.save_best_only, self.save_weights_only = save_best_only, save_weights_only
         self.save_freq, self.period = save_freq, period
         self.larger, self.is_better = _better(mode, monitor)
-        self.best = words.get("initial_value_threshold")
+        self.best = initial_value_threshold
         if self.best is None:
             self.best = -numpy.inf if self.larger else numpy.inf
         self._epoch = self._seen = self._since = 0
@@ -140,8 +143,12 @@ class ModelCheckpoint(Callback):
 class BackupAndRestore(Callback):
     """Keeps the weights of the last epoch, and begins with them."""
 
-    def __init__(self, backup_dir, save_freq="epoch", delete_checkpoint=True, **words):
+    def __init__(self, backup_dir, save_freq="epoch", double_checkpoint=False,
+                 delete_checkpoint=True, save_before_preemption=False):
         super().__init__()
+        unsupported("BackupAndRestore", save_freq=(save_freq, "epoch"),
+                    double_checkpoint=(double_checkpoint, False),
+                    save_before_preemption=(save_before_preemption, False))
         self.backup_dir, self.delete_checkpoint = backup_dir, delete_checkpoint
         self._path = os.path.join(backup_dir, "chief.weights.safetensors")
 
@@ -187,8 +194,10 @@ class ReduceLROnPlateau(Callback):
     """Makes the learning rate smaller when a value does not become better."""
 
     def __init__(self, monitor="val_loss", factor=0.1, patience=10, verbose=0, mode="auto",
-                 min_delta=1e-4, cooldown=0, min_lr=0.0, **words):
+                 min_delta=1e-4, cooldown=0, min_lr=0.0, epsilon=None, **kwargs):
+        reject_unknown(type(self), kwargs)
         super().__init__()
+        min_delta = min_delta if epsilon is None else epsilon  # its name before Keras 2.1.6
         if factor >= 1.0:
             raise ValueError("ReduceLROnPlateau does not support a factor >= 1.0. Got " +
                              str(factor))

@@ -15,7 +15,7 @@ class ForgetBias:
     def __init__(self, units, inner):
         self.units, self.inner = units, inner
 
-    def __call__(self, shape, dtype=None, **words):
+    def __call__(self, shape, dtype=None):
         first = numpy.array(self.inner([4 * self.units], dtype=dtype).numpy())
         first[self.units:2 * self.units] = 1.0
         return constant(first, dtype)

@@ -7,6 +7,7 @@ import numpy
 
 from situ._lib.keras import context
 from situ._lib.keras.names import shown
+from situ._lib.keywords import unsupported
 
 PICTURES = (".bmp", ".gif", ".jpeg", ".jpg", ".png")
 
@@ -125,8 +126,12 @@ def image_dataset_from_directory(directory, labels="inferred", label_mode="int",
                                  color_mode="rgb", batch_size=32, image_size=(256, 256),
                                  shuffle=True, seed=None, validation_split=None, subset=None,
                                  interpolation="bilinear", follow_links=False,
-                                 crop_to_aspect_ratio=False, **more):
+                                 crop_to_aspect_ratio=False, pad_to_aspect_ratio=False,
+                                 data_format=None, verbose=True):
     """Batches of the pictures in the folders of a folder, each of which is a class."""
+    unsupported("image_dataset_from_directory", pad_to_aspect_ratio=(pad_to_aspect_ratio, False))
+    if data_format not in (None, "channels_last"):
+        unsupported("image_dataset_from_directory", data_format=(data_format, "channels_last"))
     channels = {"rgb": 3, "rgba": 4, "grayscale": 1}.get(color_mode)
     if channels is None:
         raise ValueError('`color_mode` must be one of {"rgb", "rgba", "grayscale"}. Received: '

@@ -6,6 +6,7 @@ import numpy
 from situ._lib import logs
 from situ._lib.keras import context, image_change, image_iterators
 from situ._lib.keras.names import shown
+from situ._lib.keywords import reject_unknown
 
 
 @shown("preprocessing.image.ImageDataGenerator")
@@ -75,8 +76,12 @@ class ImageDataGenerator:
                             weight_col=None, target_size=(256, 256), color_mode="rgb",
                             classes=None, class_mode="categorical", batch_size=32, shuffle=True,
                             seed=None, save_to_dir=None, save_prefix="", save_format="png",
-                            subset=None, interpolation="nearest", validate_filenames=True, **more):
+                            subset=None, interpolation="nearest", validate_filenames=True,
+                            **kwargs):
         """Batches of the pictures that a table of pandas names."""
+        for old in ("has_ext", "sort", "drop_duplicates"):  # Keras accepts and ignores these
+            kwargs.pop(old, None)
+        reject_unknown(self.flow_from_dataframe, kwargs)
         return image_iterators.DataFrameIterator(
             dataframe, directory, self, x_col=x_col, y_col=y_col, weight_col=weight_col,
             target_size=target_size, color_mode=color_mode, classes=classes, class_mode=class_mode,

@@ -5,6 +5,7 @@ from situ._lib.dtypes import as_dtype
 from situ._lib.keras import context, nodes
 from situ._lib.keras.layer import Layer
 from situ._lib.keras.names import KINDS_OF_LAYERS, shown, unique
+from situ._lib.keywords import unsupported
 
 
 @shown("layers.InputLayer")
@@ -43,10 +44,14 @@ KINDS_OF_LAYERS.add(InputLayer)
 
 @shown("Input", "layers.Input")
 def Input(shape=None, batch_size=None, name=None, dtype=None, sparse=False, tensor=None,
-          ragged=False, batch_shape=None, **words):
+          ragged=False, batch_shape=None, batch_input_shape=None, type_spec=None,
+          optional=False, **kwargs):
     """A symbolic tensor: its shape without the batch."""
+    if kwargs:
+        raise ValueError(f"Unrecognized keyword arguments: {list(kwargs)}")
+    unsupported("Input", type_spec=(type_spec, None), optional=(optional, False))
     if shape is None and batch_shape is None and tensor is None:
-        batch_shape = words.pop("batch_input_shape", None)
+        batch_shape = batch_input_shape
         if batch_shape is None:
             raise ValueError("Please provide to Input a `shape` or a `tensor` argument. Note that "
                              "`shape` does not include the batch dimension.")

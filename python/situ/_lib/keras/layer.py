@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """layer.py: tf.keras.layers.Layer: something that is called on tensors and holds weights."""
+import difflib
 import inspect
 
 import numpy
@@ -35,6 +36,15 @@ def is_tensor(value):
     return isinstance(value, _situ.Tensor)
 
 
+def not_understood(kind, keyword):
+    """Keras' error for a keyword that no class of a layer has, with the most similar one."""
+    known = [*_WORDS, *(n for c in kind.__mro__ if "__init__" in vars(c)
+                        for n in inspect.signature(c.__init__).parameters)]
+    similar = difflib.get_close_matches(keyword, known, 1)
+    hint = f". Did you mean '{similar[0]}'?" if similar else ""
+    return TypeError(f"Keyword argument not understood: {keyword}{hint}")
+
+
 @shown("layers.Layer", "__internal__.layers.BaseRandomLayer")
 class Layer(Module):
     """A layer: build makes its weights when the shape of its input is known, call is what it
@@ -46,7 +56,7 @@ class Layer(Module):
     def __init__(self, trainable=True, name=None, dtype=None, dynamic=False, **kwargs):
         for word in kwargs:
             if word not in _WORDS:
-                raise TypeError(f"Keyword argument not understood: {word}")
+                raise not_understood(type(self), word)
         self._name = name if name is not None else unique(snake(type(self).__name__))
         self._trainable, self.built, self.stateful = trainable, False, False
         self._policy = mixed_precision.as_policy(dtype)
@@ -149,8 +159,12 @@ class Layer(Module):
 
     def add_weight(self, name=None, shape=None, dtype=None, initializer=None, regularizer=None,
                    trainable=None, constraint=None, use_resource=None, synchronization=None,
-                   aggregation=None, **kwargs):
+                   aggregation=None, autocast=True, overwrite_with_gradient=False, **kwargs):
         """Makes a variable; the initializer is glorot_uniform or zeros where none is given."""
+        for keyword in kwargs:
+            if keyword not in ("collections", "experimental_autocast", "caching_device", "getter",
+                               "layout", "partitioner"):  # of TensorFlow 1; nothing here uses them
+                raise TypeError(f"Unknown keyword argument: {keyword}")
         dtype = as_dtype(dtype or self.dtype)
         if initializer is None:
             initializer = "glorot_uniform" if dtype.is_floating else "zeros"
@@ -176,7 +190,7 @@ class Layer(Module):
     def add_variable(self, *args, **words):
         return self.add_weight(*args, **words)
 
-    def add_loss(self, losses, inputs=None, **kwargs):
+    def add_loss(self, losses, inputs=None):
         """A loss that is added to that of training: a tensor, or a function of nothing."""
         for loss in nest.flatten(losses):
             if callable(loss):
@@ -184,7 +198,7 @@ class Layer(Module):
             elif loss is not None:
                 self._losses.append(loss)
 
-    def add_metric(self, value, name=None, aggregation=None, **kwargs):
+    def add_metric(self, value, name=None, aggregation=None, inputs=None):
         """A metric that is shown in training: the mean of a value."""
         from situ._lib.keras import metrics
         named = {m.name: m for m in self._metrics}
@@ -222,7 +236,7 @@ class Layer(Module):
     def build(self, input_shape):
         self.built = True
 
-    def call(self, inputs, *args, **kwargs):
+    def call(self, inputs):
         return inputs
 
     def compute_mask(self, inputs, mask=None):

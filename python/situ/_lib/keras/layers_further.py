@@ -199,7 +199,7 @@ class RandomFourierFeatures(Layer):
         if kind == "gaussian":
             start = initializers.get({"class_name": "RandomNormal", "config": {"stddev": 1.0}})
         elif kind == "laplacian":
-            start = lambda shape, dtype=None, **w: constant(
+            start = lambda shape, dtype=None: constant(
                 numpy.random.standard_cauchy(shape).astype("float32"))
         else:
             start = initializers.get(kind)

@@ -49,13 +49,13 @@ class Model(Training, Saving, Layer):
         self._topology = Topology(inputs, outputs)
         self.built, self.supports_masking = True, True
 
-    def add_loss(self, losses, inputs=None, **kwargs):
+    def add_loss(self, losses, inputs=None):
         """A loss of what the model computes; symbolic tensors are computed in every call."""
         self._add([t for t in nest.flatten(losses) if context.is_symbolic(t)], [])
         super().add_loss([t for t in nest.flatten(losses) if not context.is_symbolic(t)])
 
-    def add_metric(self, value, name=None, aggregation=None, **kwargs):
-        super().add_metric(value, name, aggregation, **kwargs)
+    def add_metric(self, value, name=None, aggregation=None, inputs=None):
+        super().add_metric(value, name, aggregation)
         if context.is_symbolic(value) and self._topology is not None:
             self._add([], [value])
             self._added_metrics.append(self._metrics[-1])

@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """rnn.py: recurrent layers: RNN over any cell, SimpleRNN, LSTM, GRU."""
+import inspect
+
 import _situ
 from situ._lib import nest, shapes
 from situ._lib.api import export
 from situ._lib.array_ops import convert_to_tensor, op, transpose, zeros
 from situ._lib.keras import context, rnn_loop
 from situ._lib.keras.cells import Cell, GRUCell, LSTMCell, SimpleRNNCell, StackedRNNCells
-from situ._lib.keras.layer import Layer
+from situ._lib.keras.layer import Layer, not_understood
 from situ._lib.keras.layers_core import named
 from situ._lib.keras.names import KINDS_OF_LAYERS, serialized
+from situ._lib.keywords import signature
 
 
 @named("RNN")
@@ -178,7 +181,14 @@ def _layer(name, cell_class, doc):
            "name", "trainable", "dtype", "input_shape", "batch_input_shape", "input_dim",
            "input_length", "weights", "activity_regularizer", "zero_output_for_mask", "batch_size")
 
+    defaults = {k: p.default for kind in (cell_class, Cell)
+                for k, p in inspect.signature(kind.__init__).parameters.items()
+                if p.default is not p.empty}
+
     def init(self, units, *args, **words):
+        for word in words:
+            if word not in (*defaults, *own, "implementation", "use_cudnn", "autocast"):
+                raise not_understood(type(self), word)
         mine = {k: words.pop(k) for k in own if k in words}
         for word in ("implementation", "use_cudnn"):
             words.pop(word, None)
@@ -187,6 +197,8 @@ def _layer(name, cell_class, doc):
         RNN.__init__(self, cell, **mine)
         cell._name = {"SimpleRNN": "simple_rnn_cell", "LSTM": "lstm_cell",
                       "GRU": "gru_cell"}[name]
+
+    init.__signature__ = signature({**defaults, **dict.fromkeys(own)}, ["self", "units"])
 
     def get(key):
         return property(lambda s: getattr(s.cell, key))
@@ -216,8 +228,10 @@ GRU = _layer("GRU", GRUCell, "Gated recurrent units.")
 def _of_gpu(name, base, **fixed):
     """The layer that was of its own for NVIDIA's GPUs: the plain one, as they computed it."""
     def init(self, units, **words):
-        for word in ("activation", "use_bias", "dropout", "recurrent_dropout"):
-            words.pop(word, None)
+        for word, only in (("activation", "tanh"), ("use_bias", True), ("dropout", 0.0),
+                           ("recurrent_dropout", 0.0)):  # a configuration has these
+            if words.pop(word, only) != only:
+                raise not_understood(type(self), word)
         base.__init__(self, units, **{**words, "recurrent_activation": "sigmoid", **fixed})
     doc = f"As {base.__name__}, on all devices."
     made = type(name, (base,), {"__init__": init, "__doc__": doc})

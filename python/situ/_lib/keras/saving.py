@@ -9,6 +9,7 @@ import numpy
 from situ._lib import checkpoint_state, optimizer_v2, safetensors, saved_model, shapes
 from situ._lib.keras import context, hdf5, loss_classes, metrics, weights
 from situ._lib.keras.names import KINDS_OF_LAYERS, custom, plain, serialized, shown
+from situ._lib.keywords import reject_unknown, unsupported
 
 _FORMAT = "situ keras 1"
 FILE = "model.safetensors"  # of a model that is a folder
@@ -142,8 +143,10 @@ class Saving:
         return len(found) < len(self.weights) and all(
             tuple(v.shape.as_list()) == a.shape for v, (_, a) in zip(self.weights, found))
 
-    def save(self, filepath, overwrite=True, include_optimizer=True, save_format=None, **words):
+    def save(self, filepath, overwrite=True, include_optimizer=True, save_format=None,
+             signatures=None, options=None, save_traces=True, zipped=None, **kwargs):
         """Writes the layers, the weights, what compile was given and the optimizer's state."""
+        reject_unknown(self.save, kwargs)
         training, path = self._described_training(include_optimizer), _place(filepath, save_format)
         if hdf5.wanted(path, save_format):
             hdf5.write_model(_target(path, overwrite), self, training)
@@ -161,8 +164,12 @@ class Saving:
         if os.path.isdir(path):
             saved_model.write_model(self, path)
 
-    def export(self, filepath, format="tf_saved_model", **words):
+    def export(self, filepath, format="tf_saved_model", verbose=None, input_signature=None):
         """Writes what tf.saved_model.load reads: the function of the model, as `serve`."""
+        if format != "tf_saved_model":
+            raise ValueError(f"Unrecognized format={format}. Supported formats are: "
+                             "tf_saved_model.")
+        unsupported("export", input_signature=(input_signature, None))
         saved_model.export_model(self, filepath)
 
     def _described_training(self, include_optimizer):

@@ -22,18 +22,21 @@ def text_to_word_sequence(text, filters=_FILTERS, lower=True, split=" "):
 
 
 @_named
-def hashing_trick(text, n, hash_function=None, filters=_FILTERS, lower=True, split=" "):
+def hashing_trick(text, n, hash_function=None, filters=_FILTERS, lower=True, split=" ",
+                  analyzer=None):
     """Numbers from 1 to n - 1 by a hash: Python's own, 'md5' or a function."""
     if hash_function == "md5":
         from hashlib import md5
         hash_function = lambda w: int(md5(w.encode()).hexdigest(), 16)
     find = hash_function or hash
-    return [find(w) % (n - 1) + 1 for w in text_to_word_sequence(text, filters, lower, split)]
+    words = text_to_word_sequence(text, filters, lower, split) if analyzer is None else \
+        analyzer(text)
+    return [find(w) % (n - 1) + 1 for w in words]
 
 
 @_named
-def one_hot(input_text, n, filters=_FILTERS, lower=True, split=" "):
-    return hashing_trick(input_text, n, hash, filters, lower, split)
+def one_hot(input_text, n, filters=_FILTERS, lower=True, split=" ", analyzer=None):
+    return hashing_trick(input_text, n, hash, filters, lower, split, analyzer)
 
 
 @_named
@@ -41,7 +44,12 @@ class Tokenizer:
     """Numbers for words, the commonest first; 0 is no word."""
 
     def __init__(self, num_words=None, filters=_FILTERS, lower=True, split=" ", char_level=False,
-                 oov_token=None, document_count=0, **words):
+                 oov_token=None, analyzer=None, document_count=0, **kwargs):
+        if "nb_words" in kwargs:  # its name before Keras 2
+            num_words = kwargs.pop("nb_words")
+        if kwargs:
+            raise TypeError("Unrecognized keyword arguments: " + str(kwargs))
+        self.analyzer = analyzer
         self.word_counts = collections.OrderedDict()
         self.word_docs, self.index_docs = collections.defaultdict(int), collections.defaultdict(int)
         self.num_words, self.filters, self.lower, self.split = num_words, filters, lower, split
@@ -49,6 +57,8 @@ class Tokenizer:
         self.word_index, self.index_word = {}, {}
 
     def _words(self, text):
+        if self.analyzer is not None:
+            return self.analyzer(text)
         if isinstance(text, list):
             return [w.lower() for w in text] if self.lower else text
         if self.char_level:

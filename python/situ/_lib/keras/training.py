@@ -9,6 +9,7 @@ from situ._lib.api import BOTH, V1
 from situ._lib.keras import compiled, context, data as batches_of, mixed_precision, weights
 from situ._lib.keras.callbacks import make_callbacks
 from situ._lib.keras.program import Programs
+from situ._lib.keywords import reject_unknown
 
 
 def _numbers(logs):
@@ -38,8 +39,12 @@ class Training:
     def compile(self, optimizer="rmsprop", loss=None, metrics=None, loss_weights=None,
                 weighted_metrics=None, run_eagerly=None, steps_per_execution=None,
                 sample_weight_mode=None, target_tensors=None, distribute=None, jit_compile=None,
-                **words):
+                auto_scale_loss=True, pss_evaluation_shards=0, **kwargs):
         """Sets the optimizer, the loss and the metrics of training."""
+        reject_unknown(self.compile, kwargs, "compile")
+        if target_tensors is not None:
+            raise ValueError("target_tensors argument is not supported when executing eagerly. "
+                             f"Received: target_tensors={target_tensors}.")
         if distribute is not None:
             self._adopt(distribute)
         with context.eager(), variables.strategy_scope(self._strategy):
@@ -152,8 +157,9 @@ class Training:
             validation_split=0.0, validation_data=None, shuffle=True, class_weight=None,
             sample_weight=None, initial_epoch=0, steps_per_epoch=None, validation_steps=None,
             validation_batch_size=None, validation_freq=1, max_queue_size=10, workers=1,
-            use_multiprocessing=False, nb_epoch=None, **words):
+            use_multiprocessing=False, nb_epoch=None, **kwargs):
         """Trains for some epochs; gives a History."""
+        reject_unknown(self.fit, kwargs, "fit")
         self._needs_compile()
         epochs = epochs if nb_epoch is None else nb_epoch
         with context.eager(), variables.strategy_scope(self._strategy):
@@ -219,8 +225,9 @@ class Training:
 
     def evaluate(self, x=None, y=None, batch_size=None, verbose="auto", sample_weight=None,
                  steps=None, callbacks=None, max_queue_size=10, workers=1,
-                 use_multiprocessing=False, return_dict=False, **words):
+                 use_multiprocessing=False, return_dict=False, **kwargs):
         """The loss and the metrics of some data."""
+        reject_unknown(self.evaluate, kwargs, "evaluate")
         self._needs_compile()
         with context.eager(), variables.strategy_scope(self._strategy):
             batches = batches_of.make(x, y, sample_weight, batch_size, False, steps)
@@ -233,8 +240,9 @@ class Training:
         return values[0] if len(values) == 1 else values
 
     def predict(self, x, batch_size=None, verbose="auto", steps=None, callbacks=None,
-                max_queue_size=10, workers=1, use_multiprocessing=False, **words):
+                max_queue_size=10, workers=1, use_multiprocessing=False, **kwargs):
         """What the model gives for some data, as arrays."""
+        reject_unknown(self.predict, kwargs, "predict")
         with self._at_home(), context.eager(), variables.strategy_scope(self._strategy):
             batches = batches_of.make(x, None, None, batch_size, False, steps)
             listed = make_callbacks(self, callbacks, 0 if verbose == "auto" else verbose, 1,

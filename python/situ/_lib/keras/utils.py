@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """utils.py: tf.keras.utils, preprocessing of sequences, wrappers of old names."""
+import hashlib
 import os
+import shutil
 
 import numpy
 
 from situ._lib import random_ops
 from situ._lib.api import export
 from situ._lib.keras.names import shown
+from situ._lib.keywords import unsupported
 
 
 @shown("utils.normalize")
@@ -28,15 +31,42 @@ def set_random_seed(seed):
 
 
 @export("keras.utils.get_file", "python.keras.utils.get_file", v1="contrib.keras.utils.get_file")
-def get_file(fname=None, origin=None, *args, cache_dir=None, cache_subdir="datasets", **words):
-    """The path of a file that is there already: situ does not download."""
+def get_file(fname=None, origin=None, untar=False, md5_hash=None, file_hash=None,
+             cache_subdir="datasets", hash_algorithm="auto", extract=False, archive_format="auto",
+             cache_dir=None, force_download=False):
+    """The path of a file that is there already, or of what its archive has: situ does not
+    download. A file with another hash than the given one is an error."""
+    unsupported("get_file", force_download=(force_download, False))
     home = cache_dir or os.environ.get("KERAS_HOME", os.path.expanduser("~/.keras"))
     name = fname or os.path.basename(origin or "")
     path = name if os.path.isabs(name) else os.path.join(home, cache_subdir, name)
+    folder = path.partition(".tar")[0] if untar else path
+    if untar and os.path.isdir(folder):
+        return folder
+    if untar and not os.path.exists(path):
+        path += ".tar.gz"
+    _check_file(path, origin, file_hash or md5_hash,
+                hash_algorithm if file_hash is not None else "md5")
+    if extract or untar:
+        shutil.unpack_archive(path, os.path.dirname(path), {"auto": None, "tar": None}.get(
+            archive_format, archive_format))
+    return folder
+
+
+def _check_file(path, origin, expected, algorithm):
+    """Raises an error if a file is not there or has another hash."""
     if not os.path.exists(path):
         raise FileNotFoundError(f"tf.keras.utils.get_file: situ does not download {origin}: put it "
                                 f"to {path}")
-    return path
+    if expected is None:
+        return
+    if algorithm not in ("md5", "sha256"):
+        algorithm = "sha256" if len(expected) == 64 else "md5"
+    with open(path, "rb") as file:
+        found = hashlib.new(algorithm, file.read()).hexdigest()
+    if found != str(expected):
+        raise ValueError(f"Incomplete or corrupted file detected. The {algorithm} file hash does "
+                         f"not match the provided value of {expected}: {path} has {found}.")
 
 
 @shown("preprocessing.sequence.pad_sequences", "utils.pad_sequences")

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """common.py: what the networks of tf.keras.applications share: their input, their end, their
 weights, what is done to images before, and the names of the classes of ImageNet."""
+import functools
+import inspect
 import json
 import os
 
@@ -32,8 +34,18 @@ def folder():
 def named(module, *kinds):
     """A decorator: a network's names: in the module of its family and beside it."""
     def record(function):
+        @functools.wraps(function)
+        def network(*args, name=None, **kwargs):
+            made = function(*args, **kwargs)
+            made._name = made.name if name is None else name
+            return made
+        whole = inspect.signature(function)
+        network.__signature__ = whole.replace(parameters=[
+            *whole.parameters.values(),
+            inspect.Parameter("name", inspect.Parameter.KEYWORD_ONLY, default=None)])
         places = [f"applications.{m}.{function.__name__}" for m in (module, *kinds)]
-        return shown(f"applications.{function.__name__}", *places)(function)
+        shown(f"applications.{function.__name__}", *places)(network)
+        return network
     return record
 
 

@@ -96,7 +96,7 @@ def _efficientnet(name, width, depth, default, dropout, include_top, weights, in
 
 def _make(word, width, depth, size, dropout):
     def network(include_top=True, weights="imagenet", input_tensor=None, input_shape=None,
-                pooling=None, classes=1000, classifier_activation="softmax", **more):
+                pooling=None, classes=1000, classifier_activation="softmax"):
         return _efficientnet(word.lower(), width, depth, size, dropout, include_top, weights,
                              input_tensor, input_shape, pooling, classes,
                              classifier_activation=classifier_activation)

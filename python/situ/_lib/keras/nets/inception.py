@@ -132,7 +132,7 @@ def _residual(x, scale, kind, number, activation="relu"):
 
 @named("inception_resnet_v2")
 def InceptionResNetV2(include_top=True, weights="imagenet", input_tensor=None, input_shape=None,
-                      pooling=None, classes=1000, classifier_activation="softmax", **more):
+                      pooling=None, classes=1000, classifier_activation="softmax"):
     """Mixed blocks with short ways past them."""
     common.check(weights, include_top, classes, "inception_resnet_v2")
     inputs = common.image_input(input_tensor, input_shape, 299, 75, include_top, weights)

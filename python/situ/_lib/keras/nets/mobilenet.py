@@ -44,7 +44,7 @@ def _depthwise(x, filters, alpha, multiplier, stride, number):
 @named("mobilenet")
 def MobileNet(input_shape=None, alpha=1.0, depth_multiplier=1, dropout=1e-3, include_top=True,
               weights="imagenet", input_tensor=None, pooling=None, classes=1000,
-              classifier_activation="softmax", **more):
+              classifier_activation="softmax"):
     """13 blocks of a convolution by channel and one of channels."""
     common.check(weights, include_top, classes, "mobilenet")
     inputs = common.image_input(input_tensor, input_shape, 224, 32, include_top)
@@ -101,8 +101,7 @@ def _inverted(x, expansion, stride, alpha, filters, number):
 
 @named("mobilenet_v2")
 def MobileNetV2(input_shape=None, alpha=1.0, include_top=True, weights="imagenet",
-                input_tensor=None, pooling=None, classes=1000, classifier_activation="softmax",
-                **more):
+                input_tensor=None, pooling=None, classes=1000, classifier_activation="softmax"):
     """17 blocks that widen, convolve by channel, and narrow again."""
     common.check(weights, include_top, classes, "mobilenet_v2")
     inputs = common.image_input(input_tensor, input_shape, 224, 32, include_top)

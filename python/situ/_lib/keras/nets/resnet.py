@@ -92,7 +92,7 @@ def _make(word, counts, early):
     name = word.lower()
 
     def network(include_top=True, weights="imagenet", input_tensor=None, input_shape=None,
-                pooling=None, classes=1000, classifier_activation="softmax", **more):
+                pooling=None, classes=1000, classifier_activation="softmax"):
         return _resnet(name, counts, early, include_top, weights, input_tensor, input_shape,
                        pooling, classes, classifier_activation)
     network.__name__, network.__qualname__ = word, word
