@@ -18,6 +18,10 @@ extern "C" {
 
 typedef struct situ_session situ_session;
 
+/* Variables and resources (queues, iterators) that sessions of any graphs share, as in a task of a
+ * cluster: by task and name. */
+typedef struct situ_store situ_store;
+
 /* Options of a session; zero is the default of everything. */
 typedef struct situ_config {
   bool log_device_placement; /* prints the devices, and where each node goes, on standard output */
@@ -28,6 +32,11 @@ typedef struct situ_config {
                        that run, as "name: (Op): device", when they are first compiled */
   int threads;      /* of the process, for large ops; 0: SITU_THREADS, then all cores */
   situ_device_config devices;
+  situ_store *store; /* keeps variables and resources; NULL: the session does. Nodes may then name
+                        any job and task: all of them are in this process */
+  const char *task;  /* with a store: "/job:worker/task:0", the task of nodes that name none */
+  const char *scope; /* with a store: sessions of one scope share the counters of random ops, by the
+                        names of their nodes; NULL: each has its own */
 } situ_config;
 
 /* A value given to a run. */
@@ -35,6 +44,14 @@ typedef struct situ_feed {
   situ_value value;
   situ_tensor *tensor; /* borrowed; on any device */
 } situ_feed;
+
+/* An empty store. Sessions that use it keep a reference. */
+SITU_API situ_status situ_store_create(situ_store **out) SITU_MUST_USE;
+SITU_API situ_store *situ_store_retain(situ_store *store);
+SITU_API void situ_store_release(situ_store *store);
+
+/* Forgets the values of variables, and the resources: those of a container, or all (NULL). */
+SITU_API void situ_store_reset(situ_store *store, const char *container);
 
 /* Makes a session for a graph, which may go on growing between runs. `config` may be NULL. */
 SITU_API situ_status situ_session_create(situ_graph *graph, const situ_config *config,

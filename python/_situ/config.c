@@ -62,6 +62,10 @@ int config_read(PyObject *dict, situ_config *out, struct config_store *store) {
   devices->gpu_devices = (int)whole_of(dict, "gpu_devices");
   PyObject *memory = get(dict, "memory");
   if (memory) devices->memory = memory_of(memory);
+  PyObject *shared = get(dict, "store");
+  if (shared) out->store = store_native(shared);
+  out->task = text_of(dict, "task");
+  out->scope = text_of(dict, "scope");
   read_lists(dict, devices, store);
   return PyErr_Occurred() ? -1 : 0;
 }

@@ -314,15 +314,20 @@ static PyObject *run(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObje
   return run_any(self, given[0], given[1], NULL);
 }
 
-/* _run_watched(fetches, feeds, timeout_ms, trace or None) */
+/* _run_watched(fetches, feeds, timeout_ms, trace or None, cancel=None); a bytearray `cancel` whose
+ * first byte becomes 1 ends the run. */
 static PyObject *run_watched(PyObject *self, PyObject *args) {
-  PyObject *fetch, *feeds, *trace;
+  PyObject *fetch, *feeds, *trace, *cancel = Py_None;
   long long timeout;
-  if (!PyArg_ParseTuple(args, "OOLO", &fetch, &feeds, &timeout, &trace)) return NULL;
+  if (!PyArg_ParseTuple(args, "OOLO|O", &fetch, &feeds, &timeout, &trace, &cancel)) return NULL;
+  if (cancel != Py_None && !(PyByteArray_Check(cancel) && PyByteArray_GET_SIZE(cancel)))
+    return PyErr_Format(PyExc_TypeError, "cancel is %R, not a bytearray", cancel);
   if (trace != Py_None && Py_TYPE(trace) != &recording_type)
     return PyErr_Format(PyExc_TypeError, "%R is no trace", trace);
-  const struct watch_options options = {.timeout_ms = timeout,
-                                        .trace = trace == Py_None ? NULL : recording_native(trace)};
+  const struct watch_options options = {
+      .timeout_ms = timeout,
+      .trace = trace == Py_None ? NULL : recording_native(trace),
+      .cancel = cancel == Py_None ? NULL : PyByteArray_AS_STRING(cancel)};
   return run_any(self, fetch, feeds, &options);
 }
 

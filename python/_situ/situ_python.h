@@ -212,6 +212,10 @@ int graph_enter_device(struct graph_object *graph, const char *op, PyObject *nam
 void graph_leave_device(struct graph_object *graph);
 
 /* config.c: options out of a dict; texts are borrowed from it. 0, or -1 with an exception. */
+/* store.c: the store in a capsule; NULL with an exception. Borrowed. */
+situ_store *store_native(PyObject *capsule);
+extern PyMethodDef store_methods[];
+
 struct config_store {
   situ_device_memory memory[64];
   situ_virtual_device virtual_devices[64];
@@ -243,8 +247,9 @@ situ_trace *recording_native(PyObject *object);
 struct watch_options {
   int64_t timeout_ms;
   situ_trace *trace;
-  bool there;       /* results stay on their devices */
-  const int *takes; /* as in situ_run_options */
+  bool there;                  /* results stay on their devices */
+  const int *takes;            /* as in situ_run_options */
+  const volatile char *cancel; /* not 0: the run shall end; NULL: nobody says so */
 };
 
 /* Runs a session without the interpreter's lock; Ctrl-C ends the run. 0, or -1 with an exception.

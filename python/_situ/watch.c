@@ -2,16 +2,23 @@
  * watch.c: runs without the interpreter's lock, that Ctrl-C ends. */
 #include "situ_python.h"
 
-static unsigned long main_thread;             /* the one that signals are for */
-static _Thread_local PyThreadState **running; /* of this thread, while it is in a run */
+static unsigned long main_thread; /* the one that signals are for */
 
-/* Lets Python handle signals; whether a handler raised an exception. */
+/* A run of this thread. */
+struct running {
+  PyThreadState *state;
+  const volatile char *cancel; /* as in struct watch_options */
+};
+static _Thread_local struct running *running; /* NULL: this thread is in no run */
+
+/* Whether the run was cancelled, or the handler of a signal raised an exception. */
 static bool stop(void *context) {
-  PyThreadState **state = context;
+  struct running *run = context;
+  if (run->cancel && *run->cancel) return true;
   if (PyThread_get_thread_ident() != main_thread) return false;
-  PyEval_RestoreThread(*state);
+  PyEval_RestoreThread(run->state);
   const bool raised = PyErr_CheckSignals() != 0;
-  *state = PyEval_SaveThread();
+  run->state = PyEval_SaveThread();
   return raised;
 }
 
@@ -24,34 +31,33 @@ void watch_prepare(void) {
 }
 
 situ_status watch_call(situ_status (*function)(void *context), void *context) {
-  PyThreadState *state = NULL, **before = running;
-  running = &state;
-  state = PyEval_SaveThread();
+  struct running run = {0}, *before = running;
+  running = &run;
+  run.state = PyEval_SaveThread();
   const situ_status status = function(context);
   running = before;
-  PyEval_RestoreThread(state);
+  PyEval_RestoreThread(run.state);
   return status;
 }
 
 situ_status watch_native(situ_session *session, const struct watch_options *options,
                          const situ_feed *feeds, int n_feeds, const situ_value *fetches,
                          int n_fetches, situ_tensor **results) {
-  PyThreadState *state = NULL;
+  struct running run = {.cancel = options->cancel}, *before = running;
   const situ_run_options native = {.timeout_ms = options->timeout_ms,
                                    .stop = stop,
-                                   .context = &state,
+                                   .context = &run,
                                    .trace = options->trace,
                                    .there = options->there,
                                    .takes = options->takes};
-  PyThreadState **before = running;
   situ_session_retain(session);
-  running = &state;
-  state = PyEval_SaveThread();
+  running = &run;
+  run.state = PyEval_SaveThread();
   const situ_status status =
       situ_session_run_with(session, &native, feeds, n_feeds, fetches, n_fetches, results);
   situ_session_release(session);
   running = before;
-  PyEval_RestoreThread(state);
+  PyEval_RestoreThread(run.state);
   return status;
 }
 

@@ -20,7 +20,9 @@ static situ_status create(struct situ_session *session, const struct function *f
   struct callee *callee = calloc(1, sizeof *callee);
   if (!callee) return NO_MEMORY();
   const situ_config config = {.allow_soft_placement = session->soft,
-                              .check_numerics = session->checked};
+                              .check_numerics = session->checked,
+                              .store = session->state.store,
+                              .task = session->task};
   const situ_status status = situ_session_create(function->graph, &config, &callee->session);
   if (status) {
     free(callee);

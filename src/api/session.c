@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "device/list.h"
+#include "exec/store.h"
 #include "exec/watch.h"
 #include "host/pool.h"
 #include "place/log.h"
@@ -70,8 +71,21 @@ static situ_status begin(struct situ_session *session, const situ_config *config
                    (config && config->strict) || environment_strict(), &session->devices));
   session->pressed = calloc((size_t)session->devices->count, sizeof *session->pressed);
   if (!session->pressed) return NO_MEMORY();
+  if (session->state.store) TRY(store_open(session->state.store));
   if (config && config->threads) pool_set_threads(config->threads);
   if (session->log == LOG_GRAPH) log_mapping(session->devices);
+  return NULL;
+}
+
+/* Uses the variables and resources of a store. */
+static situ_status use_store(struct situ_session *session, const situ_config *config) {
+  session->task = strdup(config->task ? config->task : "");
+  session->scope = config->scope ? strdup(config->scope) : NULL;
+  if (!session->task || (config->scope && !session->scope)) return NO_MEMORY();
+  session->state.store = situ_store_retain(config->store);
+  session->state.task = session->task;
+  session->state.scope = session->scope;
+  session->services.resources = store_resources(config->store);
   return NULL;
 }
 
@@ -97,7 +111,8 @@ situ_status situ_session_create(situ_graph *graph, const situ_config *config, si
                                         .logs = session->log != LOG_NOTHING};
   session->state.services = &session->services;
   enlist(session);
-  const situ_status status = begin(session, config);
+  situ_status status = config && config->store ? use_store(session, config) : NULL;
+  if (!status) status = begin(session, config);
   if (status)
     situ_session_release(session);
   else
@@ -124,6 +139,9 @@ void situ_session_release(situ_session *session) {
   drop_programs(session);
   if (session->devices) list_release();
   arena_free(&session->placement_arena);
+  situ_store_release(session->state.store);
+  free(session->task);
+  free(session->scope);
   free(session->pressed);
   free(session->logged);
   situ_graph_release(session->graph);
@@ -200,6 +218,7 @@ situ_status session_place(struct situ_session *session) {
   struct placement placement = {0};
   const struct place_options options = {
       .soft = session->soft,
+      .any_task = session->state.store != NULL,
       .previous = session->placed > 0 ? session->placement.device : NULL,
       .n_previous = session->placed > 0 ? session->placed : 0};
   const situ_status status = place_graph(graph, session->devices, &options, &arena, &placement);

@@ -49,6 +49,7 @@ struct situ_session {
   uint64_t clock;
   bool *pressed; /* per device: asks us for idle memory when it runs out */
   struct state state;
+  char *task, *scope; /* as in situ_config; owned, for the state */
   struct resources resources;
   struct services services;
   pthread_mutex_t callee_lock;

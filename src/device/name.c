@@ -443,6 +443,8 @@ bool name_same_address_space(const struct device_name *a, const struct device_na
   return (present(a) & present(b) & ADDRESS) == ADDRESS && !(conflicts(a, b) & ADDRESS);
 }
 
+void name_clear_task(struct device_name *name) { drop(name, ADDRESS); }
+
 bool name_different_address_space(const struct device_name *a, const struct device_name *b) {
   return conflicts(a, b) & ADDRESS;
 }

@@ -91,6 +91,9 @@ void name_ensure(struct device_name *more, const struct device_name *less);
 void name_nest(const struct device_name *outer, const struct device_name *inner,
                struct device_name *out);
 
+/* Removes job, replica and task. */
+void name_clear_task(struct device_name *name);
+
 /* Job, replica and task are present in both and equal. */
 bool name_same_address_space(const struct device_name *a, const struct device_name *b);
 

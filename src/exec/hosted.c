@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "exec/frame.h"
+#include "exec/store.h"
 #include "exec/watch.h"
 #include "run/eval.h"
 #include "tensor/shape.h"
@@ -178,6 +179,9 @@ static situ_status call_row(const struct frame *frame, struct hosting *hosting) 
                             .unused = op->unused,
                             .services = frame->state->services,
                             .patience = frame->patience};
+  char task[NAME_SIZE];
+  if (frame->state->store)
+    compute.task = store_task(frame->program->graph, node, frame->state->task, task);
   _Atomic bool is_there = true; /* a variable that a function was given has a value */
   compute.ready = &is_there;
   if (node->schema->op->flags & OP_PROBES) TRY(find_ready(frame, op, &compute.ready));

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "exec/store.h"
 #include "graph/variable.h"
 
 static struct state_entry *lookup(const struct state *state, const struct slot *slot) {
@@ -14,8 +15,8 @@ static struct state_entry *lookup(const struct state *state, const struct slot *
   return entry;
 }
 
-static situ_status fill(struct state_entry *entry, const struct program *program,
-                        const struct slot *slot) {
+situ_status state_fill(struct state_entry *entry, const struct program *program,
+                       const struct slot *slot) {
   struct device *device = program->devices->devices[slot->device];
   const struct node *node = program->graph->nodes[slot->node];
   struct memory_tag tag = {.op = node->name};
@@ -38,7 +39,7 @@ static situ_status make(struct state *state, const struct program *program, cons
   entry->node = slot->node;
   entry->output = slot->output;
   entry->device = slot->device;
-  const situ_status status = fill(entry, program, slot);
+  const situ_status status = state_fill(entry, program, slot);
   if (status) {
     buffer_release(entry->buffer);
     free(entry);
@@ -52,6 +53,8 @@ static situ_status make(struct state *state, const struct program *program, cons
 
 situ_status state_find(struct state *state, const struct program *program, const struct slot *slot,
                        struct state_entry **out) {
+  if (state->store && (slot->output >= 0 || state->scope))
+    return store_find(state, program, slot, out);
   pthread_mutex_lock(&state->lock);
   *out = lookup(state, slot);
   const situ_status status = *out ? NULL : make(state, program, slot, out);

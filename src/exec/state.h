@@ -9,6 +9,7 @@
 #include "device/buffer.h"
 #include "plan/program.h"
 #include "schema/compute.h"
+#include "situ/session.h"
 
 /* Memory that lives from run to run. */
 struct state_entry {
@@ -23,12 +24,19 @@ struct state {
   const struct services *services; /* what host ops of the session may ask for; borrowed */
   pthread_mutex_t lock;
   struct state_entry *entries;
+  situ_store *store; /* where variables are instead (store.h), or NULL; borrowed */
+  const char *task;  /* with a store: the task of nodes that name none */
+  const char *scope; /* with a store: where other state is shared, or NULL: here */
 };
 
 /* The memory of a state slot: made when it is first asked for (and filled, where it has a
  * beginning), the same ever after. Borrowed from the state. */
 situ_status state_find(struct state *state, const struct program *program, const struct slot *slot,
                        struct state_entry **out) SITU_MUST_USE;
+
+/* Allocates the memory of an entry, with its initial value where there is one. */
+situ_status state_fill(struct state_entry *entry, const struct program *program,
+                       const struct slot *slot) SITU_MUST_USE;
 
 /* Forgets everything. */
 void state_clear(struct state *state);

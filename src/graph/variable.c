@@ -42,6 +42,8 @@ const char *variable_name(const struct node *node) {
   return *shared ? shared : node->name;
 }
 
+const char *variable_container(const struct node *node) { return text_of(node, "container"); }
+
 /* The name within its container, as one text; NULL without memory. */
 static const char *key_of(struct text *text, const struct node *node) {
   const char *container = text_of(node, "container");

@@ -18,6 +18,9 @@ struct output variable_value(const struct situ_graph *graph, struct edge edge);
 /* What a node of a variable names: its shared name, or else its own. */
 const char *variable_name(const struct node *node);
 
+/* The container of a variable's node; "" for the default one. */
+const char *variable_container(const struct node *node);
+
 /* Enters a new node of a variable into the graph's list; false without memory. */
 bool variable_enter(struct situ_graph *graph, const struct node *node);
 

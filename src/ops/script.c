@@ -32,7 +32,36 @@ static situ_status compute_function(struct compute *compute) {
     .compute = compute_function                                                              \
   }
 
+static situ_status receive_shape(struct call *call) {
+  call->out[0].shape = *call_attr(call, "shape")->shape;
+  return NULL;
+}
+
+/* Edges between the parts of a graph that was cut for several processes. All of them make these
+ * calls in one order, so that no two wait for each other. */
+#define EDGE_FLAGS (OP_STATEFUL | OP_BLOCKS | OP_TOGETHER | OP_NO_GRADIENT)
+
 static const struct op rows[] = {
+    {.name = "TaskSend",
+     .inputs = "tensor:T",
+     .outputs = "",
+     .attrs = "T:type token:string",
+     .python = "",
+     .doc = "Sends a tensor to a task of the cluster that runs in another process.",
+     .devices = "CPU",
+     .flags = EDGE_FLAGS,
+     .shape = op_no_shape,
+     .compute = compute_function},
+    {.name = "TaskReceive",
+     .inputs = "",
+     .outputs = "tensor:dtype",
+     .attrs = "dtype:type shape:shape=<unknown> token:string",
+     .python = "",
+     .doc = "Waits for a tensor from a task of the cluster that runs in another process.",
+     .devices = "CPU",
+     .flags = EDGE_FLAGS,
+     .shape = receive_shape,
+     .compute = compute_function},
     ROW("PyFunc", OP_STATEFUL, "Calls a function of the program that runs the graph."),
     ROW("PyFuncStateless", 0, "The same, of a function that only depends on its inputs."),
 };

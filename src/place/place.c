@@ -254,10 +254,13 @@ static struct place_device *list_devices(const struct device_list *list, struct 
   return devices;
 }
 
-static struct place_spec *list_specs(const struct situ_graph *graph, struct arena *arena) {
+static struct place_spec *list_specs(const struct situ_graph *graph, bool any_task,
+                                     struct arena *arena) {
   struct place_spec *specs = ARENA_ARRAY(arena, struct place_spec, graph->n_specs + 1);
-  for (int32_t i = 0; specs && i < graph->n_specs; i++)
+  for (int32_t i = 0; specs && i < graph->n_specs; i++) {
     specs[i] = (struct place_spec){.name = graph->specs[i].name, .text = graph->specs[i].written};
+    if (any_task) name_clear_task(&specs[i].name);
+  }
   /* A graph in which nobody asked for a device may have no specs yet. */
   if (specs && !graph->n_specs) specs[0].text = "";
   return specs;
@@ -271,7 +274,7 @@ static situ_status run(struct translation *to, const struct device_list *devices
   const struct place_problem problem = {
       .devices = list_devices(devices, to->arena),
       .n_devices = devices->count,
-      .specs = list_specs(to->graph, to->arena),
+      .specs = list_specs(to->graph, options->any_task, to->arena),
       .n_specs = (int32_t)max_i64(to->graph->n_specs, 1),
       .supports = to->supports,
       .n_supports = to->n_supports,

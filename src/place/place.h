@@ -10,6 +10,7 @@
 /* Zero is what a session does by default. */
 struct place_options {
   bool soft;               /* allow_soft_placement */
+  bool any_task;           /* every job, replica and task that is named is in this process */
   bool reference;          /* TensorFlow 2.21 to the letter */
   const int32_t *previous; /* the devices of the first n_previous nodes in an earlier placement:
                               nodes with state keep theirs */

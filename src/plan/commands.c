@@ -127,8 +127,13 @@ static situ_status bring_inputs(struct builder *builder, const struct node *node
   const bool some_host = node->schema->op->host && *node->schema->op->host;
   for (int32_t i = 0; i < node->n_inputs; i++) {
     slots[i] = -1;
-    if (some_host && schema_input_port(node->schema, node->attrs, i)->is_host) continue;
     int32_t command = -1;
+    if (some_host && schema_input_port(node->schema, node->attrs, i)->is_host) {
+      /* Its elements are known, but what comes before them still has to come before the node. */
+      const struct node *from = builder->request->graph->nodes[node->inputs[i].node];
+      if (from->n_controls) builder_wait(builder, builder->node_command[from->id]);
+      continue;
+    }
     TRY(commands_bring(builder, node->inputs[i], device, &slots[i], &command));
     builder_wait(builder, command);
   }
@@ -154,6 +159,19 @@ static situ_status add_point(struct builder *builder, const struct node *node, i
                                      .device = builder_home(builder, 0),
                                      .once = is_once(builder, node)};
   return add_command(builder, &point, command);
+}
+
+/* Control inputs of a node that runs nothing: whoever reads it comes after them, too. */
+static situ_status add_controls(struct builder *builder, const struct node *node) {
+  if (!node->n_controls) return NULL;
+  for (int32_t i = 0; i < node->n_controls; i++)
+    builder_wait(builder, builder->node_command[node->controls[i]]);
+  TRY(add_point(builder, node, &builder->node_command[node->id]));
+  for (int32_t i = 0; i < node->n_outputs; i++) {
+    struct value *value = builder_value(builder, (struct edge){node->id, i});
+    if (value->feed < 0) value->command = builder->node_command[node->id];
+  }
+  return NULL;
 }
 
 static situ_status add_alias(struct builder *builder, const struct node *node, int32_t device) {
@@ -307,6 +325,7 @@ static situ_status add_calls(struct builder *builder, const struct node *node, i
 
 situ_status commands_add(struct builder *builder, const struct node *node) {
   const unsigned flags = node->schema->op->flags;
+  if (flags & (OP_CONSTANT | OP_VARIABLE)) TRY(add_controls(builder, node));
   if (flags & OP_CONSTANT) return NULL;
   const int32_t device = builder_home(builder, builder->request->placement[node->id]);
   if (flags & OP_VARIABLE) return add_variable(builder, node, device);

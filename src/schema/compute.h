@@ -42,6 +42,7 @@ struct compute {
   const bool *unused;     /* by output, of a row with OP_LAZY: nobody reads it, so it may stay NULL;
                              else NULL */
   const struct services *services;
+  const char *task; /* of the node, where sessions share resources of several tasks, or NULL */
   struct patience *patience; /* NULL: as long as it takes */
   _Atomic bool *ready;       /* of a row with OP_PROBES: whether the variable has a value */
 };

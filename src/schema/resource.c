@@ -146,6 +146,34 @@ situ_status resource_of(const situ_tensor *handle, const struct resource_kind *k
   return NULL;
 }
 
+/* The container of an entry, without its task. */
+static const char *container_of(const struct resource_entry *entry) {
+  const char *end = strchr(entry->container, RESOURCE_TASK_END);
+  return end ? end + 1 : entry->container;
+}
+
+void resource_clear_container(struct resources *resources, const char *container) {
+  struct resource_entry *gone = NULL;
+  pthread_mutex_lock(&resources->lock);
+  for (struct resource_entry **at = &resources->entries; *at;) {
+    struct resource_entry *entry = *at;
+    if (strcmp(container_of(entry), container) != 0) {
+      at = &entry->next;
+      continue;
+    }
+    *at = entry->next;
+    entry->next = gone;
+    gone = entry;
+  }
+  pthread_mutex_unlock(&resources->lock);
+  while (gone) {
+    struct resource_entry *entry = gone;
+    gone = entry->next;
+    resource_release(entry->resource);
+    free_entry(entry);
+  }
+}
+
 void resource_clear(struct resources *resources) {
   pthread_mutex_lock(&resources->lock);
   struct resource_entry *entries = resources->entries;

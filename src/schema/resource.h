@@ -30,6 +30,9 @@ struct resource {
 
 struct resource_entry;
 
+/* Where resources of several tasks are together, stands between the task and the container. */
+enum { RESOURCE_TASK_END = '\n' };
+
 /* The objects of a session. Zero, with its lock initialised, is empty. */
 struct resources {
   pthread_mutex_t lock;
@@ -64,6 +67,9 @@ situ_status resource_handle_as(struct resource *resource, situ_type type,
 /* What a handle names, borrowed from it; fails for another kind. A kind of NULL is any. */
 situ_status resource_of(const situ_tensor *handle, const struct resource_kind *kind,
                         struct resource **out) SITU_MUST_USE;
+
+/* Forgets the objects of a container, in any task (RESOURCE_TASK_END). */
+void resource_clear_container(struct resources *resources, const char *container);
 
 /* Forgets all objects: those that nobody has a handle of go. */
 void resource_clear(struct resources *resources);

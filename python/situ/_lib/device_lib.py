@@ -28,8 +28,11 @@ def incarnation(device):
     return hash((device["name"], device["bus_id"])) & (2 ** 63 - 1)
 
 
-def session_device(device):
-    return _DeviceAttributes(device["name"], device["kind"], limit(device), incarnation(device))
+def session_device(device, task=None):
+    """A device as a session lists it: of this process, or of a task of a cluster."""
+    name = device["name"] if task is None else f"{task}/device:{device['kind']}:{device['index']}"
+    size = device["limit"] if "limit" in device else limit(device)
+    return _DeviceAttributes(name, device["kind"], size, incarnation(device))
 
 
 class DeviceAttributes:

@@ -84,8 +84,13 @@ class TFRecordReader(ReaderBase):
             compression_type=records.packing(options), name=name))
 
 
-def _call(token, arrays):
+def call(token, arrays):
     """What nodes call: a function by its token."""
+    if token.startswith(("send ", "receive ")):
+        from situ._lib.cluster import steps
+        return steps.transfer(token, arrays)
+    if token not in _functions:
+        raise NotImplementedError(f"{token} is a function of another process.")
     function, types = _functions[token]
     results = function(*arrays)
     if not types:
@@ -116,7 +121,7 @@ def _emit(func, inp, tout, stateful, name):
     else:
         token = f"pyfunc_{next(_numbers)}"
         _functions[token] = (func, types)
-        _situ.set_callback(_call)
+        _situ.set_callback(call)
         results = OPS["PyFunc" if stateful else "PyFuncStateless"](
             inputs, token=token, Tin=[x.dtype.base_dtype for x in inputs], Tout=types, name=name)
         if not types:
@@ -128,7 +133,7 @@ def _with_token(func, types, arrays):
     token = f"pyfunc_{next(_numbers)}"
     _functions[token] = (func, types)
     try:
-        return _call(token, arrays)
+        return call(token, arrays)
     finally:
         del _functions[token]
 

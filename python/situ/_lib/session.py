@@ -19,21 +19,30 @@ class Session(_situ.Session):
         if target and not isinstance(target, (str, bytes)):
             raise TypeError(f"target must be a string, but got {type(target)}")
         self._config, self._target, self._entered = config, target, []
-        options = function_options() if config is None else protos.options_of(config)
-        self._open(graph if graph is not None else get_default_graph(), options)
-        self.graph._session = weakref.ref(self)
         self._timeout_ms = config.operation_timeout_in_ms if config is not None else 0
+        self._open(graph if graph is not None else get_default_graph(),
+                   self._options(target, config))
+        self.graph._session = weakref.ref(self)
 
-        if _situ.cluster_place()[2] > 1 and type(self) in (Session, InteractiveSession):
-            from situ._lib.cluster.tasks import TASK_SESSIONS
-            self.__class__ = TASK_SESSIONS[type(self)]
+    def _options(self, target, config):
+        """What the engine opens the session with. A session of a cluster becomes one of another
+        class here."""
+        target = target.decode() if isinstance(target, bytes) else target
+        if target.startswith("grpc://") or _situ.cluster_place()[2] > 1:
+            from situ._lib.cluster import tasks
+            return tasks.attach(self, target, config)
+        return function_options() if config is None else protos.options_of(config)
 
     graph_def = property(lambda s: s.graph.as_graph_def())
     sess_str = property(lambda s: s._target)
 
     @staticmethod
     def reset(target, containers=None, config=None):
-        """Forgets the variables that sessions of a target share; here each session has its own."""
+        """Forgets the variables and resources that sessions of a server share; a session without a
+        target has its own."""
+        if target:
+            from situ._lib.cluster import tasks
+            tasks.reset(target, containers)
 
     def __enter__(self):
         graph = self.graph.as_default()

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """slices.py: names of tensorflow.python.framework.ops, and small ones."""
 from situ._lib.api import BOTH, V1, export
-from situ._lib.session import Session
 
 
 for _name in ("add_to_collection", "get_collection", "RegisterGradient", "colocate_with", "Graph",
@@ -17,13 +16,6 @@ for _name in ("add_to_collection", "get_collection", "RegisterGradient", "coloca
 def colocate_with(op_, ignore_existing=False):
     from situ._lib.graph import get_default_graph
     return get_default_graph().colocate_with(op_, ignore_existing)
-
-
-def _reset(target, containers=None, config=None):
-    """There is nothing of other sessions to forget."""
-
-
-Session.reset = staticmethod(_reset)
 
 
 @export("contrib.checkpoint.List")

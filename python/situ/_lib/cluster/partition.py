@@ -1,48 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-"""partition.py: a graph whose nodes are on several tasks: every rank holds all of it, and runs its
-own part. Where a value goes to another task, one rank sends it and the other receives it.
+"""partition.py: cuts a graph whose nodes are on several tasks. Each process builds a graph of its
+own nodes, with the same names; where an edge leaves it, one process sends and another receives.
 
-Every rank must run the same fetches in the same order; or, where there are parameter servers, these
-serve (serving.py), and each of the others runs what it likes. A run becomes nodes of a graph of
-this rank: copies of the nodes that are its own, and messages. Messages are in one order on all
-ranks, so that no two ranks wait for each other."""
+The part of a process keeps every edge of the whole graph: data, and control. A control edge that
+crosses becomes a message without content. Only constants and placeholders without control inputs
+are replicated: they are the same everywhere and at any time.
+
+Messages of a run are in one order on all processes, that of the graph: no two wait for each
+other."""
 import base64
 import json
 
 from situ._lib.api import OPS
+from situ._lib import errors
 from situ._lib.array_ops import convert_to_tensor
-from situ._lib.cluster import processes, serving
-from situ._lib.cluster.messages import receive, send
 from situ._lib.devicespec import DeviceSpec
 from situ._lib.graph import Graph
 from situ._lib.graph_import import _Importer
 
-_ANYWHERE = ("Const", "Placeholder", "PlaceholderV2")
-
-
-def rank_of(device):
-    """The rank of the task that a device's name asks for; None: it asks for no task."""
-    spec = DeviceSpec.from_string(device or "")
-    if spec.task is None and spec.job in (None, "localhost"):
-        return None
-    if spec.job in (None, "localhost"):
-        return spec.task if spec.task < processes.size() else _no_task(device)
-    for rank, (job, index) in enumerate(processes.tasks()):
-        if job == spec.job and index == (spec.task or 0):
-            return rank
-    return _no_task(device)
-
-
-def _no_task(device):
-    jobs = ", ".join(f"/job:{j}/task:{i}" for j, i in processes.tasks())
-    raise ValueError(f"Could not satisfy explicit device specification '{device}': no such task "
-                     f"is in the cluster. There are {jobs}.")
-
-
-def _local(device):
-    """The name of a device without its task."""
-    spec = DeviceSpec.from_string(device or "")
-    return DeviceSpec(device_type=spec.device_type, device_index=spec.device_index).to_string()
+_REPLICATED = ("Const", "Placeholder", "PlaceholderV2")
+_SCOPE = "situ.cut/"  # of nodes that the graph does not have itself; no node of a user begins so
 
 
 def _producer(text):
@@ -51,34 +28,83 @@ def _producer(text):
     return name, f"{name}:{index or 0}"
 
 
-def names_tasks(graph):
-    """Whether any node asks for a task."""
-    return any(rank_of(op.device) is not None for op in graph.get_operations())
+def task_of(device, home, tasks):
+    """The task (job, index) that the name of a device asks for; None: it asks for no task.
+
+    A job without a task means its first one, a task without a job one of the job of `home`."""
+    spec = DeviceSpec.from_string(device or "")
+    if spec.task is None and spec.job in (None, "localhost") and spec.job not in \
+            {job for job, _ in tasks}:
+        return None
+    task = (spec.job or home[0], spec.task or 0)
+    if task not in tasks and spec.job == "localhost":
+        task = (home[0], spec.task or 0)
+    if task not in tasks:
+        raise LookupError(device)
+    return task
+
+
+def check_devices(operations, home, tasks):
+    """Whether any of the operations asks for a task. Raises InvalidArgumentError where there is no
+    such task in the cluster."""
+    found, asked = {}, False
+    for op in operations:
+        device = op.device
+        if device not in found:
+            try:
+                found[device] = task_of(device, home, tasks)
+            except LookupError:
+                there = ", ".join(f"/job:{j}/replica:0/task:{i}/device:CPU:0" for j, i in tasks)
+                raise errors.CLASSES[3](
+                    None, op, f"Cannot assign a device for operation {op.name}: {{{{node {op.name}"
+                    f"}}}} was explicitly assigned to {device} but available devices are [ {there} "
+                    "]. Make sure the device specification refers to a valid device.") from None
+        asked = asked or found[device] is not None
+    return asked
 
 
 class Source:
-    """The whole graph, as nodes with their ranks; None: everywhere. Nodes that name no task are
-    those of rank `home`; values that are fetched go to ranks `to`."""
+    """The whole graph as nodes, each with the task where it runs; None: wherever it is needed.
 
-    def __init__(self, nodes, kinds, home, to, ranks=None):
-        self.nodes, self.kinds, self.home, self.to = nodes, kinds, home, to
-        self.by_name = {n["name"]: n for n in self.nodes}
-        self.ranks = dict(ranks or {})
-        for node in self.nodes if ranks is None else ():
-            self.ranks[node["name"]] = self._rank(node)
+    `task_of` gives the task of a device, or None; nodes without one run on `home`."""
 
-    def _rank(self, node):
-        inputs = [i for i in node.get("input", ()) if not i.startswith("^")]
-        if node["op"] in _ANYWHERE and not inputs:
+    def __init__(self, nodes, kinds, home, device_task, functions=None, tasks=None):
+        self.nodes, self.kinds, self.functions = nodes, kinds, functions or {}
+        self.by_name = {n["name"]: n for n in nodes}
+        self.tasks = dict(tasks or {})
+        for node in nodes if tasks is None else ():
+            self.tasks[node["name"]] = self._task(node, home, device_task)
+
+    def _task(self, node, home, device_task):
+        if node["op"] in _REPLICATED and not node.get("input"):
             return None
-        for text, port in zip(inputs, (OPS[node["op"]].row["inputs"] or "").split()):
-            if port.partition(":")[2].startswith(("&", "@", "resource")):
-                return self.ranks[_producer(text)[0]]
-        asked = rank_of(node.get("device"))
+        state = self._state_task(node)
+        if state is not None:
+            return state
+        asked = device_task(node.get("device"))
         for group in node.get("attr", {}).get("_class", {}).get("list", {}).get("s", ()):
             other = base64.b64decode(group).decode()[5:]
-            asked = self.ranks.get(other, asked) if asked is None else asked
-        return self.home if asked is None else asked
+            asked = self.tasks.get(other) if asked is None else asked
+        return home if asked is None else asked
+
+    def _state_task(self, node):
+        """The task of the variables and resources that a node uses: they cannot be sent."""
+        inputs = [i for i in node.get("input", ()) if not i.startswith("^")]
+        ports = (OPS[node["op"]].row["inputs"] or "").split() if node["op"] in OPS else []
+        # What a function is called with stays a reference.
+        calls = any("func" in a for a in node.get("attr", {}).values())
+        found = {}
+        for index, text in enumerate(inputs):
+            name, key = _producer(text)
+            port = ports[index].partition(":")[2] if index < len(ports) else ""
+            dtype, _, is_ref = self.kinds[key]
+            if port.startswith(("&", "@", "resource")) or dtype in ("resource", "variant") or \
+                    (is_ref and calls):
+                found.setdefault(self.tasks[name], name)
+        if len(found) > 1:
+            self.split = getattr(self, "split", {})
+            self.split[node["name"]] = found
+        return next(iter(found), None)
 
     def needed(self, names, fed):
         """The nodes that a run needs, in the order of the graph."""
@@ -96,137 +122,142 @@ class Source:
         return [n for n in self.nodes if n["name"] in found]
 
 
-def nodes_of(graph):
-    """The nodes of a graph, and type and shape of their values by name."""
-    nodes = json.loads(graph.as_graph_def()._json()).get("node", [])
+def source_of(graph, home, device_task):
+    """The source of a graph."""
+    from situ._lib import library
+    nodes = json.loads(graph._save(True)).get("node", [])
     kinds = {t.name: (t.dtype.base_dtype.name, t.shape.as_list() if t.shape.rank is not None
-                      else None) for op in graph.get_operations() for t in op.outputs}
-    return nodes, kinds
+                      else None, getattr(t.dtype, "_is_ref_dtype", False))
+             for op in graph.get_operations() for t in op.outputs}
+    return Source(nodes, kinds, home, device_task, library.written(graph))
 
 
-class Build:
-    """One run, on its way into the graph of this rank."""
+class Cut:
+    """What a run needs of a source, by place (a process, or a rank); picklable."""
 
-    def __init__(self, parts, source, label, fed):
-        self.source, self.me, self.label = source, processes.rank(), label
-        self.importer = _Importer(parts.graph, self.label + "/", fed)
-        self.importer.made.update(parts.shared)
-        self.parts, self.sent, self.moved = parts, [], {}
+    def __init__(self, source, place_of, client, fetches, feeds):
+        names = [f.partition(":")[0] for f in fetches if f not in feeds]
+        nodes = source.needed(names, set(feeds))
+        known = {n["name"] for n in nodes}
+        self.nodes, self.functions = nodes, source.functions
+        self.places = {n: None if source.tasks[n] is None else place_of(source.tasks[n])
+                       for n in known}
+        self.kinds = {k: v for k, v in source.kinds.items()
+                      if k.partition(":")[0] in known or k in feeds}
+        self.client, self.fetches, self.feeds = client, list(fetches), sorted(feeds)
+        for name, found in getattr(source, "split", {}).items():
+            if name in known and len({place_of(t) for t in found}) > 1:
+                raise errors.CLASSES[12](
+                    None, None, f"{source.by_name[name]['op']} '{name}' uses variables or "
+                    f"resources ({', '.join(found.values())}) of tasks that are in different "
+                    "processes. Put them on one task.")
 
-    def message(self, text, p, t):
-        """The value or the end of a node goes from rank p to rank t."""
-        if (text, t) in self.moved or self.me not in (p, t):
-            return
-        self.moved[text, t] = True
-        name, graph = f"{self.label}/{text}/{t}", self.parts.graph
-        chain = self.sent[-1:]
-        with graph.name_scope(self.label + "/messages/"), graph.control_dependencies(chain):
-            if self.me == p:
-                self._send(text, t, name)
-            else:
-                self._receive(text, p, name)
+    def used(self):
+        """The places that run nodes."""
+        return {p for p in self.places.values() if p is not None}
 
-    def _send(self, text, to, name):
-        if text.startswith("^"):
-            with self.parts.graph.control_dependencies([self.importer.made[text[1:]]]):
-                done = send(convert_to_tensor(True), to, name)
-        else:
-            done = send(self.importer.tensor(text), to, name)
-        self.sent.append(done)
+    def for_place(self, place):
+        """The same without the attributes of nodes that run elsewhere."""
+        new = object.__new__(Cut)
+        new.__dict__.update(self.__dict__)
+        new.nodes = [n if self.places[n["name"]] in (None, place) else
+                     {"name": n["name"], "op": n["op"], "input": n.get("input", [])}
+                     for n in self.nodes]
+        if not any("func" in a for n in new.nodes for a in n.get("attr", {}).values()):
+            new.functions = {}
+        return new
 
-    def _receive(self, text, p, name):
-        if text.startswith("^"):
-            got = receive(p, name, "bool", [])
-            self.importer.made[text[1:]] = got.op
-        else:
-            got = receive(p, name, *self.source.kinds[text])
-            self.importer.map[text] = got
-        self.sent.append(got.op)
 
-    def add(self, node):
-        rank = self.source.ranks[node["name"]]
-        if node["name"] in self.parts.shared:
+class Part:
+    """The nodes that one place runs of a cut: a graph, with the values that are fetched there
+    (None for those that are not), placeholders for feeds, and the messages."""
+
+    def __init__(self, cut, me, edges):
+        from situ._lib import library
+        self._cut, self._me, self._edges = cut, me, edges
+        self.graph, self.messages, self._moved = Graph(), [], set()
+        with self.graph.as_default():
+            with self.graph.name_scope(_SCOPE):
+                self.fed = {name: _placeholder(*cut.kinds[name][:2]) for name in cut.feeds}
+            self._importer = _Importer(self.graph, "", dict(self.fed),
+                                       library.read(self.graph, cut.functions))
+            for node in cut.nodes:
+                self._add(node)
+            self.values = [self._fetch(f.partition(":")[0], f if ":" in f else None)
+                           for f in cut.fetches]
+
+    operations = property(lambda s: [v for v in s.values if v is not None and
+                                     not hasattr(v, "dtype")])
+
+    def _replicate(self, name):
+        """Has a constant or a placeholder here, where it is needed."""
+        if self._cut.places[name] is None and name not in self._importer.made:
+            self._import(next(n for n in self._cut.nodes if n["name"] == name))
+
+    def _import(self, node):
+        attrs = {k: v for k, v in node.get("attr", {}).items() if k != "_class"}
+        self._importer.add(dict(node, attr=attrs, device=self._edges.device(node.get("device"))))
+
+    def _add(self, node):
+        place = self._cut.places[node["name"]]
+        if place is None:
             return
         for text in node.get("input", ()):
             control = text.startswith("^")
             name, key = (text[1:], text) if control else _producer(text)
-            if key in self.importer.map:
+            if key in self._importer.map:
                 continue
-            p = self.source.ranks[name]
-            if p is not None and rank is not None and p != rank:
-                self.message(key, p, rank)
-        if rank not in (None, self.me):
+            if self._cut.places[name] is None:
+                if place == self._me:
+                    self._replicate(name)
+            elif self._cut.places[name] != place:
+                self._message(key, self._cut.places[name], place)
+        if place == self._me:
+            self._import(node)
+
+    def _message(self, text, p, t):
+        """The value or the end of a node goes from place p to place t."""
+        if (text, t) in self._moved or self._me not in (p, t):
             return
-        own = dict(node, device=_local(node.get("device")))
-        if rank is None:
-            own["input"] = []  # what it waits for may be elsewhere; a constant is the same before
-        own.setdefault("attr", {}).pop("_class", None)
-        if not node.get("input") and node["op"] not in _ANYWHERE:  # state: the same in all runs
-            before, self.importer.prefix = self.importer.prefix, ""
-            self.importer.add(own)
-            self.importer.prefix = before
-            self.parts.shared[node["name"]] = self.importer.made[node["name"]]
+        self._moved.add((text, t))
+        graph = self.graph
+        with graph.name_scope(_SCOPE), graph.control_dependencies(self.messages[-1:]):
+            self._send(text, t) if self._me == p else self._receive(text, p)
+
+    def _send(self, text, to):
+        if text.startswith("^"):
+            with self.graph.control_dependencies([self._importer.made[text[1:]]]):
+                done = self._edges.send(convert_to_tensor(True), text, to)
         else:
-            self.importer.add(own)
+            done = self._edges.send(self._importer.tensor(text), text, to)
+        self.messages.append(done)
 
-    def fetch(self, name, text):
-        """What this rank fetches for a value (or a node, text None) that may be elsewhere."""
-        if text in self.importer.map:
-            return self.importer.tensor(text)
-        p = self.source.ranks[name]
+    def _receive(self, text, p):
+        control = text.startswith("^")
+        kind = ("bool", []) if control else self._cut.kinds[text][:2]
+        got = self._edges.receive(p, text, self._me, *kind)
+        if control:
+            self._importer.made[text[1:]] = got.op
+        else:
+            self._importer.map[text] = got
+        self.messages.append(got.op)
+
+    def _fetch(self, name, text):
+        """What this place fetches for a value (or a node, text None) that may be elsewhere."""
+        if text in self._importer.map:
+            return self._importer.tensor(text)
+        place = self._cut.places[name]
+        if place is None:
+            self._replicate(name)
         if text is None:
-            return self.importer.made[name] if p in (None, self.me) else None
-        if p is None:
-            return self.importer.tensor(text)
-        for t in self.source.to:
-            if t != p:
-                self.message(text, p, t)
-        return self.importer.tensor(text) if self.me == p or self.me in self.source.to else None
-
-
-def built(parts, source, label, fetches, feeds):
-    """What this rank runs: (values or None for each fetch, fed placeholders, messages)."""
-    with parts.graph.as_default():
-        fed = {name: _placeholder(*source.kinds[name]) for name in feeds}
-        build = Build(parts, source, label, dict(fed))
-        names = [(f.partition(":")[0], f if ":" in f else None) for f in fetches]
-        for node in source.needed([n for n, f in names if f not in fed], set(fed)):
-            build.add(node)
-        return [build.fetch(n, f) for n, f in names], fed, build.sent
-
-
-class Parts:
-    """What this rank runs of a graph."""
-
-    def __init__(self, whole, make_session):
-        self._whole, self.graph, self.shared, self._runs = whole, Graph(), {}, {}
-        self.session, self._source, self._version = make_session(self.graph), None, None
-
-    def _refresh(self):
-        if self._version != self._whole.version:
-            me, served = processes.rank(), serving.server_ranks()
-            self._version = self._whole.version
-            self._source = Source(*nodes_of(self._whole), me if served else 0,
-                                  [me] if served else list(range(processes.size())))
-
-    def _compile(self, fetches, feeds):
-        self._refresh()
-        label = f"run_{processes.rank()}_{len(self._runs)}" if serving.server_ranks() else \
-            f"run_{len(self._runs)}"
-        asked = serving.Asked(self._source, label, fetches, feeds)
-        return (*built(self, self._source, label, fetches, feeds), asked)
-
-    def run(self, fetches, feeds):
-        """Runs names of values and nodes, with values by name; a list of results."""
-        key = tuple(fetches), tuple(sorted(feeds))
-        if key not in self._runs:
-            self._runs[key] = self._compile(fetches, feeds)
-        values, fed, messages, asked = self._runs[key]
-        there = [v for v in values if v is not None]
-        with asked.run(feeds):
-            results = iter(self.session.run(
-                [there, messages], {fed[name]: value for name, value in feeds.items()})[0])
-        return [None if v is None else next(results) for v in values]
+            return self._importer.made[name] if place in (None, self._me) else None
+        if place is None:
+            return self._importer.tensor(text)
+        for t in self._cut.client:
+            if t != place:
+                self._message(text, place, t)
+        here = self._me == place or self._me in self._cut.client
+        return self._importer.tensor(text) if here else None
 
 
 def _placeholder(dtype, shape):

@@ -11,10 +11,18 @@ import _situ
 Member = collections.namedtuple("Member", "rank machine local_rank pid host")
 Task = collections.namedtuple("Task", "job index")
 _tasks = []  # by rank, where a cluster has jobs
+_servers = {}  # address -> (jobs, job, index), of servers that are ranks
 
 
 def under_mpirun():
     return "OMPI_COMM_WORLD_SIZE" in os.environ or "SITU_CLUSTER" in os.environ
+
+
+def spans_machines():
+    """Whether mpirun has started processes on several machines: servers then are ranks."""
+    size = int(os.environ.get("OMPI_COMM_WORLD_SIZE", "1"))
+    return int(os.environ.get("OMPI_COMM_WORLD_LOCAL_SIZE", size)) != size or \
+        int(os.environ.get("SITU_CLUSTER_MACHINE_SIZE") or size) < size
 
 
 def flat_tasks(jobs):
@@ -55,6 +63,17 @@ def join_tasks(jobs, job, index):
     if size() != len(tasks):
         raise ValueError(f"The cluster has {len(tasks)} tasks, but {size()} processes were started")
     _tasks[:] = tasks
+
+
+def join_server(address):
+    """Joins the processes of the cluster of the server that was started with an address."""
+    if address in _servers:
+        join_tasks(*_servers[address])
+
+
+def expect_server(address, jobs, job, index):
+    """Remembers a server: it joins when it is first needed, as it has to wait for the others."""
+    _servers[address] = jobs, job, index
 
 
 def join(given=None):

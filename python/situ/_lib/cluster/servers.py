@@ -5,7 +5,9 @@ import time
 
 import _situ
 from situ._lib.api import export
-from situ._lib.cluster import processes
+from situ._lib.cluster import processes, service
+from situ._lib.cluster.protos import ClusterDef, JobDef, ServerDef
+from situ._lib.protos import ConfigProto
 
 
 @export("train.ClusterSpec")
@@ -15,6 +17,8 @@ class ClusterSpec:
     def __init__(self, cluster):
         if isinstance(cluster, ClusterSpec):
             cluster = cluster.as_dict()
+        if isinstance(cluster, ClusterDef):
+            cluster = {job.name: dict(job.tasks) for job in cluster.job}
         if not isinstance(cluster, dict):
             raise TypeError("`cluster` must be a dictionary mapping one or more job names to lists "
                             "of network addresses, or a `ClusterDef` protocol buffer")
@@ -36,6 +40,10 @@ class ClusterSpec:
         """Lists where tasks are numbered without a gap, else dictionaries."""
         return {job: [tasks[i] for i in sorted(tasks)] if sorted(tasks) == list(range(len(tasks)))
                 else dict(tasks) for job, tasks in self._jobs.items()}
+
+    def as_cluster_def(self):
+        """The same as a message."""
+        return ClusterDef(job=[JobDef(name=job, tasks=self._jobs[job]) for job in self.jobs])
 
     def _tasks(self, job):
         if job not in self._jobs:
@@ -76,43 +84,85 @@ class ClusterSpec:
 
 @export("train.Server", "distribute.Server")
 class Server:
-    """This process as a task of a cluster. The processes meet when it is started: those of mpirun,
-    or those of one machine that agree on the ClusterSpec."""
+    """A task of a cluster, in this process. It runs in the background: sessions of any task use it,
+    and wait for those that they need and that are not there yet. Several servers may be in one
+    process."""
 
     def __init__(self, server_or_cluster_def, job_name=None, task_index=None, protocol=None,
                  config=None, start=True):
-        self._spec = server_or_cluster_def if isinstance(server_or_cluster_def, ClusterSpec) else \
-            ClusterSpec(server_or_cluster_def)
-        if not self._spec:
-            raise ValueError("The cluster has no jobs.")
-        self._job = job_name or self._spec.jobs[0]
-        self._index = 0 if task_index is None else int(task_index)
-        self._address = self._spec.task_address(self._job, self._index)
-        self._started = False
+        given = server_or_cluster_def
+        if isinstance(given, ServerDef):
+            job_name = given.job_name if job_name is None else job_name
+            task_index = given.task_index if task_index is None else task_index
+            protocol = protocol or given.protocol
+            config = config or (given.default_session_config
+                                if given.HasField("default_session_config") else None)
+            given = given.cluster
+        self._spec = ClusterSpec(given)
+        if config is not None and not isinstance(config, ConfigProto):
+            raise TypeError(f"config must be a tf.ConfigProto, but got {type(config)}")
+        self.task, self._config = _task(self._spec, job_name, task_index), config
+        self._protocol, self.group = protocol or "grpc", None
+        self._address = self._spec.task_address(*self.task)
         if start:
             self.start()
 
-    server_def = property(lambda s: {"cluster": s._spec.as_dict(), "job_name": s._job,
-                                     "task_index": s._index})
+    @property
+    def server_def(self):
+        """What the server was made with."""
+        job, index = self.task
+        return ServerDef(cluster=self._spec.as_cluster_def(), job_name=job, task_index=index,
+                         protocol=self._protocol, default_session_config=self._config)
 
     @property
     def target(self):
         """What tf.Session takes to run graphs in the cluster."""
         return f"grpc://{self._address}"
 
+    def describe(self):
+        """The tasks of the cluster, as sessions want to know them."""
+        return {"task": self.task, "addresses": {
+            (job, index): self._address if (job, index) == self.task else address
+            for job in self._spec.jobs for index, address in self._spec.items_of(job)}}
+
+    def config_of(self, config):
+        """The options of a session: its own, or else those of the server."""
+        if config is None or self._config is None:
+            return config or self._config
+        made = ConfigProto()
+        made.CopyFrom(config)
+        if not made.operation_timeout_in_ms:
+            made.operation_timeout_in_ms = self._config.operation_timeout_in_ms
+        return made
+
     def start(self):
-        """Meets the other tasks."""
-        if self._started:
+        """Accepts what sessions ask for; does not wait for other tasks."""
+        if self.group is not None:
             return
-        self._started = True
-        if sum(self._spec.num_tasks(j) for j in self._spec.jobs) > 1:
-            processes.join_tasks({j: dict(self._spec.items_of(j)) for j in self._spec.jobs},
-                                 self._job, self._index)
+        jobs = {j: dict(self._spec.items_of(j)) for j in self._spec.jobs}
+        known = [a for tasks in jobs.values() for a in tasks.values()]
+        if processes.spans_machines():
+            processes.expect_server(self._address, jobs, *self.task)
+        else:
+            service.start(self, self._address, known)
+
+    def started(self, address, group):
+        """The server accepts connections."""
+        self._address, self.group = address, group
 
     def join(self):
-        """A parameter server serves the others, anybody else waits, until these have gone."""
+        """Serves until the tasks that are no parameter servers have come and gone; alone, for
+        ever."""
+        if processes.spans_machines():
+            return self._join_ranks()
+        others = [a for (job, index), a in self.describe()["addresses"].items()
+                  if job != "ps" and (job, index) != self.task]
+        return service.wait_for_end(others or [None])
+
+    def _join_ranks(self):
         from situ._lib.cluster import serving
-        if self._job == "ps" and processes.size() > 1:
+        processes.join_server(self._address)
+        if self.task[0] == "ps" and processes.size() > 1:
             serving.serve()
         others = [r for r in range(processes.size())
                   if r != processes.rank() and processes.tasks()[r].job != "ps"]
@@ -122,7 +172,24 @@ class Server:
     @staticmethod
     def create_local_server(config=None, start=True):
         """A cluster of this process alone."""
-        return Server({"local": ["localhost:0"]}, "local", 0, start=start)
+        return Server({"localhost": ["localhost:0"]}, "localhost", 0, config=config, start=start)
+
+
+def _task(spec, job, index):
+    """(job, index) of a server; they may be left out where there is only one."""
+    if not spec:
+        raise ValueError("The cluster has no jobs.")
+    if job is None:
+        if len(spec.jobs) > 1:
+            raise ValueError("Must specify an explicit `job_name` when there are more than one "
+                             "jobs in the cluster.")
+        job = spec.jobs[0]
+    if index is None:
+        if len(spec.task_indices(job)) > 1:
+            raise ValueError("Must specify an explicit `task_index` when there are more than one "
+                             "tasks in the job.")
+        index = spec.task_indices(job)[0]
+    return job, int(index)
 
 
 @export("distribute.cluster_resolver.ClusterResolver")

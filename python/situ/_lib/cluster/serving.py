@@ -23,17 +23,11 @@ def server_ranks():
 class Asked:
     """What a run asks of servers."""
 
-    def __init__(self, source, label, fetches, feeds):
+    def __init__(self, cut, label):
         self._label, self._told = label, set()
-        names = [f.partition(":")[0] for f in fetches if f not in feeds]
-        nodes = source.needed(names, set(feeds))
-        used = {source.ranks[n["name"]] for n in nodes}
+        used = cut.used()
         self._servers = [r for r in server_ranks() if r in used and r != processes.rank()]
-        known = {n["name"] for n in nodes}
-        kinds = {k: v for k, v in source.kinds.items()
-                 if k.partition(":")[0] in known or k in feeds}
-        self._text = pickle.dumps((nodes, kinds, {n: source.ranks[n] for n in known},
-                                   list(fetches), sorted(feeds)))
+        self._text = pickle.dumps(cut)
 
     @contextlib.contextmanager
     def run(self, feeds):
@@ -87,18 +81,14 @@ class Servant:
     """A parameter server while it serves."""
 
     def __init__(self):
-        from situ._lib.graph import Graph
-        from situ._lib.session import Session
-        from situ._lib.cluster.tasks import Local
-        self.graph, self.shared, self._runs = Graph(), {}, {}
-        self.session = Local(graph=self.graph)
-        assert isinstance(self.session, Session)
+        self._store, self._runs = _situ.store_create(), {}
 
-    def _compile(self, client, label, text):
-        from situ._lib.cluster import partition
-        nodes, kinds, ranks, fetches, feeds = pickle.loads(text)
-        source = partition.Source(nodes, kinds, client, [client], ranks)
-        self._runs[label] = partition.built(self, source, label, fetches, feeds)
+    def _compile(self, label, text):
+        from situ._lib.cluster import partition, ranks
+        from situ._lib.cluster.tasks import Local
+        part = partition.Part(pickle.loads(text), processes.rank(), ranks.RankEdges(label))
+        part.session = Local(part.graph, ranks.store_options(self._store))
+        self._runs[label] = part
 
     def serve(self, client, request):
         """Runs what a rank asks for; what goes wrong is its to deal with."""
@@ -107,10 +97,10 @@ class Servant:
         try:
             _situ.cluster_send(b"1", client, "begin")
             if text:
-                self._compile(client, label, text)
-            values, fed, messages = self._runs[label]
-            operations = [v for v in values if v is not None and not hasattr(v, "dtype")]
-            self.session.run([operations, messages], {fed[n]: feeds[n] for n in fed})
+                self._compile(label, text)
+            part = self._runs[label]
+            part.session.run([part.operations, part.messages],
+                             {part.fed[n]: feeds[n] for n in part.fed})
             _situ.cluster_send(b"1", client, "end")
         except Exception as error:
             _fail(client, error)

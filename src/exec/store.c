@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * store.c: see store.h. */
+#include "exec/store.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "device/list.h"
+#include "graph/variable.h"
+#include "tensor/shape.h"
+
+/* An entry, found by key and device. */
+struct stored {
+  struct state_entry entry; /* `next` is not used */
+  struct stored *next;
+  char *key, *container;
+  situ_type type; /* of a variable; SITU_NO_TYPE for other state */
+  situ_shape shape;
+};
+
+struct situ_store {
+  int references; /* atomic */
+  pthread_mutex_t lock;
+  struct stored *entries;
+  struct resources resources;
+  bool open; /* the list of devices is acquired */
+};
+
+situ_status situ_store_create(situ_store **out) {
+  *out = calloc(1, sizeof **out);
+  if (!*out) return NO_MEMORY();
+  (*out)->references = 1;
+  pthread_mutex_init(&(*out)->lock, NULL);
+  pthread_mutex_init(&(*out)->resources.lock, NULL);
+  return NULL;
+}
+
+situ_store *situ_store_retain(situ_store *store) {
+  if (store) __atomic_add_fetch(&store->references, 1, __ATOMIC_RELAXED);
+  return store;
+}
+
+static void destroy(struct stored *stored) {
+  buffer_release(stored->entry.buffer);
+  free(stored->key);
+  free(stored->container);
+  free(stored);
+}
+
+void situ_store_release(situ_store *store) {
+  if (!store || __atomic_sub_fetch(&store->references, 1, __ATOMIC_ACQ_REL) > 0) return;
+  resource_clear(&store->resources);
+  while (store->entries) {
+    struct stored *stored = store->entries;
+    store->entries = stored->next;
+    destroy(stored);
+  }
+  if (store->open) list_release();
+  pthread_mutex_destroy(&store->lock);
+  pthread_mutex_destroy(&store->resources.lock);
+  free(store);
+}
+
+/* Frames of idle sessions hold addresses of entries: the memory stays, without a value. */
+void situ_store_reset(situ_store *store, const char *container) {
+  pthread_mutex_lock(&store->lock);
+  for (struct stored *stored = store->entries; stored; stored = stored->next)
+    if (stored->type != SITU_NO_TYPE && (!container || !strcmp(stored->container, container)))
+      stored->entry.ready = false;
+  pthread_mutex_unlock(&store->lock);
+  if (container)
+    resource_clear_container(&store->resources, container);
+  else
+    resource_clear(&store->resources);
+}
+
+struct resources *store_resources(situ_store *store) {
+  return &store->resources;
+}
+
+situ_status store_open(situ_store *store) {
+  const struct device_list *devices = NULL;
+  situ_status status = NULL;
+  pthread_mutex_lock(&store->lock);
+  if (!store->open) status = list_acquire(NULL, false, &devices);
+  if (!status) store->open = true;
+  pthread_mutex_unlock(&store->lock);
+  return status;
+}
+
+/* ---- Keys ---- */
+
+const char *store_task(const struct situ_graph *graph, const struct node *node, const char *home,
+                       char out[NAME_SIZE]) {
+  const struct device_name *name =
+      node->spec < graph->n_specs ? &graph->specs[node->spec].name : NULL;
+  if (!name || (!name->has_job && !name->has_task)) return home;
+  const char *end = strrchr(home, '/');
+  const int length = end ? (int)(end - home) : 0;
+  if (name->has_job && strcmp(name->job, "localhost") != 0)
+    snprintf(out, NAME_SIZE, "/job:%s/task:%d", name->job, name->has_task ? name->task : 0);
+  else
+    snprintf(out, NAME_SIZE, "%.*s/task:%d", length, home, name->has_task ? name->task : 0);
+  return out;
+}
+
+static bool is_variable(const struct slot *slot) { return slot->output >= 0; }
+
+static void write_key(const struct state *state, const struct program *program,
+                      const struct slot *slot, struct text *out) {
+  const struct node *node = program->graph->nodes[slot->node];
+  char task[NAME_SIZE];
+  if (!is_variable(slot)) {
+    text_addf(out, "%s\n%d\n%s", state->scope, slot->output, node->name);
+    return;
+  }
+  text_addf(out, "%s\n%s", store_task(program->graph, node, state->task, task),
+            variable_container(node));
+  text_addf(out, "\n%s", variable_name(node));
+}
+
+/* ---- Entries ---- */
+
+static struct stored *lookup(const situ_store *store, const char *key, int32_t device) {
+  struct stored *stored = store->entries;
+  while (stored && (stored->entry.device != device || strcmp(stored->key, key) != 0))
+    stored = stored->next;
+  return stored;
+}
+
+static situ_status make(situ_store *store, const char *key, const struct program *program,
+                        const struct slot *slot, struct stored **out) {
+  struct stored *stored = calloc(1, sizeof *stored);
+  if (!stored) return NO_MEMORY();
+  stored->key = strdup(key);
+  stored->entry.node = slot->node;
+  stored->entry.output = slot->output;
+  stored->entry.device = slot->device;
+  if (is_variable(slot)) {
+    const struct edge edge = {slot->node, slot->output};
+    const struct output value = variable_value(program->graph, edge);
+    stored->container = strdup(variable_container(program->graph->nodes[slot->node]));
+    stored->type = value.type;
+    stored->shape = value.shape;
+  }
+  const bool named = stored->key && (!is_variable(slot) || stored->container);
+  const situ_status status = named ? state_fill(&stored->entry, program, slot) : NO_MEMORY();
+  if (status) {
+    destroy(stored);
+    return status;
+  }
+  stored->next = store->entries;
+  store->entries = stored;
+  *out = stored;
+  return NULL;
+}
+
+/* Another graph may have a variable of that name with another type or shape. */
+static situ_status check(const struct stored *stored, const struct program *program,
+                         const struct slot *slot) {
+  if (!is_variable(slot)) return NULL;
+  const struct node *node = program->graph->nodes[slot->node];
+  const struct output value =
+      variable_value(program->graph, (struct edge){slot->node, slot->output});
+  if (value.type == stored->type && shape_equal(&value.shape, &stored->shape)) return NULL;
+  char here[256], there[256];
+  return INVALID(
+      "Variable '%s' is %s of shape %s, but another session of its task has made it %s "
+      "of shape %s.",
+      node->name, situ_type_name(value.type), shape_print_python(&value.shape, here),
+      situ_type_name(stored->type), shape_print_python(&stored->shape, there));
+}
+
+situ_status store_find(const struct state *state, const struct program *program,
+                       const struct slot *slot, struct state_entry **out) {
+  situ_store *store = state->store;
+  struct text key = {0};
+  write_key(state, program, slot, &key);
+  if (key.failed) {
+    text_free(&key);
+    return NO_MEMORY();
+  }
+  pthread_mutex_lock(&store->lock);
+  struct stored *stored = lookup(store, text_get(&key), slot->device);
+  situ_status status =
+      stored ? check(stored, program, slot) : make(store, text_get(&key), program, slot, &stored);
+  pthread_mutex_unlock(&store->lock);
+  text_free(&key);
+  if (!status) *out = &stored->entry;
+  return status;
+}
