@@ -42,28 +42,21 @@ struct costs {
   bool no_memory;
 };
 
-/* Room for one more item; NULL without memory. */
-static void *grow(struct costs *costs, void **items, int count, size_t size) {
-  void *grown = realloc(*items, size * ((size_t)count + 1));
-  if (!grown) {
-    costs->no_memory = true;
-    return NULL;
-  }
-  *items = grown;
-  char *last = (char *)grown + size * (size_t)count;
-  memset(last, 0, size);
-  return last;
+/* The array with room for one more item; NULL without memory. */
+static void *grow(struct costs *costs, void *items, int count, size_t size) {
+  void *grown = realloc(items, size * ((size_t)count + 1));
+  if (!grown) costs->no_memory = true;
+  return grown;
 }
 
 static struct program *find_program(struct costs *costs, unsigned long long id) {
   for (int i = costs->n_programs - 1; i >= 0; i--)
     if (costs->programs[i].id == id) return &costs->programs[i];
-  struct program *program =
-      grow(costs, (void **)&costs->programs, costs->n_programs, sizeof *program);
-  if (!program) return NULL;
-  costs->n_programs++;
-  program->id = id;
-  return program;
+  struct program *all = grow(costs, costs->programs, costs->n_programs, sizeof *all);
+  if (!all) return NULL;
+  costs->programs = all;
+  all[costs->n_programs] = (struct program){.id = id};
+  return &all[costs->n_programs++];
 }
 
 static void set_runs(struct costs *costs, unsigned long long call, unsigned long long program,
@@ -73,10 +66,17 @@ static void set_runs(struct costs *costs, unsigned long long call, unsigned long
     costs->runs[i].count = count;
     return;
   }
-  struct runs *runs = grow(costs, (void **)&costs->runs, costs->n_runs, sizeof *runs);
-  if (!runs) return;
-  costs->n_runs++;
-  *runs = (struct runs){call, program, count};
+  struct runs *all = grow(costs, costs->runs, costs->n_runs, sizeof *all);
+  if (!all) return;
+  costs->runs = all;
+  all[costs->n_runs++] = (struct runs){call, program, count};
+}
+
+static void add_tape(struct costs *costs, double count, double bytes) {
+  struct tape *all = grow(costs, costs->tapes, costs->n_tapes, sizeof *all);
+  if (!all) return;
+  costs->tapes = all;
+  all[costs->n_tapes++] = (struct tape){count, bytes};
 }
 
 static void add_kernel(const struct costs *costs, struct share *to, double flops, double bytes) {
@@ -95,10 +95,7 @@ static void read_line(const char *line, struct costs *costs) {
   if (sscanf(line, "V %d %lf", &device, &a) == 2) {
     if (device >= 0 && device < MAX_DEVICES) costs->variables[device] = a;
   } else if (sscanf(line, "T %lf %lf", &a, &b) == 2) {
-    struct tape *tape = grow(costs, (void **)&costs->tapes, costs->n_tapes, sizeof *tape);
-    if (!tape) return;
-    costs->n_tapes++;
-    *tape = (struct tape){a, b};
+    add_tape(costs, a, b);
   } else if (!strncmp(line, "E ", 2)) {
     snprintf(costs->error, sizeof costs->error, "%.*s", (int)strcspn(line + 2, "\n"), line + 2);
   } else if (sscanf(line, "R %llu %llu %lf", &other, &id, &a) == 3) {
