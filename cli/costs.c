@@ -49,9 +49,15 @@ static void *grow(struct costs *costs, void *items, int count, size_t size) {
   return grown;
 }
 
-static struct program *find_program(struct costs *costs, unsigned long long id) {
+static struct program *lookup(const struct costs *costs, unsigned long long id) {
   for (int i = costs->n_programs - 1; i >= 0; i--)
     if (costs->programs[i].id == id) return &costs->programs[i];
+  return NULL;
+}
+
+static struct program *find_program(struct costs *costs, unsigned long long id) {
+  struct program *known = lookup(costs, id);
+  if (known) return known;
   struct program *all = grow(costs, costs->programs, costs->n_programs, sizeof *all);
   if (!all) return NULL;
   costs->programs = all;
@@ -126,9 +132,9 @@ struct step {
   double gradients, runs;
 };
 
-static void add_program(struct costs *costs, unsigned long long id, double times,
+static void add_program(const struct costs *costs, unsigned long long id, double times,
                         struct step *step) {
-  const struct program *program = find_program(costs, id);
+  const struct program *program = lookup(costs, id);
   if (!program) return;
   for (int d = 0; d < MAX_DEVICES; d++) add_share(&step->shares[d], &program->shares[d], times);
   step->gradients += program->gradients;
@@ -136,19 +142,19 @@ static void add_program(struct costs *costs, unsigned long long id, double times
 
 /* How many steps the calls that begin with a program make: one each, or more where the training
  * step is in a loop. */
-static double count_steps(struct costs *costs, const struct runs *call) {
+static double count_steps(const struct costs *costs, const struct runs *call) {
   double steps = call->count;
   for (int i = 0; i < costs->n_runs; i++) {
     const struct runs *runs = &costs->runs[i];
     if (runs->call != call->call || runs->count <= steps) continue;
-    const struct program *program = find_program(costs, runs->program);
+    const struct program *program = lookup(costs, runs->program);
     if (program && program->gradients > 0) steps = runs->count;
   }
   return steps;
 }
 
 /* The calls that begin with a program, each with all that it runs. */
-static void read_call(struct costs *costs, const struct runs *call, struct step *step) {
+static void read_call(const struct costs *costs, const struct runs *call, struct step *step) {
   *step = (struct step){.runs = count_steps(costs, call)};
   for (int i = 0; i < costs->n_runs; i++)
     if (costs->runs[i].call == call->call)
@@ -156,7 +162,7 @@ static void read_call(struct costs *costs, const struct runs *call, struct step 
 }
 
 /* A step with an eager tape: everything that runs about as often as gradients are computed. */
-static void read_tape(struct costs *costs, const struct tape *tape, struct step *step) {
+static void read_tape(const struct costs *costs, const struct tape *tape, struct step *step) {
   *step = (struct step){.runs = tape->count};
   for (int i = 0; i < costs->n_runs; i++)
     if (2 * costs->runs[i].count >= tape->count)
@@ -186,7 +192,7 @@ static void take(const struct step *step, double *most, struct measured *out) {
   out->gradients = step->gradients;
 }
 
-static bool choose(struct costs *costs, bool trains, struct measured *out) {
+static bool choose(const struct costs *costs, bool trains, struct measured *out) {
   double most = 0;
   struct step step;
   for (int i = 0; i < costs->n_runs; i++) {
@@ -213,6 +219,15 @@ static situ_status not_found(const struct costs *costs) {
       costs->n_programs);
 }
 
+static situ_status find_step(const struct costs *costs, bool trains, struct measured *out) {
+  if (costs->no_memory) return situ_status_create(SITU_RESOURCE_EXHAUSTED, "No memory.");
+  if (*costs->error)
+    return situ_status_create(SITU_INTERNAL, "The costs could not be found out: %s", costs->error);
+  if (choose(costs, trains, out)) return NULL;
+  return costs->n_programs ? not_found(costs)
+                           : situ_status_create(SITU_NOT_FOUND, "The program ran nothing.");
+}
+
 situ_status costs_read(const char *path, const struct scaling_gpu *gpu, double reached, bool trains,
                        struct measured *out) {
   struct costs costs = {.gpu = gpu, .reached = reached};
@@ -222,14 +237,7 @@ situ_status costs_read(const char *path, const struct scaling_gpu *gpu, double r
   char line[1024];
   while (fgets(line, sizeof line, file)) read_line(line, &costs);
   fclose(file);
-  situ_status s = NULL;
-  if (costs.no_memory)
-    s = situ_status_create(SITU_RESOURCE_EXHAUSTED, "No memory.");
-  else if (*costs.error)
-    s = situ_status_create(SITU_INTERNAL, "The costs could not be found out: %s", costs.error);
-  else if (!choose(&costs, trains, out))
-    s = costs.n_programs ? not_found(&costs)
-                         : situ_status_create(SITU_NOT_FOUND, "The program ran nothing.");
+  const situ_status s = find_step(&costs, trains, out);
   free(costs.programs);
   free(costs.runs);
   free(costs.tapes);
