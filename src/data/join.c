@@ -13,12 +13,20 @@ static situ_status zip_make(situ_dataset *dataset) {
   return NULL;
 }
 
+/* Advances all inputs, also behind one that has ended or failed: they stay in step, and a cache
+ * whose last element was read learns that it is complete. */
 static situ_status zip_next(struct cursor *cursor, situ_tensor **parts, bool *end) {
   situ_status status = NULL;
   int at = 0;
-  for (int i = 0; i < cursor->dataset->recipe.n_inputs && !status && !*end; i++) {
-    status = cursor_next(cursor->inputs[i], parts + at, end);
-    if (!status && !*end) at += cursor->inputs[i]->dataset->n_parts;
+  for (int i = 0; i < cursor->dataset->recipe.n_inputs; i++) {
+    bool ended = false;
+    const situ_status failed = cursor_next(cursor->inputs[i], parts + at, &ended);
+    if (!failed && !ended) at += cursor->inputs[i]->dataset->n_parts;
+    if (status)
+      situ_status_release(failed);
+    else
+      status = failed;
+    *end = *end || ended;
   }
   if (status || *end) cursor_drop(parts, at);
   return status;

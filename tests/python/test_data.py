@@ -196,3 +196,27 @@ def test_the_rest():
     assert _list(Dataset.range(2).with_options(options)) == [0, 1]
     with pytest.raises(ValueError, match="Dimensions 2 and 3 are not compatible"):
         Dataset.from_tensor_slices(([1, 2], [1, 2, 3]))
+
+
+def test_caches_side_by_side_are_complete_after_one_epoch():
+    calls = []
+
+    def noted(name):
+        def note(x):
+            calls.append(name)
+            return x
+        return lambda x: tf.py_function(note, [x], tf.int64)
+    a = tf.data.Dataset.range(4).map(noted("a")).cache()
+    b = tf.data.Dataset.range(10, 14).map(noted("b")).cache()
+    pairs = tf.data.Dataset.zip((a, b))
+    epochs = [[(int(x), int(y)) for x, y in pairs] for _ in range(3)]
+    assert epochs == [[(0, 10), (1, 11), (2, 12), (3, 13)]] * 3
+    assert sorted(calls) == ["a"] * 4 + ["b"] * 4
+
+
+def test_random_caches_side_by_side_repeat_what_they_gave():
+    def drawn():
+        return tf.data.Dataset.range(4).map(lambda x: tf.random.uniform([])).cache()
+    pairs = tf.data.Dataset.zip((drawn(), drawn()))
+    first, second = [[(float(x), float(y)) for x, y in pairs] for _ in range(2)]
+    assert first == second
