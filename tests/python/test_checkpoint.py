@@ -2,6 +2,7 @@
 """test_checkpoint.py: tf.train.Checkpoint and CheckpointManager in eager style."""
 import os
 
+import numpy as np
 import pytest
 
 import situ as tf
@@ -100,3 +101,54 @@ def test_iterators_are_saved(tmp_path):
     assert int(next(iterator)) == 2
     tf.train.Checkpoint(v=tf.Variable(1.0), numbers=other).restore(path).expect_partial()
     assert [int(x) for x in other] == [2, 3, 4]
+
+
+def test_strings_are_kept(tmp_path):
+    words = np.array([["a", ""], ["äöü", "x" * 300]], object)
+    path = tf.train.Checkpoint(v=tf.Variable(words), s=tf.Variable("word")).save(
+        str(tmp_path / "c"))
+    v, s = tf.Variable(np.full([2, 2], "", object)), tf.Variable("")
+    tf.train.Checkpoint(v=v, s=s).restore(path).assert_consumed()
+    assert v.numpy().tolist() == [[b"a", b""], ["äöü".encode(), b"x" * 300]]
+    assert s.numpy() == b"word"
+    key = "v/.ATTRIBUTES/VARIABLE_VALUE"
+    assert tf.train.load_checkpoint(path).get_variable_to_dtype_map()[key] == tf.string
+    assert dict(tf.train.list_variables(path))[key] == [2, 2]
+
+
+@pytest.mark.parametrize("make", [
+    lambda: tf.lookup.experimental.MutableHashTable(tf.string, tf.int64, -1),
+    lambda: tf.lookup.experimental.DenseHashTable(tf.string, tf.int64, -1, "$", "%")])
+def test_tables_are_kept(tmp_path, make):
+    class Holder(tf.Module):
+        def __init__(self):
+            super().__init__()
+            self.table, self.tables = make(), [make()]
+    one, two = Holder(), Holder()
+    one.table.insert(["a", "b"], tf.constant([1, 2], tf.int64))
+    one.tables[0].insert(["c"], tf.constant([3], tf.int64))
+    path = tf.train.Checkpoint(h=one).save(str(tmp_path / "c"))
+    two.table.insert(["z"], tf.constant([9], tf.int64))
+    tf.train.Checkpoint(h=two).restore(path).assert_consumed()
+    assert two.table.lookup(tf.constant(["a", "b", "z"])).numpy().tolist() == [1, 2, -1]
+    assert int(two.tables[0].lookup(tf.constant("c"))) == 3 and int(two.table.size()) == 2
+    assert "h/table/.ATTRIBUTES/table-keys" in dict(tf.train.list_variables(path))
+
+
+def test_tables_of_vectors_and_empty_ones_are_kept(tmp_path):
+    def make():
+        return tf.lookup.experimental.MutableHashTable(tf.int64, tf.float32, [0.0, 0.0])
+    full, empty = make(), make()
+    full.insert(tf.constant([4, 5], tf.int64), [[1.0, 2.0], [3.0, 4.0]])
+    path = tf.train.Checkpoint(a=full, b=empty).save(str(tmp_path / "c"))
+    a, b = make(), make()
+    b.insert(tf.constant([1], tf.int64), [[1.0, 1.0]])
+    tf.train.Checkpoint(a=a, b=b).restore(path)
+    assert a.lookup(tf.constant([5, 6], tf.int64)).numpy().tolist() == [[3, 4], [0, 0]]
+    assert int(b.size()) == 0
+
+
+def test_a_table_that_is_not_to_be_kept(tmp_path):
+    table = tf.lookup.experimental.MutableHashTable(tf.string, tf.int64, -1, checkpoint=False)
+    path = tf.train.Checkpoint(t=table).save(str(tmp_path / "c"))
+    assert not [k for k, _ in tf.train.list_variables(path) if "table" in k]

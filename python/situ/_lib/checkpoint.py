@@ -11,7 +11,8 @@ from situ._lib.api import export
 from situ._lib.optimizer import at_once
 from situ._lib.variables import Variable, variable
 
-_VALUE = "/.ATTRIBUTES/VARIABLE_VALUE"
+_ATTRIBUTES = "/.ATTRIBUTES/"
+_VALUE = _ATTRIBUTES + "VARIABLE_VALUE"
 _PLAIN = (str, bytes, int, float, complex, bool, type(None), numpy.ndarray, numpy.generic,
           _situ.Tensor)
 
@@ -56,6 +57,9 @@ def tracked(root, others=None):
         if isinstance(thing, (Variable, _situ.Iterator)):
             found[path + _VALUE] = thing
             continue
+        if hasattr(thing, "_checkpoint_parts"):  # a table
+            found.update((path + _ATTRIBUTES + k, p) for k, p in thing._checkpoint_parts().items())
+            continue
         for name, value in _children(thing):
             if _is_node(value):
                 queue.append((f"{path}/{_escaped(name)}" if path else _escaped(name), value))
@@ -67,12 +71,16 @@ def _values(found, session):
         return {k: numpy.asarray(v.save() if isinstance(v, _situ.Iterator) else v.numpy())
                 for k, v in found.items()}
     session = session or sessions_default.current()
-    return {k: numpy.asarray(v) for k, v in session.run(found).items()}
+    parts = {k: numpy.asarray(v.numpy()) for k, v in found.items() if hasattr(v, "give")}
+    rest = {k: v for k, v in found.items() if k not in parts}
+    return {**parts, **{k: numpy.asarray(v) for k, v in session.run(rest).items()}}
 
 
 def _give(var, value, session):
     if isinstance(var, _situ.Iterator):
         return var.restore(_situ.host(value.astype("int64", copy=False)))
+    if hasattr(var, "give"):
+        return var.give(value)
     if list(value.shape) != var.shape.as_list():
         raise ValueError(f"Received incompatible tensor with shape {tuple(value.shape)} when "
                          f"attempting to restore variable with shape {var.shape} and name "
@@ -103,11 +111,12 @@ class Status:
         """The key under which the checkpoint has what can be reached by another way, too."""
         if self._reader.has_tensor(key):
             return key
-        parts = key[:-len(_VALUE)].split("/")
+        path, kind, attribute = key.partition(_ATTRIBUTES)
+        parts = path.split("/")
         for n in range(len(parts), 0, -1):
             first = self._others.get("/".join(parts[:n]))
             if first is not None:
-                return "/".join([first, *parts[n:]]) + _VALUE
+                return "/".join([first, *parts[n:]]) + kind + attribute
         return key
 
     def is_done(self):

@@ -78,6 +78,7 @@ class MutableHashTable:
                  checkpoint=True, experimental_is_anonymous=False):
         self.key_dtype, self.value_dtype = as_dtype(key_dtype), as_dtype(value_dtype)
         self.name, self._kept, self._lock = name, {}, threading.Lock()
+        self._saves, self._restored = checkpoint, {}
         self._default = numpy.asarray(getattr(default_value, "numpy", lambda: default_value)())
 
     def _kind(self):
@@ -121,7 +122,7 @@ class MutableHashTable:
             made = numpy.empty([len(found), *self._default.shape], self._kind())
             for i, value in enumerate(found):
                 made[i] = value.item() if self._kind() is object and not value.shape else value
-            return made.reshape(*keys.shape, *self._default.shape)
+            return made.reshape((*keys.shape, *self._default.shape))
         keys = self._keys(keys)
         made = py_func(find, [keys], self.value_dtype)
         if _situ.current_graph() is not None and keys.shape.ndims is not None:
@@ -133,15 +134,48 @@ class MutableHashTable:
     def size(self, name=None):
         return py_func(lambda: numpy.int64(len(self._kept)), [], "int64")
 
+    def _arrays(self):
+        """All keys, and their values, as arrays."""
+        with self._lock:
+            keys, values = list(self._kept), list(self._kept.values())
+        words = self.key_dtype.name == "string"
+        made = numpy.empty([len(values), *self._default.shape], self._kind())
+        for i, value in enumerate(values):
+            made[i] = value.item() if value.shape == () else value
+        return numpy.array(keys, object if words else self.key_dtype.as_numpy_dtype), made
+
     def export(self, name=None):
         """All keys, and their values."""
-        def everything():
+        return tuple(py_func(self._arrays, [], [self.key_dtype, self.value_dtype]))
+
+    def _checkpoint_parts(self):
+        """What tf.train.Checkpoint saves, by the names that TensorFlow's checkpoints have."""
+        return {"table-keys": _Part(self, 0), "table-values": _Part(self, 1)} if self._saves else {}
+
+    def _restore(self, number, array):
+        """Takes the keys or the values of a checkpoint; with both the table is replaced."""
+        self._restored[number] = array
+        if len(self._restored) == 2:
+            keys, values = self._restored.pop(0), self._restored.pop(1)
             with self._lock:
-                keys, values = list(self._kept), list(self._kept.values())
-            words = self.key_dtype.name == "string"
-            return (numpy.array(keys, object if words else self.key_dtype.as_numpy_dtype),
-                    numpy.array([v.item() if v.shape == () else v for v in values], self._kind()))
-        return tuple(py_func(everything, [], [self.key_dtype, self.value_dtype]))
+                self._kept = dict(zip(keys.ravel().tolist(), [numpy.asarray(v) for v in values]))
+
+
+class _Part:
+    """The keys (0) or the values (1) of a table, as a checkpoint sees them."""
+
+    def __init__(self, table, number):
+        self._table, self._number = table, number
+
+    def numpy(self):
+        return self._table._arrays()[self._number]
+
+    def give(self, array):
+        """Restores what a checkpoint has."""
+        self._table._restore(self._number, array)
+
+    def __repr__(self):
+        return f"<{type(self._table).__name__} '{self._table.name}'>"
 
 
 @export("lookup.experimental.DenseHashTable", v1="contrib.lookup.MutableDenseHashTable")
@@ -150,4 +184,4 @@ class DenseHashTable(MutableHashTable):
 
     def __init__(self, key_dtype, value_dtype, default_value, empty_key, deleted_key=None,
                  initial_num_buckets=None, name="MutableDenseHashTable", checkpoint=True):
-        super().__init__(key_dtype, value_dtype, default_value, name)
+        super().__init__(key_dtype, value_dtype, default_value, name, checkpoint)
