@@ -88,3 +88,69 @@ def test_what_cannot_be_saved(tmp_path):
     (tmp_path / "saved_model.pb").write_bytes(b"x")
     with pytest.raises(OSError, match="TensorFlow wrote"):
         tf.saved_model.load(tmp_path)
+
+
+@tf.custom_gradient
+def scaled(x):
+    return x * x, lambda dy: dy * 100.0 * x
+
+
+@tf.custom_gradient
+def two_of(x, y):
+    def back(dx, dy):
+        return dx * 2.0 + dy, dy * 5.0
+    return (x + y, x * y), back
+
+
+class Custom(tf.Module):
+    """Functions with gradients of their own."""
+
+    def __init__(self):
+        super().__init__()
+        self.v = tf.Variable(2.0)
+
+    @tf.function(input_signature=[tf.TensorSpec([], tf.float32)])
+    def one(self, x):
+        return scaled(x) * self.v
+
+    @tf.function(input_signature=[tf.TensorSpec([], tf.float32), tf.TensorSpec([], tf.float32)])
+    def two(self, x, y):
+        a, b = two_of(x, y)
+        return a + 3.0 * b
+
+
+def gradients_of(function, *values):
+    values = [tf.constant(v) for v in values]
+    with tf.GradientTape(persistent=True) as tape:
+        tape.watch(values)
+        result = function(*values)
+    return float(result), [float(g) for g in tape.gradient(result, values)]
+
+
+def test_gradients_of_their_own_are_kept(tmp_path):
+    module = Custom()
+    before = gradients_of(module.one, 3.0), gradients_of(module.two, 3.0, 4.0)
+    assert before == ((18, [600]), (43, [5, 15]))
+    for _ in range(2):  # saving changes nothing, and may be done again
+        tf.saved_model.save(module, str(tmp_path / "m"), signatures={
+            "one": module.one.get_concrete_function()})
+        assert (gradients_of(module.one, 3.0), gradients_of(module.two, 3.0, 4.0)) == before
+    loaded = tf.saved_model.load(str(tmp_path / "m"))
+    assert (gradients_of(loaded.one, 3.0), gradients_of(loaded.two, 3.0, 4.0)) == before
+    x = tf.constant(3.0)
+    with tf.GradientTape() as tape:
+        y = loaded.one(x)
+    assert float(tape.gradient(y, loaded.v)) == 9
+    with tf.GradientTape() as outer:
+        outer.watch(x)
+        with tf.GradientTape() as inner:
+            inner.watch(x)
+            y = loaded.one(x)
+        grad = inner.gradient(y, x)
+    assert float(outer.gradient(grad, x)) == 200
+
+
+def test_gradients_of_their_own_that_options_leave_out(tmp_path):
+    options = tf.saved_model.SaveOptions(experimental_custom_gradients=False)
+    tf.saved_model.save(Custom(), str(tmp_path / "m"), options=options)
+    assert gradients_of(tf.saved_model.load(str(tmp_path / "m")).one, 3.0) == (18, [12])

@@ -9,6 +9,7 @@ import numpy
 
 from situ._lib import logs, nodedef, safetensors, shapes
 from situ._lib.api import export
+from situ._lib.array_ops import convert_to_tensor, op
 from situ._lib.concrete import ConcreteFunction
 from situ._lib.function import Function
 from situ._lib.keywords import unsupported
@@ -47,11 +48,27 @@ def _argument(value):
 # Writing
 
 
+def _gradient_nodes(graph, operation, function):
+    """Traces a gradient function into the graph: its nodes, what arrives, what it gives."""
+    back, sources = function if isinstance(function, tuple) else (function, operation.inputs)
+    before = {o.name for o in graph.get_operations()}
+    with graph.as_default(), graph.control_dependencies(None):
+        arriving = [op("Placeholder", dtype=t.dtype, shape=t.shape) for t in operation.outputs]
+        made = [None if g is None else convert_to_tensor(g) for g in back(operation, arriving)]
+    nodes = [n for n in json.loads(nodedef.GraphDef(graph)._json()).get("node", [])
+             if n["name"] not in before]
+    graph.__dict__.setdefault("_gradient_nodes", set()).update(n["name"] for n in nodes)
+    return {"nodes": [n for n in nodes if n["op"] != "Placeholder"],
+            "sources": [t.name for t in sources], "arriving": [t.name for t in arriving],
+            "gradients": [None if g is None else g.name for g in made]}
+
+
 class _Writer:
     """Collects variables and traces of an object and of what it holds."""
 
-    def __init__(self):
+    def __init__(self, options=None):
         self.variables, self.arrays, self.traces = {}, {}, []
+        self.keeps_gradients = getattr(options, "experimental_custom_gradients", True)
 
     def variable(self, variable):
         """The number of a variable."""
@@ -63,7 +80,10 @@ class _Writer:
     def trace(self, concrete, names=()):
         """The number of a trace; `names` of its parameters."""
         graph = concrete.graph
-        nodes = json.loads(nodedef.GraphDef(graph)._json()).get("node", [])
+        gradients = self._custom_gradients(concrete)
+        apart = graph.__dict__.get("_gradient_nodes", ())
+        nodes = [n for n in json.loads(nodedef.GraphDef(graph)._json()).get("node", [])
+                 if n["name"] not in apart]
         for node in nodes:
             if any("func" in attr for attr in node.get("attr", {}).values()) or \
                     node["op"] in ("If", "While", "PyFunc"):
@@ -79,13 +99,29 @@ class _Writer:
         self.traces.append({
             "name": concrete.name, "names": list(names), "nodes": nodes, "captured": captured,
             "args": _encoded(tuple(args), _argument), "words": _encoded(words, _argument),
-            "inputs": [t.name for t in concrete.inputs],
+            "inputs": [t.name for t in concrete.inputs], "gradients": gradients,
             "types": {t.name: [_sizes(t.shape), t.dtype.name] for t in concrete.outputs},
             "reads": [[t.name, self.variable(v)] for v, t in graph.reads.items()],
             "writes": [[t.name, self.variable(v)] for v, t in graph.writes.items()],
             "outputs": _encoded(concrete.structure, lambda t: {
                 "tensor": None if t is None else t.name})})
         return len(self.traces) - 1
+
+    def _custom_gradients(self, concrete):
+        """The gradients that the program defines (tf.custom_gradient), as nodes of their own, by
+        the name of the operation that they belong to."""
+        found = {}
+        for operation, function in list(concrete.graph.__dict__.get("_gradients", {}).items()):
+            if not self.keeps_gradients:
+                logs.warn(f"tf.saved_model.save: '{concrete.name}' uses tf.custom_gradient, "
+                          "which the options leave out: the loaded function has the gradients of "
+                          "its operations.")
+                break
+            kept = concrete.graph.__dict__.setdefault("_saved_gradients", {})
+            if operation not in kept:
+                kept[operation] = _gradient_nodes(concrete.graph, operation, function)
+            found[operation.name] = kept[operation]
+        return found
 
     def function(self, function):
         if function.input_signature is not None and not function._traces:
@@ -151,7 +187,7 @@ def _serves(outputs):
 def save(obj, export_dir, signatures=None, options=None):
     """Writes the variables of an object, and its functions as far as they were traced."""
     from situ._lib.keras.model import Model
-    export_dir, writer = os.fspath(export_dir), _Writer()
+    export_dir, writer = os.fspath(export_dir), _Writer(options)
     if isinstance(obj, Model):
         if not os.path.isdir(export_dir):
             os.makedirs(export_dir)
@@ -228,6 +264,7 @@ class SaveOptions:
                     experimental_skip_saver=(experimental_skip_saver, False),
                     extra_tags=(extra_tags, None))
         self.save_debug_info, self.function_aliases = save_debug_info, function_aliases
+        self.experimental_custom_gradients = experimental_custom_gradients
         self.experimental_io_device = experimental_io_device
 
 

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """saved_model_load.py: tf.saved_model.load: objects from folders that saved_model.py wrote."""
+import functools
 import json
 import os
 
 from situ._lib import graph_import, safetensors
 from situ._lib.api import export
-from situ._lib.array_ops import convert_to_tensor
+from situ._lib.array_ops import convert_to_tensor, op
+from situ._lib.custom_gradient import with_gradient
 from situ._lib.function import Function
 from situ._lib.pieces import leaves as _leaves, mapped as _map
 from situ._lib.specs import TensorSpec
@@ -54,7 +56,15 @@ class _Replayed:
         values = dict(self._captured)
         values.update(zip(self._trace["inputs"], tensors))
         values.update({n: convert_to_tensor(self._variables[i]) for n, i in self._trace["reads"]})
-        for node in self._trace["nodes"]:
+        self._replay(self._trace["nodes"], values)
+        for name, i in self._trace["writes"]:
+            self._variables[i].assign(values[name])
+        return _decoded(self._trace["outputs"],
+                        lambda t: None if t["tensor"] is None else values[t["tensor"]])
+
+    def _replay(self, nodes, values):
+        """Makes nodes again; what they give is added to the values, by name."""
+        for node in nodes:
             first = node["name"] + ":0"
             if first in values:
                 continue
@@ -65,11 +75,19 @@ class _Replayed:
             made = convert_to_tensor(attrs["value"], attrs["dtype"]) if node["op"] == "Const" \
                 else graph_import._Importer.call(node["op"], inputs, attrs, None)
             made = list(made) if isinstance(made, (list, tuple)) else [made]
+            kept = self._trace.get("gradients", {}).get(node["name"])
+            if kept is not None:
+                made = with_gradient([values[s] for s in kept["sources"]], made,
+                                     functools.partial(self._back, kept, values, made))
             values.update({f"{node['name']}:{i}": v for i, v in enumerate(made)})
-        for name, i in self._trace["writes"]:
-            self._variables[i].assign(values[name])
-        return _decoded(self._trace["outputs"],
-                        lambda t: None if t["tensor"] is None else values[t["tensor"]])
+
+    def _back(self, kept, values, outputs, grads):
+        """The gradients that the program defined, from those that arrive at an operation."""
+        inner = dict(values)
+        inner.update({n: op("ZerosLike", o) if g is None else g
+                      for n, g, o in zip(kept["arriving"], grads, outputs)})
+        self._replay(kept["nodes"], inner)
+        return [None if g is None else inner[g] for g in kept["gradients"]]
 
     def placed(self, args, words):
         """Arguments by place, as far as those by name have one."""
