@@ -146,3 +146,16 @@ def test_the_one_element_of_a_data_set():
     one = tf.data.experimental.get_single_element(tf.data.Dataset.range(3).batch(3))
     with tf.Session() as sess:
         assert sess.run(one).tolist() == sess.run(one).tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("use_resource", [False, True])
+@pytest.mark.parametrize("make", [
+    lambda d, v: d.map(lambda x: v.assign_add(x)),
+    lambda d, v: d.filter(lambda x: v.assign_add(x) > 0),
+    lambda d, v: d.reduce(tf.constant(0, tf.int64), lambda a, b: v.assign(a + b))])
+def test_functions_that_would_change_a_copy_are_refused(use_resource, make):
+    with tf.Graph().as_default():
+        v = tf.get_variable("v", [], tf.int64, tf.zeros_initializer(), use_resource=use_resource)
+        with pytest.raises(NotImplementedError, match="changes variable 'v'"):
+            make(tf.data.Dataset.range(5), v)
+        tf.data.Dataset.range(5).map(lambda x: x + v)

@@ -157,6 +157,25 @@ def _at_run_time(function, result):
     return call
 
 
+_CHANGES = ("Assign", "Scatter", "ResourceScatter", "Apply", "ResourceApply", "ResourceStrided",
+            "StridedSliceAssign", "CountUpTo")
+
+
+def _refuse_changes(graph):
+    """A function of elements runs apart from the session whose variables it captures: it would
+    change a copy."""
+    inner = {id(inside): outer for outer, inside in graph.captured.values()}
+    for operation in graph.get_operations():
+        if operation.type.startswith(_CHANGES) and operation.inputs and \
+                id(operation.inputs[0]) in inner:
+            name = getattr(inner[id(operation.inputs[0])], "name", "?").split(":")[0]
+            raise NotImplementedError(
+                f"A function of a tf.data.Dataset changes variable '{name}' ({operation.type}) of "
+                "a graph that sessions run, which situ does not support. Return what is to be "
+                "assigned, and assign it outside of the data set; in eager style and in "
+                "tf.function such functions work.")
+
+
 class Traced:
     """A function of elements of a data set, traced once."""
 
@@ -168,6 +187,7 @@ class Traced:
         self._trace(call, name, spec)
         if self.graph.writes:
             self._trace(_at_run_time(call, self.result), name, spec)
+        _refuse_changes(self.graph)
         self._native = {}
 
     def _trace(self, function, name, spec):
