@@ -3,6 +3,8 @@
 #ifndef SITU_CATALOG_H
 #define SITU_CATALOG_H
 
+#include <stdbool.h>
+
 #include "situ/status.h"
 
 #ifdef __cplusplus
@@ -20,6 +22,7 @@ typedef struct situ_op {
   const char *host;    /* inputs that are read on the host */
   const char *doc;
   const char *samples;
+  bool on_host; /* runs in the caller's thread and may wait: for files, queues, other processes */
 } situ_op;
 
 /* The number of ops, and op 0 <= number < count. */

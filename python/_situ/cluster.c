@@ -11,17 +11,21 @@ static PyObject *join(PyObject *self, PyObject *given) {
   situ_cluster_config config = {0};
   if (given != Py_None && !PyArg_ParseTuple(given, "iis", &config.rank, &config.size, &config.name))
     return NULL;
-  situ_status status;
-  Py_BEGIN_ALLOW_THREADS status = situ_cluster_join(given == Py_None ? NULL : &config);
-  Py_END_ALLOW_THREADS if (status) return errors_raise(status, NULL);
+  struct watched watched = {0};
+  watch_enter(&watched);
+  const situ_status status = situ_cluster_join(given == Py_None ? NULL : &config);
+  watch_leave(&watched);
+  if (status) return watch_raise(status, NULL);
   Py_RETURN_NONE;
 }
 
 static PyObject *leave(PyObject *self, PyObject *none) {
   (void)self;
   (void)none;
-  Py_BEGIN_ALLOW_THREADS situ_cluster_leave();
-  Py_END_ALLOW_THREADS Py_RETURN_NONE;
+  Py_BEGIN_ALLOW_THREADS;
+  situ_cluster_leave();
+  Py_END_ALLOW_THREADS;
+  Py_RETURN_NONE;
 }
 
 /* (joined, rank, size, local rank, local size) */
@@ -55,9 +59,11 @@ static PyObject *members(PyObject *self, PyObject *none) {
 static PyObject *barrier(PyObject *self, PyObject *none) {
   (void)self;
   (void)none;
-  situ_status status;
-  Py_BEGIN_ALLOW_THREADS status = situ_cluster_barrier();
-  Py_END_ALLOW_THREADS if (status) return errors_raise(status, NULL);
+  struct watched watched = {0};
+  watch_enter(&watched);
+  const situ_status status = situ_cluster_barrier();
+  watch_leave(&watched);
+  if (status) return watch_raise(status, NULL);
   Py_RETURN_NONE;
 }
 
@@ -100,9 +106,11 @@ static PyObject *taken(PyObject *args, situ_status (*take)(int, const char *, si
   const char *name;
   if (!PyArg_ParseTuple(args, "is", &from, &name)) return NULL;
   situ_tensor *tensor = NULL;
-  situ_status status;
-  Py_BEGIN_ALLOW_THREADS status = take(from, name, &tensor);
-  Py_END_ALLOW_THREADS if (status) return errors_raise(status, NULL);
+  struct watched watched = {0};
+  watch_enter(&watched);
+  const situ_status status = take(from, name, &tensor);
+  watch_leave(&watched);
+  if (status) return watch_raise(status, NULL);
   if (!tensor) Py_RETURN_NONE;
   return bytes_of(tensor);
 }
@@ -127,13 +135,14 @@ static PyObject *send_bytes(PyObject *self, PyObject *args) {
   const char *name;
   if (!PyArg_ParseTuple(args, "y*is", &data, &to, &name)) return NULL;
   situ_tensor *tensor = NULL;
-  situ_status status;
-  Py_BEGIN_ALLOW_THREADS status =
-      situ_tensor_create(SITU_UINT8, SITU_SHAPE(data.len), data.buf, &tensor);
+  struct watched watched = {0};
+  watch_enter(&watched);
+  situ_status status = situ_tensor_create(SITU_UINT8, SITU_SHAPE(data.len), data.buf, &tensor);
   if (!status) status = situ_cluster_send(tensor, to, name);
   situ_tensor_release(tensor);
-  Py_END_ALLOW_THREADS PyBuffer_Release(&data);
-  if (status) return errors_raise(status, NULL);
+  watch_leave(&watched);
+  PyBuffer_Release(&data);
+  if (status) return watch_raise(status, NULL);
   Py_RETURN_NONE;
 }
 
@@ -147,9 +156,11 @@ static PyObject *gather_bytes(PyObject *self, PyObject *given) {
   size_t *sizes = PyMem_Calloc((size_t)n, sizeof *sizes), at = 0;
   if (!sizes) return PyErr_NoMemory();
   void *all = NULL;
-  situ_status status;
-  Py_BEGIN_ALLOW_THREADS status = situ_cluster_gather(data, (size_t)length, &all, sizes);
-  Py_END_ALLOW_THREADS PyObject *list = status ? errors_raise(status, NULL) : PyList_New(n);
+  struct watched watched = {0};
+  watch_enter(&watched);
+  const situ_status status = situ_cluster_gather(data, (size_t)length, &all, sizes);
+  watch_leave(&watched);
+  PyObject *list = status ? watch_raise(status, NULL) : PyList_New(n);
   for (int i = 0; list && i < n; at += sizes[i++]) {
     PyObject *item = PyBytes_FromStringAndSize((char *)all + at, (Py_ssize_t)sizes[i]);
     if (item)

@@ -60,7 +60,14 @@ static PyObject *results(const struct row *row, situ_tensor **outputs, int count
   if (row->n_outputs == 1 && !row->list_output) return tensor_wrap_here(outputs[0]);
   if (count == 0 && !row->list_output) Py_RETURN_NONE;
   PyObject *list = PyList_New(count);
-  for (int i = 0; list && i < count; i++) PyList_SET_ITEM(list, i, tensor_wrap_here(outputs[i]));
+  bool good = list != NULL;
+  for (int i = 0; i < count; i++) { /* takes over every output, also where one fails */
+    PyObject *tensor = list ? tensor_wrap_here(outputs[i]) : NULL;
+    if (!list) situ_tensor_release(outputs[i]);
+    good = good && tensor;
+    if (tensor) PyList_SET_ITEM(list, i, tensor);
+  }
+  if (!good) Py_CLEAR(list);
   return list;
 }
 
@@ -171,43 +178,53 @@ bool call_quick(const struct function_object *function, const char *name, PyObje
   return true;
 }
 
-PyObject *call_eager(struct call *call) {
-  if (call_attrs(call) || make_tensors(call)) return NULL;
-  situ_eager *eager = context_eager();
-  if (!eager) return NULL;
-  situ_tensor *few[FLAT], **inputs = few, *one[FEW_OUTPUTS], **outputs = one;
-  if (call->n_flat > FLAT) inputs = PyMem_Malloc(sizeof *inputs * (size_t)call->n_flat);
-  if (call->function->row.list_output) outputs = PyMem_Malloc(sizeof *outputs * MAX_OUTPUTS);
+/* Runs a call; one that takes its time, or may wait for others, without the interpreter's lock. */
+static situ_status run(situ_eager *eager, const situ_call *native, bool waits,
+                       situ_tensor **outputs, int room, int *count) {
   size_t bytes = 0;
-  for (int i = 0; i < call->n_flat; i++) {
-    inputs[i] = TENSOR_OF(call->flat[i]);
-    bytes += situ_tensor_bytes(inputs[i]);
-  }
+  for (int i = 0; i < native->n_inputs; i++) bytes += situ_tensor_bytes(native->inputs[i]);
+  if (!waits && bytes <= SMALL_CALL) return situ_eager_run(eager, native, outputs, room, count);
+  struct watched watched = {0};
+  watch_enter(&watched);
+  const situ_status status = situ_eager_run(eager, native, outputs, room, count);
+  watch_leave(&watched);
+  return status;
+}
+
+/* The call with room for its inputs and outputs. */
+static PyObject *call_with(struct call *call, situ_eager *eager, situ_tensor **inputs,
+                           situ_tensor **outputs, int room) {
+  const struct row *row = &call->function->row;
+  for (int i = 0; i < call->n_flat; i++) inputs[i] = TENSOR_OF(call->flat[i]);
   const situ_call native = {.op = call->function->number,
                             .device = context_device(),
                             .inputs = inputs,
                             .n_inputs = call->n_flat,
                             .attrs = call->attrs,
                             .n_attrs = call->n_attrs};
-  const int room = outputs == one ? FEW_OUTPUTS : MAX_OUTPUTS;
   int count = 0;
-  situ_status status;
   context_flush();
-  if (bytes > SMALL_CALL) {
-    Py_BEGIN_ALLOW_THREADS;
-    status = situ_eager_run(eager, &native, outputs, room, &count);
-    Py_END_ALLOW_THREADS;
-  } else {
-    status = situ_eager_run(eager, &native, outputs, room, &count);
-  }
-  if (tape_count && !status && tape_told(&native, outputs, count)) {
+  const situ_status status = run(eager, &native, row->on_host, outputs, room, &count);
+  if (status && PyErr_Occurred()) return situ_status_release(status), NULL;
+  if (status) return raise(row, call->name, status);
+  if (tape_count && tape_told(&native, outputs, count)) {
     for (int i = 0; i < count; i++) situ_tensor_release(outputs[i]);
-    if (inputs != few) PyMem_Free(inputs);
-    if (outputs != one) PyMem_Free(outputs);
     return NULL;
   }
-  PyObject *result = status ? raise(&call->function->row, call->name, status)
-                            : results(&call->function->row, outputs, count);
+  return results(row, outputs, count);
+}
+
+PyObject *call_eager(struct call *call) {
+  if (call_attrs(call) || make_tensors(call)) return NULL;
+  situ_eager *eager = context_eager();
+  if (!eager) return NULL;
+  situ_tensor *few[FLAT], **inputs = few, *one[FEW_OUTPUTS], **outputs = one;
+  const bool is_list = call->function->row.list_output;
+  if (call->n_flat > FLAT) inputs = PyMem_Malloc(sizeof *inputs * (size_t)call->n_flat);
+  if (is_list) outputs = PyMem_Malloc(sizeof *outputs * MAX_OUTPUTS);
+  PyObject *result = inputs && outputs ? call_with(call, eager, inputs, outputs,
+                                                   is_list ? MAX_OUTPUTS : FEW_OUTPUTS)
+                                       : PyErr_NoMemory();
   if (inputs != few) PyMem_Free(inputs);
   if (outputs != one) PyMem_Free(outputs);
   return result;

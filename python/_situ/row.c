@@ -109,7 +109,7 @@ static void find_same(struct row *row) {
 }
 
 static bool is_simple(const struct row *row) {
-  bool simple = row->n_inputs > 0 && row->n_outputs == 1 && !row->list_output;
+  bool simple = !row->on_host && row->n_inputs > 0 && row->n_outputs == 1 && !row->list_output;
   for (int i = 0; i < row->n_inputs; i++) simple = simple && !row->inputs[i].is_list;
   for (int i = row->n_inputs; i < row->n_params; i++)
     simple = simple && row->attrs[row->param_attr[i]].has_preset;
@@ -137,7 +137,7 @@ static void find_other_names(struct row *row) {
 
 bool row_parse(const situ_op *op, struct row *out) {
   char word[256];
-  *out = (struct row){.name = op->name};
+  *out = (struct row){.name = op->name, .on_host = op->on_host};
   const char *text = op->attrs ? op->attrs : "";
   while (out->n_attrs < MAX_ATTRS && next_word(&text, word, sizeof word))
     if (parse_attr(word, &out->attrs[out->n_attrs])) out->n_attrs++;

@@ -38,7 +38,8 @@ struct row {
   bool list_output;
   bool
       takes_reference; /* then it is colocated with a variable, and device functions do not count */
-  bool simple;         /* tensors in, one tensor out; attributes may be left out */
+  bool on_host;        /* may wait for others */
+  bool simple;         /* does not wait; tensors in, one tensor out; attributes may be left out */
 };
 
 /* Parses the texts of a row; false with an exception. */

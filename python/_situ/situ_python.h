@@ -227,6 +227,10 @@ int config_read(PyObject *dict, situ_config *out, struct config_store *store);
 typedef PyObject *structure_leaf(PyObject *item, void *context);
 PyObject *structure_map(PyObject *structure, structure_leaf *leaf, void *context);
 
+/* The elements of a sequence as a tuple of its own: code of the program that runs while they are
+ * read cannot change it. TypeError with the message where it is no sequence. */
+PyObject *structure_tuple(PyObject *sequence, const char *message);
+
 /* ops.c: the functions of all rows, by number; borrowed. */
 PyObject *ops_function(int number);
 int ops_number(const char *name);
@@ -262,6 +266,20 @@ int watch_run(situ_session *session, struct graph_object *graph,
 situ_status watch_native(situ_session *session, const struct watch_options *options,
                          const situ_feed *feeds, int n_feeds, const situ_value *fetches,
                          int n_fetches, situ_tensor **results);
+
+/* Lets go of the interpreter's lock, and takes it again; what waits in between is ended by Ctrl-C.
+ */
+struct watched {
+  PyThreadState *state;
+  const volatile char *cancel; /* as in struct watch_options; NULL: never */
+  struct watched *before;
+};
+void watch_enter(struct watched *watched);
+void watch_leave(struct watched *watched);
+
+/* Raises a failure of what was watched: the exception of a handler of signals where it raised one.
+ * NULL. */
+PyObject *watch_raise(situ_status status, struct graph_object *graph);
 
 /* Calls a function without the interpreter's lock; Ctrl-C ends what waits in it. A failure with an
  * exception set is that of a handler of signals. */

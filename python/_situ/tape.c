@@ -2,6 +2,8 @@
  * tape.c: Tape: what tf.GradientTape is made of, and the stack of tapes that are on. */
 #include "tape.h"
 
+#include <situ/cluster.h>
+
 enum { MOST_TAPES = 32 };
 
 struct tape_object {
@@ -216,9 +218,11 @@ static PyObject *count_tapes(PyObject *self, PyObject *none) {
 
 static PyObject *wrap_list(situ_tensor *const *tensors, int n) {
   PyObject *list = PyList_New(n);
-  for (int i = 0; list && i < n; i++)
-    PyList_SET_ITEM(list, i,
-                    tensors[i] ? tensor_wrap(situ_tensor_retain(tensors[i])) : Py_NewRef(Py_None));
+  for (int i = 0; list && i < n; i++) {
+    PyObject *item = tensors[i] ? tensor_wrap(situ_tensor_retain(tensors[i])) : Py_NewRef(Py_None);
+    if (!item) Py_CLEAR(list);
+    if (list) PyList_SET_ITEM(list, i, item);
+  }
   return list;
 }
 
@@ -226,10 +230,10 @@ static situ_status failed(void) {
   return situ_status_create(SITU_UNKNOWN, "the gradient of a function raised an exception");
 }
 
-static situ_status call_python(void *context, situ_tensor *const *dys, int n_dys, situ_tensor **dxs,
-                               int n_dxs) {
+static situ_status call_function(PyObject *function, situ_tensor *const *dys, int n_dys,
+                                 situ_tensor **dxs, int n_dxs) {
   PyObject *list = wrap_list(dys, n_dys);
-  PyObject *result = list ? PyObject_CallOneArg((PyObject *)context, list) : NULL;
+  PyObject *result = list ? PyObject_CallOneArg(function, list) : NULL;
   PyObject *items = result ? PySequence_Fast(result, "gradients are a list") : NULL;
   bool good = items && PySequence_Fast_GET_SIZE(items) == n_dxs;
   for (int i = 0; good && i < n_dxs; i++) {
@@ -245,23 +249,48 @@ static situ_status call_python(void *context, situ_tensor *const *dys, int n_dys
   return good ? NULL : failed();
 }
 
-static void release_python(void *context) { Py_DECREF((PyObject *)context); }
+static situ_status call_python(void *context, situ_tensor *const *dys, int n_dys, situ_tensor **dxs,
+                               int n_dxs) {
+  const PyGILState_STATE state = PyGILState_Ensure();
+  const situ_status status = call_function(context, dys, n_dys, dxs, n_dxs);
+  PyGILState_Release(state);
+  return status;
+}
 
-/* The native tensors of a list, in memory of the caller; -1 with an exception. */
+static void release_python(void *context) {
+  const PyGILState_STATE state = PyGILState_Ensure();
+  Py_DECREF((PyObject *)context);
+  PyGILState_Release(state);
+}
+
+/* Gives back what take_list gave; NULL is an empty list. */
+static void give_list(situ_tensor **tensors, Py_ssize_t n) {
+  for (Py_ssize_t i = 0; tensors && i < n; i++) situ_tensor_release(tensors[i]);
+  PyMem_Free(tensors);
+}
+
+/* The native tensors of a list, each with a reference: Python code that runs meanwhile may change
+ * the list. The caller frees them with give_list; -1 with an exception. */
 static Py_ssize_t take_list(PyObject *list, situ_tensor ***out) {
   PyObject *items = PySequence_Fast(list, "a list of tensors is wanted");
   if (!items) return -1;
   const Py_ssize_t n = PySequence_Fast_GET_SIZE(items);
+  PyObject *wrong = NULL;
   *out = PyMem_Calloc((size_t)n + 1, sizeof **out);
   for (Py_ssize_t i = 0; *out && i < n; i++) {
     PyObject *item = PySequence_Fast_GET_ITEM(items, i);
     if (IS_TENSOR(item))
-      (*out)[i] = TENSOR_OF(item);
+      (*out)[i] = situ_tensor_retain(TENSOR_OF(item));
     else if (item != Py_None)
-      PyErr_Format(PyExc_TypeError, "not an eager tensor: %R", item);
+      wrong = item;
   }
+  if (wrong) PyErr_Format(PyExc_TypeError, "not an eager tensor: %R", wrong);
+  if (!*out) PyErr_NoMemory();
   Py_DECREF(items);
-  return *out && !PyErr_Occurred() ? n : -1;
+  if (!PyErr_Occurred()) return n;
+  give_list(*out, n);
+  *out = NULL;
+  return -1;
 }
 
 /* tape_function(inputs, outputs, gradient): keeps something that is no op. */
@@ -275,8 +304,8 @@ static PyObject *tell_function(PyObject *self, PyObject *args) {
   for (int i = base; i < top && n_out >= 0 && !status; i++)
     status = situ_tape_record_function(stack[i]->tape, in, (int)n_in, out, (int)n_out, call_python,
                                        Py_NewRef(function), release_python);
-  PyMem_Free(in);
-  PyMem_Free(out);
+  give_list(in, n_in);
+  give_list(out, n_out);
   if (status) return errors_raise(status, NULL);
   if (n_out < 0) return NULL;
   Py_RETURN_NONE;
@@ -303,9 +332,13 @@ static situ_status run(struct tape_object *self, situ_tensor **targets, int n_ta
   for (int i = base; i < top; i++) others[i - base] = stack[i]->tape;
   const int n_others = tape_count;
   context_flush(); /* a gradient that is compiled may log */
+  struct watched watched = {0};
+  const bool waits = situ_cluster_joined(); /* gradients of collective operations are such, too */
+  if (waits) watch_enter(&watched);
   const situ_status status =
       situ_tape_gradient_slices(self->tape, targets, n_targets, sources, n_sources, gradients,
                                 others, n_others, results, indices);
+  if (waits) watch_leave(&watched);
   if (!self->persistent) situ_tape_reset(self->tape);
   return status;
 }
@@ -358,13 +391,14 @@ static PyObject *compute(PyObject *object, PyObject *args) {
   const Py_ssize_t n_t = take_list(targets, &t), n_s = n_t < 0 ? -1 : take_list(sources, &s);
   const Py_ssize_t n_g = n_s < 0 || gradients == Py_None ? n_s : take_list(gradients, &g);
   if (n_g >= 0) results = PyMem_Calloc(2 * (size_t)n_s + 1, sizeof *results);
+  if (n_g >= 0 && !results) PyErr_NoMemory();
   situ_tensor **indices = results ? results + n_s : NULL;
   if (results)
     list = finish(run(self, t, (int)n_t, s, (int)n_s, g, results, indices), object, results,
                   indices, s, (int)n_s);
-  PyMem_Free(t);
-  PyMem_Free(s);
-  PyMem_Free(g);
+  give_list(t, n_t);
+  give_list(s, n_s);
+  give_list(g, n_g);
   PyMem_Free(results);
   return list;
 }
@@ -394,8 +428,10 @@ static PyObject *gradient(PyObject *object, PyObject *const *args, Py_ssize_t n,
   }
   if (begin(self)) return NULL;
   situ_tensor *target = TENSOR_OF(args[0]);
+  for (Py_ssize_t i = 0; i < count; i++) situ_tensor_retain(sources[i]); /* the list may change */
   PyObject *list = finish(run(self, &target, 1, sources, (int)count, NULL, results, indices),
                           object, results, indices, sources, (int)count);
+  for (Py_ssize_t i = 0; i < count; i++) situ_tensor_release(sources[i]);
   if (!list || items != one) return list;
   PyObject *single = Py_NewRef(PyList_GET_ITEM(list, 0));
   Py_DECREF(list);

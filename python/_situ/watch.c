@@ -4,16 +4,11 @@
 
 static unsigned long main_thread; /* the one that signals are for */
 
-/* A run of this thread. */
-struct running {
-  PyThreadState *state;
-  const volatile char *cancel; /* as in struct watch_options */
-};
-static _Thread_local struct running *running; /* NULL: this thread is in no run */
+static _Thread_local struct watched *running; /* NULL: this thread is in no run */
 
 /* Whether the run was cancelled, or the handler of a signal raised an exception. */
 static bool stop(void *context) {
-  struct running *run = context;
+  struct watched *run = context;
   if (run->cancel && *run->cancel) return true;
   if (PyThread_get_thread_ident() != main_thread) return false;
   PyEval_RestoreThread(run->state);
@@ -30,34 +25,47 @@ void watch_prepare(void) {
   situ_interrupt_set(interrupted);
 }
 
+void watch_enter(struct watched *watched) {
+  watched->before = running;
+  running = watched;
+  watched->state = PyEval_SaveThread();
+}
+
+void watch_leave(struct watched *watched) {
+  running = watched->before;
+  PyEval_RestoreThread(watched->state);
+}
+
+PyObject *watch_raise(situ_status status, struct graph_object *graph) {
+  if (!PyErr_Occurred()) return errors_raise(status, graph);
+  situ_status_release(status);
+  return NULL;
+}
+
 situ_status watch_call(situ_status (*function)(void *context), void *context) {
-  struct running run = {0}, *before = running;
-  running = &run;
-  run.state = PyEval_SaveThread();
+  struct watched watched = {0};
+  watch_enter(&watched);
   const situ_status status = function(context);
-  running = before;
-  PyEval_RestoreThread(run.state);
+  watch_leave(&watched);
   return status;
 }
 
 situ_status watch_native(situ_session *session, const struct watch_options *options,
                          const situ_feed *feeds, int n_feeds, const situ_value *fetches,
                          int n_fetches, situ_tensor **results) {
-  struct running run = {.cancel = options->cancel}, *before = running;
+  struct watched watched = {.cancel = options->cancel};
   const situ_run_options native = {.timeout_ms = options->timeout_ms,
                                    .stop = stop,
-                                   .context = &run,
+                                   .context = &watched,
                                    .trace = options->trace,
                                    .there = options->there,
                                    .takes = options->takes};
   situ_session_retain(session);
-  running = &run;
-  run.state = PyEval_SaveThread();
+  watch_enter(&watched);
   const situ_status status =
       situ_session_run_with(session, &native, feeds, n_feeds, fetches, n_fetches, results);
   situ_session_release(session);
-  running = before;
-  PyEval_RestoreThread(run.state);
+  watch_leave(&watched);
   return status;
 }
 
@@ -66,10 +74,6 @@ int watch_run(situ_session *session, struct graph_object *graph,
               const situ_value *fetches, int n_fetches, situ_tensor **results) {
   const situ_status status =
       watch_native(session, options, feeds, n_feeds, fetches, n_fetches, results);
-  if (!status) return 0;
-  if (PyErr_Occurred()) /* what the handler of a signal raised is what the caller gets */
-    situ_status_release(status);
-  else
-    errors_raise(status, graph);
-  return -1;
+  if (status) watch_raise(status, graph);
+  return status ? -1 : 0;
 }

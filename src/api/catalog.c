@@ -40,7 +40,8 @@ situ_status situ_ops_get(int number, situ_op *out) {
                    .devices = or_empty(op->devices),
                    .host = or_empty(op->host),
                    .doc = or_empty(op->doc),
-                   .samples = or_empty(op->samples)};
+                   .samples = or_empty(op->samples),
+                   .on_host = op->compute != NULL};
   return NULL;
 }
 
