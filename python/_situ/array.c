@@ -29,7 +29,9 @@ static PyObject *texts(const situ_tensor *tensor) {
   PyObject *list = PyList_New(count), *shape = types_tuple(situ_tensor_shape(tensor));
   for (int64_t i = 0; list && i < count; i++) {
     const situ_text text = situ_tensor_text(tensor, i);
-    PyList_SET_ITEM(list, i, PyBytes_FromStringAndSize(text.data, (Py_ssize_t)text.length));
+    PyObject *item = PyBytes_FromStringAndSize(text.data, (Py_ssize_t)text.length);
+    if (!item) Py_CLEAR(list);
+    if (list) PyList_SET_ITEM(list, i, item);
   }
   PyObject *flat = list && shape
                        ? PyObject_CallFunction(numpy_array, "OO", list, numpy_types[SITU_STRING])

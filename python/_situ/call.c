@@ -83,19 +83,15 @@ static int reserve(struct call *call, Py_ssize_t more) {
 }
 
 static int lay_list(struct call *call, int p, PyObject *value) {
-  PyObject *single[1] = {value}, **items = single;
-  Py_ssize_t n = 1;
-  PyObject *list = NULL;
-  if (!PyObject_TypeCheck(value, &base_type)) {
-    list = PySequence_Fast(value, "this op takes a list of tensors");
-    if (!list) return -1;
-    items = PySequence_Fast_ITEMS(list);
-    n = PySequence_Fast_GET_SIZE(list);
-  }
+  PyObject *list = PyObject_TypeCheck(value, &base_type)
+                       ? PyTuple_Pack(1, value)
+                       : structure_tuple(value, "this op takes a list of tensors");
+  if (!list) return -1;
+  const Py_ssize_t n = PyTuple_GET_SIZE(list);
   int failed = reserve(call, n + MAX_INPUTS);
-  for (Py_ssize_t i = 0; i < n && !failed; i++) failed = add_flat(call, items[i]);
+  for (Py_ssize_t i = 0; i < n && !failed; i++) failed = add_flat(call, PyTuple_GET_ITEM(list, i));
   call->counts[p] = (int)n;
-  Py_XDECREF(list);
+  Py_DECREF(list);
   return failed;
 }
 
@@ -162,54 +158,57 @@ int call_bind(struct call *call, struct function_object *function, PyObject *con
 
 static int read_integers(struct call *call, int slot, PyObject *value, situ_attr *out) {
   PyObject *list = PyLong_Check(value) ? PyTuple_Pack(1, value)
-                                       : PySequence_Fast(value, "a list of integers is wanted");
+                                       : structure_tuple(value, "a list of integers is wanted");
   if (!list) return -1;
-  const Py_ssize_t n = PySequence_Fast_GET_SIZE(list);
+  const Py_ssize_t n = PyTuple_GET_SIZE(list);
   if (n > SITU_MAX_RANK * 2) PyErr_SetString(PyExc_ValueError, "too many integers");
   for (Py_ssize_t i = 0; i < n && !PyErr_Occurred(); i++)
-    call->integers[slot][i] = PyLong_AsLongLong(PySequence_Fast_GET_ITEM(list, i));
+    call->integers[slot][i] = PyLong_AsLongLong(PyTuple_GET_ITEM(list, i));
   *out = situ_attr_ints(out->name, call->integers[slot], (int)n);
   Py_DECREF(list);
   return PyErr_Occurred() ? -1 : 0;
 }
 
 static int read_reals(struct call *call, int slot, PyObject *value, situ_attr *out) {
-  PyObject *list = PySequence_Fast(value, "a list of numbers is wanted");
+  PyObject *list = structure_tuple(value, "a list of numbers is wanted");
   if (!list) return -1;
-  const Py_ssize_t n = PySequence_Fast_GET_SIZE(list);
+  const Py_ssize_t n = PyTuple_GET_SIZE(list);
   double *reals = call->lists[slot] = PyMem_Calloc((size_t)n + 1, sizeof *reals);
+  if (!reals) PyErr_NoMemory();
   for (Py_ssize_t i = 0; reals && i < n && !PyErr_Occurred(); i++)
-    reals[i] = PyFloat_AsDouble(PySequence_Fast_GET_ITEM(list, i));
+    reals[i] = PyFloat_AsDouble(PyTuple_GET_ITEM(list, i));
   *out = situ_attr_floats(out->name, reals, (int)n);
   Py_DECREF(list);
-  return !reals || PyErr_Occurred() ? -1 : 0;
+  return PyErr_Occurred() ? -1 : 0;
 }
 
 static int read_types(struct call *call, int slot, PyObject *value, situ_attr *out) {
-  PyObject *list = PySequence_Fast(value, "a list of types is wanted");
+  PyObject *list = structure_tuple(value, "a list of types is wanted");
   if (!list) return -1;
-  const Py_ssize_t n = PySequence_Fast_GET_SIZE(list);
+  const Py_ssize_t n = PyTuple_GET_SIZE(list);
   int64_t *types = call->lists[slot] = PyMem_Calloc((size_t)n + 1, sizeof *types);
+  if (!types) PyErr_NoMemory();
   for (Py_ssize_t i = 0; types && i < n; i++) {
     situ_type type = SITU_NO_TYPE;
-    if (types_number(PySequence_Fast_GET_ITEM(list, i), &type)) break;
+    if (types_number(PyTuple_GET_ITEM(list, i), &type)) break;
     types[i] = type;
   }
   *out = situ_attr_types(out->name, types, (int)n);
   Py_DECREF(list);
-  return !types || PyErr_Occurred() ? -1 : 0;
+  return PyErr_Occurred() ? -1 : 0;
 }
 
 static int read_shapes(struct call *call, int slot, PyObject *value, situ_attr *out) {
-  PyObject *list = PySequence_Fast(value, "a list of shapes is wanted");
+  PyObject *list = structure_tuple(value, "a list of shapes is wanted");
   if (!list) return -1;
-  const Py_ssize_t n = PySequence_Fast_GET_SIZE(list);
+  const Py_ssize_t n = PyTuple_GET_SIZE(list);
   situ_shape *shapes = call->lists[slot] = PyMem_Calloc((size_t)n + 1, sizeof *shapes);
+  if (!shapes) PyErr_NoMemory();
   for (Py_ssize_t i = 0; shapes && i < n; i++)
-    if (types_shape(PySequence_Fast_GET_ITEM(list, i), &shapes[i])) break;
+    if (types_shape(PyTuple_GET_ITEM(list, i), &shapes[i])) break;
   *out = situ_attr_shapes(out->name, shapes, (int)n);
   Py_DECREF(list);
-  return !shapes || PyErr_Occurred() ? -1 : 0;
+  return PyErr_Occurred() ? -1 : 0;
 }
 
 static int read_attr(struct call *call, int slot, const struct row_attr *attr, PyObject *value) {
@@ -268,8 +267,7 @@ int call_attrs(struct call *call) {
       if (attr->has_preset) continue;
       return wrong(call, "missing required argument", attr->key), -1;
     }
-    if (read_attr(call, call->n_attrs, attr, value)) return -1;
-    call->n_attrs++;
+    if (read_attr(call, call->n_attrs++, attr, value)) return -1; /* counted: it may own memory */
   }
   return 0;
 }

@@ -33,20 +33,24 @@ static situ_memory_config memory_of(PyObject *dict) {
 /* device_memory: {"/gpu:0": {...}}; virtual_devices: [(gpu, bytes), ...] */
 static void read_lists(PyObject *dict, situ_device_config *out, struct config_store *store) {
   PyObject *devices = get(dict, "device_memory"), *pieces = get(dict, "virtual_devices");
-  Py_ssize_t at = 0;
-  PyObject *key, *value;
+  PyObject *items =
+      devices ? PyDict_Items(devices) : NULL; /* numbers may be code that changes it */
   out->device_memory = store->memory;
-  while (devices && out->n_device_memory < 64 && PyDict_Next(devices, &at, &key, &value))
-    store->memory[out->n_device_memory++] =
-        (situ_device_memory){PyUnicode_AsUTF8(key), memory_of(value)};
+  for (Py_ssize_t i = 0; items && i < PyList_GET_SIZE(items) && i < 64; i++) {
+    PyObject *pair = PyList_GET_ITEM(items, i); /* the dict keeps the name */
+    store->memory[out->n_device_memory++] = (situ_device_memory){
+        PyUnicode_AsUTF8(PyTuple_GET_ITEM(pair, 0)), memory_of(PyTuple_GET_ITEM(pair, 1))};
+  }
+  Py_XDECREF(items);
   out->virtual_devices = store->virtual_devices;
-  const Py_ssize_t n = pieces && PyList_Check(pieces) ? PyList_GET_SIZE(pieces) : 0;
-  for (Py_ssize_t i = 0; i < n && i < 64; i++) {
+  PyObject *tuple = pieces && PyList_Check(pieces) ? PyList_AsTuple(pieces) : NULL;
+  for (Py_ssize_t i = 0; tuple && i < PyTuple_GET_SIZE(tuple) && i < 64; i++) {
     long long bytes = 0;
     int gpu = 0;
-    if (!PyArg_ParseTuple(PyList_GET_ITEM(pieces, i), "iL", &gpu, &bytes)) return;
+    if (!PyArg_ParseTuple(PyTuple_GET_ITEM(tuple, i), "iL", &gpu, &bytes)) break;
     store->virtual_devices[out->n_virtual_devices++] = (situ_virtual_device){gpu, (uint64_t)bytes};
   }
+  Py_XDECREF(tuple);
 }
 
 int config_read(PyObject *dict, situ_config *out, struct config_store *store) {

@@ -101,9 +101,13 @@ static bool fits(enum kind kind, situ_type type) {
 }
 
 static PyObject *misfit(PyObject *value, const struct found *found, situ_type type) {
-  if (context_graph())
-    return PyErr_Format(PyExc_TypeError, "Expected %s, got %R of type '%s' instead.",
-                        types_word(type), found->leaf, Py_TYPE(found->leaf)->tp_name);
+  if (context_graph()) {
+    PyObject *leaf = Py_NewRef(found->leaf); /* its repr is code of the program */
+    PyErr_Format(PyExc_TypeError, "Expected %s, got %R of type '%s' instead.", types_word(type),
+                 leaf, Py_TYPE(leaf)->tp_name);
+    Py_DECREF(leaf);
+    return NULL;
+  }
   return PyErr_Format(PyExc_TypeError, "Cannot convert %R to EagerTensor of dtype %s", value,
                       situ_type_name(type));
 }
@@ -123,29 +127,69 @@ static PyObject *no_common_type(PyObject *value) {
                       value);
 }
 
-static void store(PyObject *value, situ_type type, char **at) {
-  if (types_is_real(type))
-    buffer_store(*at, type, PyFloat_AsDouble(value), 0);
-  else
-    buffer_store(*at, type, 0,
-                 type == SITU_BOOL ? PyObject_IsTrue(value) : PyLong_AsLongLong(value));
-  *at += situ_type_size(type);
+/* Where elements go. Numbers of the program's own classes run its code, which may change the lists
+ * that are read: every element is counted. */
+struct filling {
+  situ_type type;
+  const situ_shape *shape;
+  char *at;
+  int64_t left; /* elements */
+};
+
+static void changed(void) {
+  if (!PyErr_Occurred())
+    PyErr_SetString(PyExc_ValueError, "The list changed while it was converted to a Tensor.");
 }
 
-static void fill(PyObject *value, situ_type type, char **at) {
-  if (PyList_Check(value) || PyTuple_Check(value)) {
-    const Py_ssize_t n = PySequence_Fast_GET_SIZE(value);
-    for (Py_ssize_t i = 0; i < n; i++) fill(PySequence_Fast_GET_ITEM(value, i), type, at);
-  } else if (type == SITU_STRING) {
-    Py_ssize_t length = 0;
-    situ_text *text = (situ_text *)(void *)*at;
-    text->data =
-        PyUnicode_Check(value) ? PyUnicode_AsUTF8AndSize(value, &length) : PyBytes_AS_STRING(value);
-    text->length = (size_t)(PyUnicode_Check(value) ? length : PyBytes_GET_SIZE(value));
-    *at += sizeof *text;
+static void store_text(PyObject *value, char *at) {
+  Py_ssize_t length = 0;
+  situ_text *text = (situ_text *)(void *)at;
+  if (PyUnicode_Check(value)) {
+    text->data = PyUnicode_AsUTF8AndSize(value, &length);
+    text->length = (size_t)length;
+  } else if (PyBytes_Check(value)) {
+    text->data = PyBytes_AS_STRING(value);
+    text->length = (size_t)PyBytes_GET_SIZE(value);
   } else {
-    store(value, type, at);
+    changed();
   }
+}
+
+static void store(PyObject *value, struct filling *to) {
+  if (to->left-- <= 0) {
+    changed();
+    return;
+  }
+  if (to->type == SITU_STRING) {
+    store_text(value, to->at);
+    to->at += sizeof(situ_text);
+    return;
+  }
+  if (types_is_real(to->type))
+    buffer_store(to->at, to->type, PyFloat_AsDouble(value), 0);
+  else
+    buffer_store(to->at, to->type, 0,
+                 to->type == SITU_BOOL ? PyObject_IsTrue(value) : PyLong_AsLongLong(value));
+  to->at += situ_type_size(to->type);
+}
+
+static void fill(PyObject *value, int depth, struct filling *to) {
+  const bool is_list = PyList_Check(value) || PyTuple_Check(value);
+  const int64_t n = is_list && depth < to->shape->rank ? to->shape->dim[depth] : -1;
+  if (is_list != (depth < to->shape->rank)) {
+    changed();
+    return;
+  }
+  for (Py_ssize_t i = 0; i < n && !PyErr_Occurred(); i++) {
+    if (PySequence_Fast_GET_SIZE(value) != n) {
+      changed();
+      return;
+    }
+    PyObject *item = Py_NewRef(PySequence_Fast_GET_ITEM(value, i));
+    fill(item, depth + 1, to);
+    Py_DECREF(item);
+  }
+  if (!is_list) store(value, to);
 }
 
 /* A tensor of texts without elements, of the shape of an array that has none; NULL: it has some. */
@@ -269,9 +313,11 @@ static situ_tensor *through_numpy(PyObject *value, situ_type type, bool is_list,
 static situ_tensor *build(PyObject *value, const struct found *found, situ_type type) {
   const size_t element = type == SITU_STRING ? sizeof(situ_text) : situ_type_size(type);
   const size_t bytes = (size_t)situ_shape_count(found->shape) * element;
-  char small[512], *data = bytes <= sizeof small ? small : malloc(bytes), *at = data;
+  char small[512], *data = bytes <= sizeof small ? small : malloc(bytes);
   if (!data) return (situ_tensor *)PyErr_NoMemory();
-  fill(value, type, &at);
+  struct filling to = {type, &found->shape, data, situ_shape_count(found->shape)};
+  fill(value, 0, &to);
+  if (to.left) changed();
   situ_tensor *tensor = NULL;
   if (!PyErr_Occurred()) {
     const situ_status status =
@@ -295,10 +341,12 @@ static situ_tensor *convert_shape(PyObject *shape, situ_type type) {
 /* Whether all leaves of a list are arrays of one type, of which each has elements. */
 static bool holds_arrays(PyObject *value, char code[8]) {
   if (PyList_Check(value) || PyTuple_Check(value)) {
-    const Py_ssize_t n = PySequence_Fast_GET_SIZE(value);
-    bool all = n > 0;
-    for (Py_ssize_t i = 0; i < n && all; i++)
-      all = holds_arrays(PySequence_Fast_GET_ITEM(value, i), code);
+    bool all = PySequence_Fast_GET_SIZE(value) > 0;
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(value) && all; i++) {
+      PyObject *item = Py_NewRef(PySequence_Fast_GET_ITEM(value, i));
+      all = holds_arrays(item, code);
+      Py_DECREF(item);
+    }
     return all;
   }
   char mine[8];
@@ -370,9 +418,13 @@ static bool may_cast(situ_type from, situ_type to) {
 /* Whether a Python number is beyond float32, though finite. */
 static bool overflows(PyObject *value) {
   if (PyList_Check(value) || PyTuple_Check(value)) {
-    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(value); i++)
-      if (overflows(PySequence_Fast_GET_ITEM(value, i))) return true;
-    return false;
+    bool any = false;
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(value) && !any; i++) {
+      PyObject *item = Py_NewRef(PySequence_Fast_GET_ITEM(value, i));
+      any = overflows(item);
+      Py_DECREF(item);
+    }
+    return any;
   }
   const double number = PyFloat_AsDouble(value);
   if (number == -1 && PyErr_Occurred()) return PyErr_Clear(), true;
@@ -460,11 +512,17 @@ static bool is_dense(PyObject *value) {
   while ((PyList_Check(first) || PyTuple_Check(first)) && PySequence_Fast_GET_SIZE(first))
     first = PySequence_Fast_GET_ITEM(first, 0);
   const bool is_sequence = kind_of(first) == KIND_OTHER && PySequence_Check(first);
-  if (first == value || !is_sequence || PyObject_Length(first) < 0) return PyErr_Clear(), true;
-  PyErr_Format(PyExc_ValueError,
-               "Expected values %R to be a dense tensor, but its first elements are of type %s.",
-               value, Py_TYPE(first)->tp_name);
-  return false;
+  if (first == value || !is_sequence) return true;
+  Py_INCREF(first); /* its length is code of the program */
+  const bool has_length = PyObject_Length(first) >= 0;
+  if (has_length)
+    PyErr_Format(PyExc_ValueError,
+                 "Expected values %R to be a dense tensor, but its first elements are of type %s.",
+                 value, Py_TYPE(first)->tp_name);
+  else
+    PyErr_Clear();
+  Py_DECREF(first);
+  return !has_length;
 }
 
 /* A list in a graph that holds something of NumPy. */
@@ -520,9 +578,13 @@ situ_tensor *convert_value(PyObject *value, situ_type type) {
 bool convert_holds_tensor(PyObject *value) {
   if (PyObject_TypeCheck(value, &base_type)) return true;
   if (PyList_Check(value) || PyTuple_Check(value)) {
-    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(value); i++)
-      if (convert_holds_tensor(PySequence_Fast_GET_ITEM(value, i))) return true;
-    return false;
+    bool holds = false;
+    for (Py_ssize_t i = 0; !holds && i < PySequence_Fast_GET_SIZE(value); i++) {
+      PyObject *item = Py_NewRef(PySequence_Fast_GET_ITEM(value, i));
+      holds = convert_holds_tensor(item);
+      Py_DECREF(item);
+    }
+    return holds;
   }
   if (kind_of(value) != KIND_OTHER) return false;
   return PyObject_HasAttrString(value, "_situ_tensor_");

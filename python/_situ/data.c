@@ -149,13 +149,13 @@ static int read_inputs(PyObject *inputs, PyObject *params, struct parts *parts) 
 
 static int read_shapes(PyObject *shapes, struct parts *parts) {
   if (!shapes || shapes == Py_None) return 0;
-  PyObject *list = PySequence_Fast(shapes, "a list of shapes is wanted");
+  PyObject *list = structure_tuple(shapes, "a list of shapes is wanted");
   if (!list) return -1;
-  const Py_ssize_t n = PySequence_Fast_GET_SIZE(list);
+  const Py_ssize_t n = PyTuple_GET_SIZE(list);
   parts->shapes = PyMem_Calloc((size_t)n + 1, sizeof *parts->shapes);
   if (!parts->shapes) PyErr_NoMemory();
   for (Py_ssize_t i = 0; i < n && !PyErr_Occurred(); i++)
-    types_shape(PySequence_Fast_GET_ITEM(list, i), &parts->shapes[i]);
+    types_shape(PyTuple_GET_ITEM(list, i), &parts->shapes[i]);
   Py_DECREF(list);
   return PyErr_Occurred() ? -1 : 0;
 }
@@ -305,12 +305,21 @@ static PyObject *iterator_new(PyTypeObject *type, PyObject *args, PyObject *word
   return errors_raise(status, NULL);
 }
 
+/* The components of an element. */
+struct element {
+  situ_tensor **parts;
+  int count;
+};
+
 static PyObject *take_part(PyObject *item, void *context) {
-  situ_tensor **parts = context;
+  const struct element *element = context;
   PyObject *number = PyLong_Check(item) ? Py_NewRef(item) : PyObject_GetAttrString(item, "index");
   const long index = number ? PyLong_AsLong(number) : -1;
   Py_XDECREF(number);
-  PyObject *tensor = index < 0 ? NULL : tensor_wrap(situ_tensor_retain(parts[index]));
+  if (!PyErr_Occurred() && (index < 0 || index >= element->count))
+    PyErr_Format(PyExc_IndexError, "an element has no component %ld", index);
+  PyObject *tensor =
+      PyErr_Occurred() ? NULL : tensor_wrap(situ_tensor_retain(element->parts[index]));
   if (!tensor || PyLong_Check(item)) return tensor;
   PyObject *result = PyObject_CallOneArg(item, tensor);
   Py_DECREF(tensor);
@@ -338,7 +347,8 @@ static PyObject *iterator_next(PyObject *object) {
     situ_status_release(status);
     errors_raise(told, NULL);
   } else if (!asked.end) {
-    result = structure_map(self->structure, take_part, parts);
+    struct element element = {parts, self->n_parts};
+    result = structure_map(self->structure, take_part, &element);
   }
   for (int i = 0; i < self->n_parts; i++) situ_tensor_release(parts[i]);
   if (parts != few) PyMem_Free(parts);

@@ -113,9 +113,13 @@ static situ_gradient_override *take_overrides(struct graph_object *graph, PyObje
   *count = 0;
   *keep = PyList_New(0);
   if (!all || !*keep) return PyMem_Free(all), (situ_gradient_override *)PyErr_NoMemory();
-  while (PyDict_Next(dict, &at, &key, &what))
-    if (take_override(graph, key, what, *keep, &all[(*count)++]))
-      return free_overrides(all, *count), NULL;
+  while (PyDict_Next(dict, &at, &key, &what)) { /* runs no code that could change the dict */
+    if (Py_TYPE(key) == &operation_type &&
+        !take_override(graph, key, what, *keep, &all[(*count)++]))
+      continue;
+    if (!PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "a key is no operation");
+    return free_overrides(all, *count), NULL;
+  }
   return all;
 }
 
@@ -146,6 +150,7 @@ static PyObject *gradients(PyObject *self, PyObject *args) {
       good ? take_overrides(graph, dict, &n_overrides, &keep) : NULL;
   situ_value *out = good ? PyMem_Calloc((size_t)counts[1] + 1, sizeof *out) : NULL;
   situ_slices *slices = out ? PyMem_Calloc((size_t)counts[1] + 1, sizeof *slices) : NULL;
+  if (overrides && !slices) PyErr_NoMemory();
   if (overrides && slices) {
     numerics_origin(graph);
     const situ_gradient_options options = {.scope = scope,

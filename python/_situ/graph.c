@@ -197,11 +197,20 @@ static PyObject *push_control(PyObject *self, PyObject *operations) {
   if (!list) return NULL;
   const Py_ssize_t n = PySequence_Fast_GET_SIZE(list);
   situ_value *values = PyMem_Malloc(sizeof *values * (size_t)(n ? n : 1));
-  for (Py_ssize_t i = 0; values && i < n; i++)
-    values[i] = operation_native((struct operation_object *)PySequence_Fast_GET_ITEM(list, i));
-  if (values) situ_control_push(((struct graph_object *)self)->graph, values, (int)n);
+  if (!values) PyErr_NoMemory();
+  for (Py_ssize_t i = 0; values && i < n; i++) {
+    PyObject *item = PySequence_Fast_GET_ITEM(list, i);
+    if (Py_TYPE(item) != &operation_type) {
+      PyErr_SetString(PyExc_TypeError, "a list of operations is wanted");
+      break;
+    }
+    values[i] = operation_native((struct operation_object *)item);
+  }
+  const bool good = !PyErr_Occurred();
+  if (good) situ_control_push(((struct graph_object *)self)->graph, values, (int)n);
   PyMem_Free(values);
   Py_DECREF(list);
+  if (!good) return NULL;
   Py_RETURN_NONE;
 }
 

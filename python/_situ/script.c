@@ -49,13 +49,13 @@ situ_status script_exception(void) {
 }
 
 static int give(PyObject *results, situ_tensor **outputs, int n) {
-  PyObject *list = PySequence_Fast(results, "a list of arrays is wanted");
+  PyObject *list = structure_tuple(results, "a list of arrays is wanted");
   if (!list) return -1;
-  if (PySequence_Fast_GET_SIZE(list) != n)
-    PyErr_Format(PyExc_ValueError, "the function gave %zd values, not %d",
-                 PySequence_Fast_GET_SIZE(list), n);
+  if (PyTuple_GET_SIZE(list) != n)
+    PyErr_Format(PyExc_ValueError, "the function gave %zd values, not %d", PyTuple_GET_SIZE(list),
+                 n);
   for (int i = 0; i < n && !PyErr_Occurred(); i++)
-    outputs[i] = convert_value(PySequence_Fast_GET_ITEM(list, i), SITU_NO_TYPE);
+    outputs[i] = convert_value(PyTuple_GET_ITEM(list, i), SITU_NO_TYPE);
   Py_DECREF(list);
   return PyErr_Occurred() ? -1 : 0;
 }

@@ -110,9 +110,11 @@ static int collect_other(struct session_object *self, PyObject *fetch, struct fe
 }
 
 static int collect_parts(struct session_object *self, PyObject *parts, struct fetches *out) {
-  int failed = parts ? 0 : -1;
-  for (Py_ssize_t i = 0; !failed && i < PySequence_Fast_GET_SIZE(parts); i++)
-    failed = collect(self, PySequence_Fast_GET_ITEM(parts, i), out);
+  PyObject *tuple = parts ? structure_tuple(parts, "a list of fetches is wanted") : NULL;
+  int failed = tuple ? 0 : -1;
+  for (Py_ssize_t i = 0; !failed && i < PyTuple_GET_SIZE(tuple); i++)
+    failed = collect(self, PyTuple_GET_ITEM(tuple, i), out);
+  Py_XDECREF(tuple);
   return failed;
 }
 
@@ -147,7 +149,7 @@ static int collect(struct session_object *self, PyObject *fetch, struct fetches 
 
 /* The results that were not taken yet, and whose they are. */
 struct taking {
-  situ_tensor **next;
+  situ_tensor **next, **end;
   PyObject *session;
 };
 
@@ -168,6 +170,8 @@ static PyObject *take_array(PyObject *fetch, void *context) {
   if (!IS_VALUE(fetch) && Py_TYPE(fetch) != &operation_type && is_composite(fetch))
     return rebuild_composite(fetch, context);
   struct taking *taking = context;
+  if (taking->next == taking->end) /* another thread, or code that a fetch runs, has changed them */
+    return PyErr_Format(PyExc_RuntimeError, "The fetches changed while they were computed.");
   situ_tensor *tensor = *taking->next++;
   if (!tensor) Py_RETURN_NONE;
   return array_of(tensor);
@@ -208,21 +212,59 @@ static int check_shape(PyObject *key, const situ_tensor *tensor) {
   return -1;
 }
 
-static int read_feeds(struct session_object *self, PyObject *dict, situ_feed *feeds, int *n) {
+/* The feeds of a run, each with a reference. Code of the program that converts one of them may
+ * change the dict. */
+struct given {
+  PyObject *few[2 * FEW], **items; /* key, value, key, ... */
+  Py_ssize_t count;                /* of pairs */
+};
+
+static int take_given(PyObject *dict, struct given *out) {
   PyObject *key, *value;
   Py_ssize_t at = 0;
-  while (dict && dict != Py_None && PyDict_Next(dict, &at, &key, &value)) {
-    PyObject *element = IS_VALUE(key)
-                            ? Py_NewRef(key)
-                            : PyObject_CallMethod((PyObject *)self->graph, "_fed", "O", key);
-    if (!element) return -1;
-    situ_tensor *tensor = feed_tensor(self, element, value);
-    if (tensor) {
-      feeds[(*n)++] = (situ_feed){value_native((struct value_object *)element), tensor};
-      if (check_shape(element, tensor)) tensor = NULL;
-    }
+  const Py_ssize_t n = dict && dict != Py_None ? PyDict_GET_SIZE(dict) : 0;
+  out->items = out->few;
+  out->count = 0;
+  if (n > FEW) out->items = PyMem_Malloc(2 * sizeof *out->items * (size_t)n);
+  if (!out->items) return PyErr_NoMemory(), -1;
+  while (n && PyDict_Next(dict, &at, &key, &value)) { /* runs no code */
+    out->items[2 * out->count] = Py_NewRef(key);
+    out->items[2 * out->count++ + 1] = Py_NewRef(value);
+  }
+  return 0;
+}
+
+static void drop_given(struct given *given) {
+  for (Py_ssize_t i = 0; i < 2 * given->count; i++) Py_DECREF(given->items[i]);
+  if (given->items != given->few) PyMem_Free(given->items);
+}
+
+static int read_feed(struct session_object *self, PyObject *key, PyObject *value, situ_feed *out) {
+  PyObject *element = IS_VALUE(key)
+                          ? Py_NewRef(key)
+                          : PyObject_CallMethod((PyObject *)self->graph, "_fed", "O", key);
+  if (!element) return -1;
+  if (!IS_VALUE(element)) {
+    PyErr_Format(PyExc_TypeError, "The value of %R cannot be fed.", key);
     Py_DECREF(element);
-    if (!tensor) return -1;
+    return -1;
+  }
+  situ_tensor *tensor = feed_tensor(self, element, value);
+  int failed = tensor ? check_shape(element, tensor) : -1;
+  if (failed)
+    situ_tensor_release(tensor);
+  else
+    *out = (situ_feed){value_native((struct value_object *)element), tensor};
+  Py_DECREF(element);
+  return failed;
+}
+
+/* `feeds` has room for all that are given. */
+static int read_feeds(struct session_object *self, const struct given *given, situ_feed *feeds,
+                      int *n) {
+  for (Py_ssize_t i = 0; i < given->count; i++) {
+    if (read_feed(self, given->items[2 * i], given->items[2 * i + 1], &feeds[*n])) return -1;
+    ++*n;
   }
   return 0;
 }
@@ -245,51 +287,68 @@ static int run_native(struct session_object *self, const struct watch_options *o
   return failed;
 }
 
-static PyObject *run_collected(struct session_object *self, PyObject *fetch, PyObject *dict,
-                               const struct fetches *fetches, const struct watch_options *options) {
-  const Py_ssize_t n = dict && dict != Py_None ? PyDict_GET_SIZE(dict) : 0;
-  situ_feed few[FEW], *feeds = n > FEW ? PyMem_Malloc(sizeof *feeds * (size_t)n) : few;
+static PyObject *run_collected(struct session_object *self, PyObject *fetch,
+                               const struct given *given, const struct fetches *fetches,
+                               const struct watch_options *options) {
+  situ_feed few[FEW], *feeds = few;
   situ_tensor *some[FEW] = {NULL}, **results = some;
+  if (given->count > FEW) feeds = PyMem_Malloc(sizeof *feeds * (size_t)given->count);
   if (fetches->count > FEW) results = PyMem_Calloc((size_t)fetches->count, sizeof *results);
   int n_feeds = 0;
   PyObject *result = NULL;
-  if (!read_feeds(self, dict, feeds, &n_feeds)) {
-    struct taking taking = {results, (PyObject *)self};
-    if (!run_native(self, options, feeds, n_feeds, fetches, results))
+  if (!feeds || !results) {
+    PyErr_NoMemory();
+  } else if (!read_feeds(self, given, feeds, &n_feeds)) {
+    struct taking taking = {results, results + fetches->count, (PyObject *)self};
+    if (check_run(self, NULL)) /* code that converts a feed may have closed the session */
+      result = NULL;
+    else if (!run_native(self, options, feeds, n_feeds, fetches, results))
       result = structure_map(fetch, take_array, &taking);
   }
   for (int i = 0; i < n_feeds; i++) situ_tensor_release(feeds[i].tensor);
-  for (int i = 0; i < fetches->count; i++) situ_tensor_release(results[i]);
+  for (int i = 0; results && i < fetches->count; i++) situ_tensor_release(results[i]);
   if (feeds != few) PyMem_Free(feeds);
   if (results != some) PyMem_Free(results);
   return result;
 }
 
+static bool holds_structure(const struct given *given) {
+  bool holds = false;
+  for (Py_ssize_t i = 0; i < given->count && !holds; i++) {
+    PyObject *key = given->items[2 * i];
+    holds = !IS_VALUE(key) && (PyTuple_Check(key) || is_composite(key));
+  }
+  return holds;
+}
+
 /* The feeds with single tensors as keys; a key may be a structure, as the state of an LSTM or a
  * sparse tensor. */
-static PyObject *flat_feeds(const struct session_object *self, PyObject *dict) {
-  PyObject *key;
-  Py_ssize_t at = 0;
-  while (dict && dict != Py_None && PyDict_Next(dict, &at, &key, NULL))
-    if (!IS_VALUE(key) && (PyTuple_Check(key) || is_composite(key)))
-      return PyObject_CallMethod((PyObject *)self->graph, "_flat_feeds", "O", dict);
-  return Py_NewRef(dict ? dict : Py_None);
+static int flat_feeds(const struct session_object *self, PyObject *dict, struct given *out) {
+  if (take_given(dict, out)) return -1;
+  if (!holds_structure(out)) return 0;
+  drop_given(out);
+  PyObject *flat = PyObject_CallMethod((PyObject *)self->graph, "_flat_feeds", "O", dict);
+  int failed = flat ? 0 : -1;
+  if (flat && !PyDict_Check(flat))
+    failed = (PyErr_SetString(PyExc_TypeError, "feed_dict must be a dict"), -1);
+  if (!failed) failed = take_given(flat, out);
+  Py_XDECREF(flat);
+  return failed;
 }
 
 static PyObject *run_any(PyObject *object, PyObject *fetch, PyObject *feeds,
                          const struct watch_options *options) {
   struct session_object *self = (struct session_object *)object;
   const struct watch_options usual = {.timeout_ms = self->timeout_ms};
-  if (check_run(self, feeds)) return NULL;
-  PyObject *flat = flat_feeds(self, feeds);
-  if (!flat) return NULL;
+  struct given given;
+  if (check_run(self, feeds) || flat_feeds(self, feeds, &given)) return NULL;
   struct fetches fetches = {.capacity = FEW};
   fetches.values = fetches.few;
   PyObject *result = NULL;
   if (!collect(self, fetch, &fetches))
-    result = run_collected(self, fetch, flat, &fetches, options ? options : &usual);
+    result = run_collected(self, fetch, &given, &fetches, options ? options : &usual);
   if (fetches.values != fetches.few) PyMem_Free(fetches.values);
-  Py_DECREF(flat);
+  drop_given(&given);
   return result;
 }
 

@@ -199,13 +199,15 @@ static PyObject *raise(const struct trace_object *self, situ_status status) {
 }
 
 struct results {
-  situ_tensor **next;
+  situ_tensor **next, **end;
 };
 
 /* The next result takes the place of what stands for it; None stays. */
 static PyObject *take_result(PyObject *item, void *context) {
   struct results *results = context;
   if (item == Py_None) Py_RETURN_NONE;
+  if (results->next == results->end)
+    return PyErr_Format(PyExc_RuntimeError, "The structure of the results of a function changed.");
   situ_tensor *tensor = *results->next;
   *results->next++ = NULL;
   return tensor_wrap(tensor);
@@ -251,7 +253,7 @@ static situ_status keep(const struct trace_object *self, const situ_feed *feeds,
 }
 
 static PyObject *finish(const struct trace_object *self, situ_tensor **results) {
-  struct results outputs = {results};
+  struct results outputs = {results, results + self->n_outputs};
   if (write_variables(self, results + self->n_outputs)) return NULL;
   return structure_map(self->structure, take_result, &outputs);
 }
@@ -298,13 +300,13 @@ static PyObject *lend(PyObject *input) {
 /* run(inputs): tensors, or arrays that the results do not keep. */
 static PyObject *run(PyObject *object, PyObject *inputs) {
   struct trace_object *self = (struct trace_object *)object;
-  PyObject *given = PySequence_Fast(inputs, "a trace takes a list of inputs"), *result = NULL;
+  PyObject *given = structure_tuple(inputs, "a trace takes a list of inputs"), *result = NULL;
   if (!given) return NULL;
-  const Py_ssize_t n = PySequence_Fast_GET_SIZE(given);
+  const Py_ssize_t n = PyTuple_GET_SIZE(given);
   PyObject *tuple = PyTuple_New(n);
   bool lent = false;
   for (Py_ssize_t i = 0; tuple && i < n; i++) {
-    PyObject *item = PySequence_Fast_GET_ITEM(given, i), *tensor = lend(item);
+    PyObject *item = PyTuple_GET_ITEM(given, i), *tensor = lend(item);
     lent = lent || tensor != item;
     if (tensor)
       PyTuple_SET_ITEM(tuple, i, tensor);

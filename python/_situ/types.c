@@ -74,17 +74,17 @@ int types_shape(PyObject *shape, situ_shape *out) {
     Py_DECREF(rank);
     if (rank == Py_None) return 0;
   }
-  PyObject *list = PySequence_Fast(shape, "a shape is a list of dimensions");
+  PyObject *list = structure_tuple(shape, "a shape is a list of dimensions");
   if (!list) return -1;
   int failed = 0;
-  const Py_ssize_t rank = PySequence_Fast_GET_SIZE(list);
+  const Py_ssize_t rank = PyTuple_GET_SIZE(list);
   if (rank > SITU_MAX_RANK) {
     PyErr_Format(PyExc_ValueError, "Shapes have at most %d dimensions.", (int)SITU_MAX_RANK);
     failed = -1;
   }
   out->rank = failed ? 0 : (int)rank;
   for (Py_ssize_t i = 0; i < rank && !failed; i++)
-    failed = read_dimension(PySequence_Fast_GET_ITEM(list, i), &out->dim[i]);
+    failed = read_dimension(PyTuple_GET_ITEM(list, i), &out->dim[i]);
   Py_DECREF(list);
   return failed;
 }
@@ -95,7 +95,8 @@ PyObject *types_tuple(situ_shape shape) {
   for (int i = 0; tuple && i < shape.rank; i++) {
     PyObject *item =
         shape.dim[i] < 0 ? Py_NewRef(Py_None) : PyLong_FromLongLong((long long)shape.dim[i]);
-    PyTuple_SET_ITEM(tuple, i, item);
+    if (!item) Py_CLEAR(tuple);
+    if (tuple) PyTuple_SET_ITEM(tuple, i, item);
   }
   return tuple;
 }
