@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "situ_python.h"
+#include "watch.h"
 
 /* cluster_join(None) as mpirun says, or cluster_join((rank, size, name)). */
 static PyObject *join(PyObject *self, PyObject *given) {

@@ -4,6 +4,7 @@
 
 #include "call.h"
 #include "tape.h"
+#include "watch.h"
 
 /* Calls with no more bytes keep the interpreter's lock: to let go of it would take longer. */
 enum { SMALL_CALL = 1 << 15 };

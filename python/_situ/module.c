@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "situ_python.h"
+#include "watch.h"
 
 /* hook(name, object): hands over an object of the package; names as in struct hooks. */
 static PyObject *set_hook(PyObject *self, PyObject *args) {

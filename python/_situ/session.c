@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "situ_python.h"
+#include "watch.h"
 
 struct session_object {
   PyObject_HEAD situ_session *session;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * tape.c: Tape: what tf.GradientTape is made of, and the stack of tapes that are on. */
 #include "tape.h"
+#include "watch.h"
 
 #include <situ/cluster.h>
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "trace.h"
+#include "watch.h"
 
 enum { FEW = 16 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * watch.c: runs without the interpreter's lock, that Ctrl-C ends. */
 #include "situ_python.h"
+#include "watch.h"
 
 static unsigned long main_thread; /* the one that signals are for */
 

@@ -133,20 +133,26 @@ CHANGES = [
     lambda rows: rows.__setitem__(1, ["a", "b"])]
 
 
-@pytest.mark.parametrize("change", CHANGES)
-def test_eager_lists_change_while_they_become_a_tensor(change):
+def convert(make, change):
+    """Converts a list that changes meanwhile: an error, or nothing where it was emptied before its
+    elements were read."""
     rows = []
     rows[:] = [[Number(1, lambda: change(rows)), 2], [3, 4]]
-    with pytest.raises((ValueError, TypeError)):
-        situ.constant(rows)
+    try:
+        made = make(rows)
+    except (ValueError, TypeError):
+        return
+    assert made.shape == [0] and not rows
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_eager_lists_change_while_they_become_a_tensor(change):
+    convert(situ.constant, change)
 
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_list_changes_while_it_becomes_a_tensor(change):
-    rows = []
-    rows[:] = [[Number(1, lambda: change(rows)), 2], [3, 4]]
-    with pytest.raises((ValueError, TypeError)):
-        tf.constant(rows, tf.int32)
+    convert(lambda rows: tf.constant(rows, tf.int32), change)
 
 
 def test_a_shape_changes_while_it_is_read():

@@ -47,7 +47,7 @@ class DeviceScope(ReusableScope):
         graph._devices.append(device)
         graph._functions += is_function
 
-        def leave(*error: Any) -> None:
+        def leave(*_error: Any) -> None:
             graph._functions -= is_function
             graph._devices.pop()
             graph._pop_device()
@@ -99,7 +99,7 @@ class ControlScope(ReusableScope):
         graph._controls.append(entry)
         graph._push_control(entry)
 
-        def leave(*error: Any) -> None:
+        def leave(*_error: Any) -> None:
             graph._pop_control()
             graph._controls.pop()
             for level in hidden:
@@ -133,7 +133,7 @@ class ColocationScope(ReusableScope):
         if self._op is not None:
             graph._push_colocation(self._op)
 
-        def leave(*error: Any) -> None:
+        def leave(*_error: Any) -> None:
             for _ in range(self._ignore + (self._op is not None)):
                 graph._pop_colocation()
             graph._devices, graph._functions = devices, functions

@@ -144,7 +144,7 @@ class VarianceScaling(Initializer):
         super().__init__(dtype)
         self.scale, self.mode, self.distribution, self.seed = scale, mode, distribution, seed
 
-    def __call__(self, shape, dtype=None, partition_info=None, **words):
+    def __call__(self, shape, dtype=None, partition_info=None):
         whole = shape if partition_info is None else partition_info.full_shape
         dtype = as_dtype(dtype) if dtype is not None else self.dtype
         return self._scaled([int(s) for s in shape], [int(s) for s in whole], dtype)
@@ -228,7 +228,7 @@ class UniformUnitScaling(Initializer):
         super().__init__(dtype)
         self.factor, self.seed = factor, seed
 
-    def __call__(self, shape, dtype=None, partition_info=None, **words):
+    def __call__(self, shape, dtype=None, partition_info=None):
         whole = shape if partition_info is None else partition_info.full_shape
         size = math.prod([int(s) for s in whole][:-1]) or 1
         limit = math.sqrt(3 / max(1.0, size)) * self.factor

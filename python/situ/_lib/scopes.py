@@ -30,7 +30,7 @@ class EagerDevice(ReusableScope):
         except BaseException:
             _situ.swap_device(before)
             raise
-        return None, lambda *error: _situ.swap_device(before) and None
+        return None, lambda *_error: _situ.swap_device(before) and None
 
 
 eager_device = EagerDevice
@@ -91,7 +91,7 @@ class name_scope(ReusableScope):
         if _situ.current_graph() is None:
             full = _joined(self._name)
             _scopes().append(full)
-            return full, lambda *error: _scopes().pop() and None
+            return full, lambda *_error: _scopes().pop() and None
         entered = scope(self._name)
         return entered.__enter__(), entered.__exit__
 

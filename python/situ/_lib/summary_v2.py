@@ -33,7 +33,7 @@ class _DefaultWriter(ReusableScope):
         if self._step is not None:
             _state["step"] = self._step
 
-        def leave(*error):
+        def leave(*_error):
             self._writer.flush()
             _state["writer"], _state["step"] = before
         return self._writer, leave

@@ -109,7 +109,7 @@ class StrategyScope(ReusableScope):
             _strategies.append(self._strategy)
         return self._strategy, self._leave
 
-    def _leave(self, *error):
+    def _leave(self, *_error):
         if self._strategy is not None:
             _strategies.pop()
 

@@ -63,12 +63,13 @@ class TensorBoard(Callback):
       write_steps_per_second: whether steps per second are written.
       update_freq: "epoch", "batch", or a number of batches.
       profile_batch: the batch to profile (from 1), or the first and the last; 0: none.
-      embeddings_freq, embeddings_metadata: not supported; a warning says so.
+      embeddings_freq, embeddings_metadata, write_grads: not supported; a warning says so.
+      batch_size: of no effect; earlier versions of Keras had it.
     """
 
     def __init__(self, log_dir="logs", histogram_freq=0, write_graph=True, write_images=False,
                  write_steps_per_second=False, update_freq="epoch", profile_batch=0,
-                 embeddings_freq=0, embeddings_metadata=None, **words):
+                 embeddings_freq=0, embeddings_metadata=None, write_grads=False, batch_size=None):
         super().__init__()
         self.log_dir, self.histogram_freq = os.fspath(log_dir), histogram_freq
         self.write_graph, self.write_images = write_graph, write_images
@@ -76,7 +77,7 @@ class TensorBoard(Callback):
         self.update_freq = 1 if update_freq == "batch" else update_freq
         self._first, self._last = _batches(profile_batch)
         self._writers, self._step, self._profiling = {}, 0, False
-        if embeddings_freq or words.get("write_grads"):
+        if embeddings_freq or write_grads:
             messages.warn("TensorBoard: %s is not supported: nothing is written for it.",
                           "embeddings_freq" if embeddings_freq else "write_grads")
         if self.update_freq != "epoch" or self._last or write_steps_per_second:
