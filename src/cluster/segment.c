@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -22,9 +23,19 @@ static double now(void) {
 
 static void pause_shortly(void) { nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL); }
 
-/* A name for shm_open: one cluster of one user. */
+static uint64_t hash_of(const char *text, uint64_t hash) {
+  for (; *text; text++) hash = (hash ^ (unsigned char)*text) * 1099511628211u;
+  return (hash ^ hash >> 29) * 0xbf58476d1ce4e5b9u;
+}
+
+/* A name for shm_open: one cluster of one user. With a secret that the launcher hands over nobody
+ * else can foresee it, and take it first. */
 static const char *path_of(const char *name, char path[PATH]) {
-  snprintf(path, PATH, "/situ-%u-%.100s", (unsigned)getuid(), name);
+  const char *key = getenv("SITU_CLUSTER_KEY");
+  const int used = snprintf(path, PATH, "/situ-%u-%.100s", (unsigned)geteuid(), name);
+  if (key && *key)
+    snprintf(path + used, PATH - (size_t)used, "-%016llx",
+             (unsigned long long)hash_of(key, hash_of(name, 1469598103934665603u)));
   for (char *c = path + 1; *c; c++)
     if (*c == '/') *c = '_';
   return path;
@@ -55,8 +66,9 @@ static size_t divide(struct segment *s, void *head) {
 }
 
 static situ_status no_segment(const char *path, const char *what) {
-  return situ_status_create(SITU_UNAVAILABLE, "Shared memory %s cannot be %s: %s", path, what,
-                            strerror(errno));
+  const bool foreign = errno == EACCES || errno == EPERM || errno == EEXIST;
+  return situ_status_create(foreign ? SITU_PERMISSION_DENIED : SITU_UNAVAILABLE,
+                            "Shared memory %s cannot be %s: %s", path, what, strerror(errno));
 }
 
 static situ_status map(int file, const char *path, struct segment *s) {
@@ -100,6 +112,24 @@ static bool runs(int32_t pid) {
   return !name_end || (name_end[1] && name_end[2] != 'Z' && name_end[2] != 'X');
 }
 
+/* Whoever can write to the memory can make this process do things: it must be of the same user, and
+ * nobody else's to open. */
+static situ_status check_owner(const char *path, const struct stat *stat) {
+  if (stat->st_uid != geteuid())
+    return situ_status_create(
+        SITU_PERMISSION_DENIED,
+        "Shared memory %s belongs to user %u, not to user %u who runs this process: it is not "
+        "used.\nAnother user has made it; SITU_CLUSTER_KEY gives the ranks a name that others "
+        "cannot foresee.",
+        path, (unsigned)stat->st_uid, (unsigned)geteuid());
+  if (!S_ISREG(stat->st_mode) || stat->st_mode & (S_IRWXG | S_IRWXO))
+    return situ_status_create(SITU_PERMISSION_DENIED,
+                              "Shared memory %s is open to other users (mode %04o, not 0600): it "
+                              "is not used.",
+                              path, (unsigned)(stat->st_mode & 07777));
+  return NULL;
+}
+
 /* Whether the memory of that name is there, complete, and of a cluster that lives. */
 static situ_status attach(const char *path, struct segment *s, bool *done) {
   *done = false;
@@ -107,7 +137,9 @@ static situ_status attach(const char *path, struct segment *s, bool *done) {
   if (file < 0) return errno == ENOENT ? NULL : no_segment(path, "opened");
   struct stat stat;
   situ_status status = NULL;
-  if (!fstat(file, &stat) && (size_t)stat.st_size == divide(s, NULL)) {
+  const bool known = !fstat(file, &stat);
+  if (known) status = check_owner(path, &stat);
+  if (known && !status && (size_t)stat.st_size == divide(s, NULL)) {
     status = map(file, path, s);
     if (!status) *done = runs(atomic_load(&s->head->creator)) && !s->seats[s->seat].pid;
     if (!status && !*done) munmap(s->head, divide(s, NULL));

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_contrib_more.py: distributions, sequences of lists, words as numbers, the projector."""
+import os
+import pickle
+import subprocess
+
 import numpy as np
 import pytest
 
@@ -99,6 +103,55 @@ def test_words_as_numbers(tmp_path):
     again = tf.contrib.learn.preprocessing.VocabularyProcessor.restore(str(tmp_path / "vocab"))
     assert list(again.transform(["a dog"]))[0].tolist() == [0, 4, 0, 0]
     assert list(again.reverse([[1, 4]])) == ["the dog"]
+
+
+class _Malicious:
+    """A pickle that writes a file when it is read."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return os.system, (f"touch {self.path}",)
+
+
+def words_of_lines(iterator):
+    """A function of the program that divides texts into words."""
+    for text in iterator:
+        yield text.split("|")
+
+
+def test_a_vocabulary_runs_no_code_of_its_file(tmp_path):
+    kind = tf.contrib.learn.preprocessing.VocabularyProcessor
+    mark, path = tmp_path / "mark", str(tmp_path / "vocab")
+    with open(path, "wb") as file:
+        pickle.dump(_Malicious(str(mark)), file)
+    with pytest.raises(pickle.UnpicklingError, match="asks to call '.*system'"):
+        kind.restore(path)
+    made = kind(4)
+    made.extra = _Malicious(str(mark))
+    made.save(path)
+    with pytest.raises(pickle.UnpicklingError):
+        kind.restore(path)
+    for other in {"a": 1}, [1, 2], tf.contrib.learn.preprocessing.CategoricalVocabulary():
+        with open(path, "wb") as file:
+            pickle.dump(other, file)
+        with pytest.raises(ValueError, match="holds no VocabularyProcessor"):
+            kind.restore(path)
+    made = kind(4, tokenizer_fn=subprocess.getoutput)
+    made.save(path)
+    with pytest.raises(ValueError, match="getoutput"):
+        kind.restore(path)
+    assert not mark.exists()
+
+
+def test_a_vocabulary_with_a_function_of_the_program(tmp_path):
+    kind = tf.contrib.learn.preprocessing.VocabularyProcessor
+    made = kind(3, tokenizer_fn=words_of_lines)
+    assert [r.tolist() for r in made.fit_transform(["a b|c"])] == [[1, 2, 0]]
+    made.save(str(tmp_path / "vocab"))
+    again = kind.restore(str(tmp_path / "vocab"))
+    assert [r.tolist() for r in again.transform(["c|a b|d"])] == [[2, 1, 0]]
 
 
 def test_projector(tmp_path):

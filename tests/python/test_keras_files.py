@@ -149,3 +149,13 @@ def test_folders_and_newest_weights(tmp_path):
     (tmp_path / "three.keras").write_bytes(b"PK\x03\x04" + bytes(30))
     with pytest.raises(OSError, match="Keras 3"):
         keras.models.load_model(tmp_path / "three.keras")
+
+
+@pytest.mark.parametrize("code", [
+    ["4wEAAAAAAAAA", None, None],
+    {"class_name": "__lambda__", "config": {"code": "4wEAAAAAAAAA", "defaults": None,
+                                            "closure": None}}])
+def test_code_of_a_lambda_layer_is_not_run(code):
+    config = {"name": "f", "function": code, "function_type": "lambda", "arguments": {}}
+    with pytest.raises(ValueError, match="Code of a file is not run"):
+        keras.layers.deserialize({"class_name": "Lambda", "config": config})

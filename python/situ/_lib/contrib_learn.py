@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """contrib_learn.py: words as numbers (tf.contrib.learn.preprocessing), names for the projector of
 TensorBoard, and lists of variables."""
+import collections
 import os
 import pickle
 import re
+import sys
+import types
 
 import numpy
 
@@ -106,8 +109,67 @@ class VocabularyProcessor:
 
     @classmethod
     def restore(cls, filename):
+        """The processor that save wrote. No code of the file is run: a function that divides texts
+        into words must be one of this program."""
         with open(filename, "rb") as file:
-            return pickle.load(file)
+            made = _Restorer(file).load()
+        if not isinstance(made, VocabularyProcessor):
+            raise ValueError(f"{filename} holds no VocabularyProcessor, but {type(made).__name__}")
+        if isinstance(made.__dict__.get("_tokenizer"), _Reference):
+            made._tokenizer = made._tokenizer.resolve()
+        vocabulary = getattr(made, "vocabulary_", None)
+        if not isinstance(vocabulary, CategoricalVocabulary):
+            raise ValueError(f"{filename} holds a VocabularyProcessor without a vocabulary")
+        for theirs, ours in _TENSORFLOW_NAMES.items():  # of a file that TensorFlow wrote
+            if theirs in vocabulary.__dict__:
+                setattr(vocabulary, ours, vocabulary.__dict__.pop(theirs))
+        return made
+
+
+_TENSORFLOW_NAMES = {"_unknown_token": "_unknown", "_reverse_mapping": "_reverse",
+                     "_freeze": "_frozen", "_freq": "_frequency"}
+_TEXT = ("tensorflow.contrib.learn.python.learn.preprocessing.",
+         "tensorflow_core.contrib.learn.python.learn.preprocessing.")
+
+
+class _Reference:
+    """A function that a file names. Reading the file does not call it."""
+
+    def __init__(self, module, name):
+        self.module, self.name = module, name
+
+    def __call__(self, *args, **kwargs):
+        raise pickle.UnpicklingError(f"The file asks to call '{self.module}.{self.name}': no code "
+                                     "of a file is run.")
+
+    def resolve(self):
+        """The function, where the program has defined it itself."""
+        found = sys.modules.get(self.module)
+        for part in self.name.split("."):
+            found = getattr(found, part, None)
+        library = self.module.split(".")[0] in getattr(sys, "stdlib_module_names", ())
+        own = isinstance(found, types.FunctionType) and found.__module__ == self.module
+        if library or not own:
+            raise ValueError(
+                f"The file names '{self.module}.{self.name}' as the function that divides texts "
+                "into words. Only functions that the program itself has defined are taken: import "
+                "its module first.")
+        return found
+
+
+class _Restorer(pickle.Unpickler):
+    """Reads a VocabularyProcessor and nothing that could run code."""
+
+    def find_class(self, module, name):
+        ours = module == __name__ or module.startswith(_TEXT)
+        if ours and name in ("VocabularyProcessor", "CategoricalVocabulary"):
+            return globals()[name]
+        if (module, name) in (("collections", "defaultdict"), ("builtins", "int"),
+                              ("__builtin__", "int")):
+            return int if name == "int" else collections.defaultdict
+        if ours and name == "tokenizer":
+            return _Reference(__name__, name)
+        return _Reference(module, name)
 
 
 # The projector of TensorBoard

@@ -285,6 +285,10 @@ class Lambda(Layer):
         config = dict(config)
         name = config["function"]
         config["function"] = custom(name, custom_objects) if isinstance(name, str) else name
+        if config["function"] is not None and not callable(config["function"]):
+            raise ValueError("A Lambda layer was saved with the code of its function. Code of a "
+                             "file is not run, whatever safe_mode says: give a function by its "
+                             "name and by custom_objects.")
         if config["function"] is None:
             raise ValueError(f"The function '{name}' of a Lambda layer is no part of a saved "
                              "model: give it by custom_objects.")
