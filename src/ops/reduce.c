@@ -13,6 +13,7 @@
 #include "kernel/types.h"
 
 KERNEL_TABLE(sum, NUMBER);
+KERNEL_TABLE(long_sum, INTEGER);
 KERNEL_TABLE(squares, REAL);
 KERNEL_TABLE(prod, NUMBER);
 KERNEL_TABLE(largest, NUMBER);
@@ -20,6 +21,7 @@ KERNEL_TABLE(smallest, NUMBER);
 KERNEL_TABLE(every, BOOL);
 KERNEL_TABLE(some, BOOL);
 KERNEL_TABLE(narrow, NUMBER);
+KERNEL_TABLE(narrow_long, INTEGER);
 KERNEL_TABLE(argmax_i32, NUMBER);
 KERNEL_TABLE(argmax_i64, NUMBER);
 KERNEL_TABLE(argmin_i32, NUMBER);
@@ -113,6 +115,7 @@ struct progress {
 
 /* The type of a kernel's results: sums and products of small types are computed in larger ones. */
 static situ_type result_type(const struct kernel *kernel, situ_type type) {
+  if (kernel == &long_sum_kernel) return SITU_INT64;
   const bool wider = kernel == &sum_kernel || kernel == &squares_kernel || kernel == &prod_kernel;
   if (!wider) return type;
   if (type == SITU_HALF) return SITU_FLOAT;
@@ -139,7 +142,8 @@ static situ_status stage(struct progress *p, int64_t outer, int64_t length, int6
                    ARG_INT(items), ARG_INT(lanes)));
   p->at = to;
   p->type = type;
-  if (p->kernel == &squares_kernel) p->kernel = &sum_kernel; /* what is squared is summed */
+  if (p->kernel == &squares_kernel || p->kernel == &long_sum_kernel)
+    p->kernel = &sum_kernel; /* what is squared or widened is summed */
   return NULL;
 }
 
@@ -156,7 +160,8 @@ static situ_status reduce_run(struct progress *p, int64_t outer, int64_t length,
 static situ_status finish(struct progress *p, int64_t n) {
   const situ_type type = p->call->out[0].type;
   if (p->type == type) return NULL;
-  return LAUNCH(p->call, &narrow_kernel, type, n, GRAIN, 0, p->at, ARG_OUT(p->call, 0), ARG_INT(n));
+  const struct kernel *kernel = p->type == SITU_INT64 ? &narrow_long_kernel : &narrow_kernel;
+  return LAUNCH(p->call, kernel, type, n, GRAIN, 0, p->at, ARG_OUT(p->call, 0), ARG_INT(n));
 }
 
 static situ_status record_over(struct call *call, const struct kernel *kernel, bool mean,
@@ -193,7 +198,11 @@ static situ_status record(struct call *call, const struct kernel *kernel, bool m
 }
 
 static situ_status record_sum(struct call *call) { return record(call, &sum_kernel, false); }
-static situ_status record_mean(struct call *call) { return record(call, &sum_kernel, true); }
+static situ_status record_mean(struct call *call) {
+  const situ_type type = call->in[0].type;
+  const bool real = type == SITU_HALF || type == SITU_FLOAT || type == SITU_DOUBLE;
+  return record(call, real ? &sum_kernel : &long_sum_kernel, true);
+}
 static situ_status record_prod(struct call *call) { return record(call, &prod_kernel, false); }
 static situ_status record_max(struct call *call) { return record(call, &largest_kernel, false); }
 static situ_status record_min(struct call *call) { return record(call, &smallest_kernel, false); }

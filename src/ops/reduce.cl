@@ -37,6 +37,27 @@
 #define VERSIONS CLONES
 #include "ops/reduction.cl"
 
+#if T_IS_INTEGER
+/* The sum behind a mean: it may not fit the type of the elements. */
+#define REDUCE_SMALL_int32 1
+#define REDUCER long_sum
+#define A i64
+#define IDENTITY ((A)0)
+#define TWO(a, b) ((a) + (b))
+#define VECTOR_TWO TWO
+#define LOAD(v) (v)
+#define WIDTH 32
+#define VERSIONS CLONES
+#include "ops/reduction.cl"
+#undef REDUCE_SMALL_int32
+
+/* A mean of int64, in the element type. */
+KERNEL(narrow_long, IN(i64, x), OUT(T, y), SIZE(n)) {
+  EACH(i, n);
+  y[i] = (T)x[i];
+}
+#endif
+
 #if T_IS_REAL
 #define REDUCER squares
 #define A C

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * scan.c: running sums and products. */
+ * scan.c: running sums, products and logarithms of sums of exponentials. */
+#include <float.h>
+
 #include "ops/gradient.h"
 #include "ops/ops.h"
 #include "tensor/shape.h"
@@ -10,6 +12,7 @@
 
 KERNEL_TABLE(running_sum, NUMBER);
 KERNEL_TABLE(running_product, NUMBER);
+KERNEL_TABLE(running_logsumexp, REAL);
 
 static situ_status scan_axis(const struct call *call, int *axis) {
   const int rank = call->in[0].shape.rank;
@@ -47,6 +50,9 @@ static situ_status record_cumsum(struct call *call) {
 static situ_status record_cumprod(struct call *call) {
   return record_scan(call, &running_product_kernel);
 }
+static situ_status record_cumlogsumexp(struct call *call) {
+  return record_scan(call, &running_logsumexp_kernel);
+}
 
 /* Gradients */
 
@@ -65,24 +71,44 @@ static void cumprod_grad(struct gradient *g) {
   g->dx[0] = OP(g, "DivNoNan", sums(g, weighted, !gradient_bool(g, "reverse")), g->in[0]);
 }
 
-#define SCAN_ROW(NAME, word, text)                                                               \
-  {                                                                                              \
-    .name = #NAME, .inputs = "x:T axis:Tidx", .outputs = "out:T",                                \
-    .attrs =                                                                                     \
-        "exclusive:bool=false reverse:bool=false T:{" WORDS_NUMBER "} Tidx:{int32 int64}=int32", \
-    .doc = text                                                                                  \
-        " of the elements along an axis up to each one; exclusive: before it; reverse: "         \
-        "from the end.",                                                                         \
-    .samples =                                                                                   \
-        "[5] []=0; [2,3,2] []=1; exclusive=true [2,4] []=-1; reverse=true [2,4] []=1; "          \
-        "exclusive=true reverse=true Tidx=int64 [3,2] []=0; [0,3] []=0",                         \
-    .host = "axis", .devices = EVERYWHERE, .shape = scan_shape, .record = record_##word,         \
-    .grad = word##_grad                                                                          \
+/* exp(x) times the sums of dy / exp(y), in logarithms, of what is positive in dy; the lowest number
+ * stands for log(0), so that the second derivative is no NaN. */
+static struct term exp_sums(struct gradient *g, struct term dy) {
+  const situ_type type = gradient_type(g, g->in[0]);
+  const double lowest = type == SITU_HALF ? -65504.0 : type == SITU_FLOAT ? -FLT_MAX : -DBL_MAX;
+  const struct term positive = OP(g, "Greater", dy, gradient_number(g, type, 0));
+  const struct term logs =
+      OP(g, "SelectV2", positive, OP(g, "Log", OP(g, "Abs", dy)), gradient_number(g, type, lowest));
+  const bool reverse = !gradient_bool(g, "reverse");
+  const struct term sum =
+      gradient_emit(g, "CumulativeLogsumexp", TERMS(OP(g, "Sub", logs, g->out[0]), g->in[1]),
+                    ATTRS(gradient_keep(g, "exclusive"), situ_attr_bool("reverse", reverse)));
+  return OP(g, "Exp", OP(g, "Add", sum, g->in[0]));
+}
+
+static void cumlogsumexp_grad(struct gradient *g) {
+  const struct term negative = OP(g, "Neg", g->dy[0]);
+  g->dx[0] = OP(g, "Sub", exp_sums(g, g->dy[0]), exp_sums(g, negative));
+}
+
+#define SCAN_ROW(NAME, word, types, text)                                                      \
+  {                                                                                            \
+    .name = #NAME, .inputs = "x:T axis:Tidx", .outputs = "out:T",                              \
+    .attrs = "exclusive:bool=false reverse:bool=false T:{" types "} Tidx:{int32 int64}=int32", \
+    .doc = text                                                                                \
+        " of the elements along an axis up to each one; exclusive: before it; reverse: "       \
+        "from the end.",                                                                       \
+    .samples =                                                                                 \
+        "[5] []=0; [2,3,2] []=1; exclusive=true [2,4] []=-1; reverse=true [2,4] []=1; "        \
+        "exclusive=true reverse=true Tidx=int64 [3,2] []=0; [0,3] []=0",                       \
+    .host = "axis", .devices = EVERYWHERE, .shape = scan_shape, .record = record_##word,       \
+    .grad = word##_grad                                                                        \
   }
 
 static const struct op rows[] = {
-    SCAN_ROW(Cumsum, cumsum, "The sums"),
-    SCAN_ROW(Cumprod, cumprod, "The products"),
+    SCAN_ROW(Cumsum, cumsum, WORDS_NUMBER, "The sums"),
+    SCAN_ROW(Cumprod, cumprod, WORDS_NUMBER, "The products"),
+    SCAN_ROW(CumulativeLogsumexp, cumlogsumexp, WORDS_REAL, "The logarithms of sums of exp"),
 };
 
 OP_FAMILY(scan, rows);

@@ -5,9 +5,18 @@
 #if !T_IS_BOOL
 #define SCAN_SUM(a, b) ((a) + (b))
 #define SCAN_PRODUCT(a, b) ((a) * (b))
+/* log(exp(a) + exp(b)); equal ones first: the difference of infinities is NaN. */
+#define SCAN_LOGSUMEXP(a, b) scan_logsumexp((C)(a), (C)(b))
 #define SCAN_ARGS                                                                               \
   IN(T, x), OUT(T, y), SIZE(length), SIZE(inner), SIZE(exclusive), SIZE(reverse), SIZE(n), \
       SIZE(lanes)
+#if T_IS_REAL
+#define scan_logsumexp JOIN(scan_logsumexp_of, T_NAME)
+INLINE C scan_logsumexp(C a, C b) {
+  if (a == b) return a + (C)0.69314718055994531;
+  return a > b ? a + log1p(exp(b - a)) : b + log1p(exp(a - b));
+}
+#endif
 #ifdef SITU_HOST
 
 #define SCAN(name, IDENTITY, TWO)                                      \
@@ -25,6 +34,9 @@
   }
 SCAN(running_sum, 0, SCAN_SUM)
 SCAN(running_product, 1, SCAN_PRODUCT)
+#if T_IS_REAL
+SCAN(running_logsumexp, (C)-INFINITY, SCAN_LOGSUMEXP)
+#endif
 #else
 #include "kernel/lanes.h"
 
@@ -61,10 +73,17 @@ SCAN(running_sum, 0, SCAN_SUM)
 #if IS_PICKED(running_product)
 SCAN(running_product, 1, SCAN_PRODUCT)
 #endif
+#if T_IS_REAL && IS_PICKED(running_logsumexp)
+SCAN(running_logsumexp, -INFINITY, SCAN_LOGSUMEXP)
+#endif
 #endif
 
+#if T_IS_REAL
+#undef scan_logsumexp
+#endif
 #undef SCAN
 #undef SCAN_ARGS
 #undef SCAN_SUM
 #undef SCAN_PRODUCT
+#undef SCAN_LOGSUMEXP
 #endif

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ops_scan.py: running sums and products, in NumPy, for ops.py."""
+"""ops_scan.py: running sums, products and logsumexp, in NumPy, for ops.py."""
 import numpy as np
 
 
@@ -16,4 +16,9 @@ def scan(function, identity):
     return run
 
 
-SCAN = {"Cumsum": scan(np.cumsum, 0), "Cumprod": scan(np.cumprod, 1)}
+def cumlogsumexp(x, axis, dtype):
+    return np.logaddexp.accumulate(x, axis=axis, dtype=dtype) if x.size else x
+
+
+SCAN = {"Cumsum": scan(np.cumsum, 0), "Cumprod": scan(np.cumprod, 1),
+        "CumulativeLogsumexp": scan(cumlogsumexp, -np.inf)}

@@ -84,10 +84,6 @@ def grad_pass_through(f):
 
 @export("math.cumulative_logsumexp")
 def cumulative_logsumexp(x, axis=0, exclusive=False, reverse=False, name=None):
-    """log(cumsum(exp(x))), with the greatest along the axis taken out."""
-    with scope(name, "CumulativeLogsumexp") as full:
-        x = convert_to_tensor(x)
-        most = op("StopGradient", OPS["Max"](x, axis, True))
-        sums = op("Cumsum", op("Exp", op("Sub", x, most)), axis, exclusive=exclusive,
-                  reverse=reverse)
-        return op("Add", op("Log", sums), most, name=full)
+    """log(cumsum(exp(x))) along an axis, exact for elements of any size."""
+    return op("CumulativeLogsumexp", convert_to_tensor(x), axis, exclusive=exclusive,
+              reverse=reverse, name=name)
