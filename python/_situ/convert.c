@@ -16,8 +16,8 @@ struct found {
   bool numpy, np_bool; /* whether there are scalars of NumPy, and bools among them */
   bool ragged;
   bool huge;       /* an integer beyond 64 bits */
-  PyObject *leaf;  /* borrowed: one of the leaves that decided the kind */
-  PyObject *first; /* borrowed: the first leaf */
+  PyObject *leaf;  /* owned: one of the leaves that decided the kind */
+  PyObject *first; /* owned: the first leaf */
 };
 
 /* The name of a type of NumPy without its module; NULL of another type. */
@@ -54,13 +54,13 @@ static void look_at_leaf(PyObject *value, enum kind kind, struct found *found) {
   int overflow = 0;
   if (kind == KIND_LONG) (void)PyLong_AsLongLongAndOverflow(value, &overflow);
   if (overflow) found->huge = true;
-  if (!found->first) found->first = value;
+  if (!found->first) found->first = Py_NewRef(value);
   found->has[kind] = true;
   if (kind != KIND_OTHER && numpy_name(value)) found->numpy = true;
   if (kind == KIND_BOOL && !PyBool_Check(value)) found->np_bool = true;
   if (kind > found->kind) {
     found->kind = kind;
-    found->leaf = value;
+    Py_XSETREF(found->leaf, Py_NewRef(value));
   }
 }
 
@@ -80,8 +80,15 @@ static void look(PyObject *value, int depth, struct found *found) {
   }
   if (found->shape.dim[depth] < 0) found->shape.dim[depth] = n;
   if (found->shape.dim[depth] != n) found->ragged = true;
-  for (Py_ssize_t i = 0; i < n && !found->ragged && found->kind != KIND_OTHER; i++)
-    look(PySequence_Fast_GET_ITEM(value, i), depth + 1, found);
+  for (Py_ssize_t i = 0; i < n && !found->ragged && found->kind != KIND_OTHER; i++) {
+    if (PySequence_Fast_GET_SIZE(value) != n) { /* code of the program changed it */
+      found->ragged = true;
+      return;
+    }
+    PyObject *item = Py_NewRef(PySequence_Fast_GET_ITEM(value, i));
+    look(item, depth + 1, found);
+    Py_DECREF(item);
+  }
   if (n == 0 && found->shape.rank == SITU_ANY) found->shape.rank = depth + 1;
 }
 
@@ -125,71 +132,6 @@ static PyObject *no_common_type(PyObject *value) {
                       "supported type. See https://www.tensorflow.org/api_docs/python/tf/dtypes "
                       "for supported TF dtypes.",
                       value);
-}
-
-/* Where elements go. Numbers of the program's own classes run its code, which may change the lists
- * that are read: every element is counted. */
-struct filling {
-  situ_type type;
-  const situ_shape *shape;
-  char *at;
-  int64_t left; /* elements */
-};
-
-static void changed(void) {
-  if (!PyErr_Occurred())
-    PyErr_SetString(PyExc_ValueError, "The list changed while it was converted to a Tensor.");
-}
-
-static void store_text(PyObject *value, char *at) {
-  Py_ssize_t length = 0;
-  situ_text *text = (situ_text *)(void *)at;
-  if (PyUnicode_Check(value)) {
-    text->data = PyUnicode_AsUTF8AndSize(value, &length);
-    text->length = (size_t)length;
-  } else if (PyBytes_Check(value)) {
-    text->data = PyBytes_AS_STRING(value);
-    text->length = (size_t)PyBytes_GET_SIZE(value);
-  } else {
-    changed();
-  }
-}
-
-static void store(PyObject *value, struct filling *to) {
-  if (to->left-- <= 0) {
-    changed();
-    return;
-  }
-  if (to->type == SITU_STRING) {
-    store_text(value, to->at);
-    to->at += sizeof(situ_text);
-    return;
-  }
-  if (types_is_real(to->type))
-    buffer_store(to->at, to->type, PyFloat_AsDouble(value), 0);
-  else
-    buffer_store(to->at, to->type, 0,
-                 to->type == SITU_BOOL ? PyObject_IsTrue(value) : PyLong_AsLongLong(value));
-  to->at += situ_type_size(to->type);
-}
-
-static void fill(PyObject *value, int depth, struct filling *to) {
-  const bool is_list = PyList_Check(value) || PyTuple_Check(value);
-  const int64_t n = is_list && depth < to->shape->rank ? to->shape->dim[depth] : -1;
-  if (is_list != (depth < to->shape->rank)) {
-    changed();
-    return;
-  }
-  for (Py_ssize_t i = 0; i < n && !PyErr_Occurred(); i++) {
-    if (PySequence_Fast_GET_SIZE(value) != n) {
-      changed();
-      return;
-    }
-    PyObject *item = Py_NewRef(PySequence_Fast_GET_ITEM(value, i));
-    fill(item, depth + 1, to);
-    Py_DECREF(item);
-  }
-  if (!is_list) store(value, to);
 }
 
 /* A tensor of texts without elements, of the shape of an array that has none; NULL: it has some. */
@@ -308,26 +250,6 @@ static situ_tensor *through_numpy(PyObject *value, situ_type type, bool is_list,
   }
   Py_XDECREF(array);
   return result;
-}
-
-static situ_tensor *build(PyObject *value, const struct found *found, situ_type type) {
-  const size_t element = type == SITU_STRING ? sizeof(situ_text) : situ_type_size(type);
-  const size_t bytes = (size_t)situ_shape_count(found->shape) * element;
-  char small[512], *data = bytes <= sizeof small ? small : malloc(bytes);
-  if (!data) return (situ_tensor *)PyErr_NoMemory();
-  struct filling to = {type, &found->shape, data, situ_shape_count(found->shape)};
-  fill(value, 0, &to);
-  if (to.left) changed();
-  situ_tensor *tensor = NULL;
-  if (!PyErr_Occurred()) {
-    const situ_status status =
-        type == SITU_STRING
-            ? situ_tensor_create_texts(found->shape, (const situ_text *)(void *)data, &tensor)
-            : situ_tensor_create(type, found->shape, data, &tensor);
-    if (status) errors_raise(status, NULL);
-  }
-  if (data != small) free(data);
-  return tensor;
 }
 
 /* A TensorShape is the list of its sizes. */
@@ -452,7 +374,7 @@ static situ_tensor *convert_eagerly(PyObject *value, const struct found *found, 
                     "a double-precision float.");
     return NULL;
   }
-  return build(value, found, type == SITU_NO_TYPE ? made : type);
+  return fill_tensor(value, &found->shape, type == SITU_NO_TYPE ? made : type);
 }
 
 /* The same in a graph, of values of Python only. */
@@ -464,7 +386,7 @@ static situ_tensor *convert_in_graph(PyObject *value, const struct found *found,
   if (found->huge && !to_real) return (situ_tensor *)no_common_type(value);
   if (type != SITU_NO_TYPE && !fits(found->kind, type))
     return (situ_tensor *)misfit(value, found, type);
-  return build(value, found, type == SITU_NO_TYPE ? natural(found->kind) : type);
+  return fill_tensor(value, &found->shape, type == SITU_NO_TYPE ? natural(found->kind) : type);
 }
 
 static situ_tensor *refuse_none(PyObject *none) {
@@ -546,6 +468,20 @@ static situ_tensor *convert_sequence(PyObject *value, situ_type type) {
   return tensor;
 }
 
+/* What was looked at, as a tensor. */
+static situ_tensor *convert_found(PyObject *value, struct found *found, situ_type type) {
+  if (found->kind == KIND_OTHER) return convert_sequence(value, type);
+  if (found->ragged) {
+    PyErr_SetString(PyExc_ValueError, "Can't convert non-rectangular Python sequence to Tensor.");
+    return NULL;
+  }
+  if (found->numpy && context_graph()) return in_graph_by_numpy(value, type);
+  for (int i = 0; i < found->shape.rank; i++)
+    if (found->shape.dim[i] < 0) found->shape.dim[i] = 0;
+  return context_graph() ? convert_in_graph(value, found, type)
+                         : convert_eagerly(value, found, type);
+}
+
 situ_tensor *convert_value(PyObject *value, situ_type type) {
   if (value == Py_None) return refuse_none(value);
   if ((PyObject *)Py_TYPE(value) == hooks.shape) return convert_shape(value, type);
@@ -563,16 +499,10 @@ situ_tensor *convert_value(PyObject *value, situ_type type) {
   struct found found = {.shape = SITU_ANY_SHAPE};
   for (int i = 0; i < SITU_MAX_RANK; i++) found.shape.dim[i] = SITU_ANY;
   look(value, 0, &found);
-  if (found.kind == KIND_OTHER) return convert_sequence(value, type);
-  if (found.ragged) {
-    PyErr_SetString(PyExc_ValueError, "Can't convert non-rectangular Python sequence to Tensor.");
-    return NULL;
-  }
-  if (found.numpy && context_graph()) return in_graph_by_numpy(value, type);
-  for (int i = 0; i < found.shape.rank; i++)
-    if (found.shape.dim[i] < 0) found.shape.dim[i] = 0;
-  return context_graph() ? convert_in_graph(value, &found, type)
-                         : convert_eagerly(value, &found, type);
+  situ_tensor *tensor = convert_found(value, &found, type);
+  Py_XDECREF(found.leaf);
+  Py_XDECREF(found.first);
+  return tensor;
 }
 
 bool convert_holds_tensor(PyObject *value) {

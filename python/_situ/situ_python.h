@@ -146,6 +146,10 @@ static inline bool types_is_real(situ_type type) {
  * `type` may be SITU_NO_TYPE: then as TensorFlow chooses. */
 situ_tensor *convert_value(PyObject *value, situ_type type);
 
+/* fill.c: a tensor of the elements of nested lists of that shape; an exception where the lists
+ * change meanwhile, or an element does not fit. */
+situ_tensor *fill_tensor(PyObject *value, const situ_shape *shape, situ_type type);
+
 /* buffer.c: the same of an object with the buffer protocol, without a copy where that is possible
  * and `share` allows it. Sets *unfit where the object has to go another way. */
 situ_tensor *buffer_value(PyObject *value, situ_type type, bool share, bool *unfit);

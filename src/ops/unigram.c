@@ -97,13 +97,20 @@ static situ_status add_file(struct weights *w, const char *path) {
 static situ_status read_weights(struct call *call, int64_t range, struct weights *w) {
   const struct attr_value *list = call_attr(call, "unigrams");
   const char *path = call_text(call, "vocab_file");
+  const int64_t reserved = call_integer(call, "num_reserved_ids");
+  if (reserved / call_integer(call, "num_shards") > range)
+    return INVALID("range is %lld, but there are %lld reserved ids", (long long)range,
+                   (long long)reserved);
+  if (!*path && range - reserved > list->reals.count) /* before that much memory is taken */
+    return INVALID("range is %lld must be equal to weights size %lld", (long long)range,
+                   (long long)(reserved + list->reals.count));
   *w = (struct weights){.items = ARENA_ARRAY(call->to->arena, float, range),
                         .capacity = range,
                         .parts = call_integer(call, "num_shards"),
                         .part = call_integer(call, "shard"),
                         .power = (float)call_real(call, "distortion")};
   if (!w->items) return NO_MEMORY();
-  TRY(reserve(w, call_integer(call, "num_reserved_ids")));
+  TRY(reserve(w, reserved));
   if (*path)
     TRY(add_file(w, path));
   else
