@@ -121,7 +121,7 @@ static PyObject *other_name(const char *name) {
   static const char *const pairs[][2] = {
       {"dim", "axis"},        {"squeeze_dims", "axis"},      {"dimension", "axis"},
       {"concat_dim", "axis"}, {"reduction_indices", "axis"}, {"keep_dims", "keepdims"},
-      {"DstT", "dtype"}};
+      {"DstT", "dtype"},      {"string_tensor", "input"},    {"bytes", "input_bytes"}};
   for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
     if (!strcmp(pairs[i][0], name)) return PyUnicode_InternFromString(pairs[i][1]);
   return NULL;

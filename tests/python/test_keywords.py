@@ -156,3 +156,48 @@ def test_no_function_of_the_package_ignores_keywords():
                 with open(path, encoding="utf-8") as file:
                     found += checker().problems_of(path, file.read())
     assert found == []
+
+
+@pytest.mark.parametrize("call", [
+    lambda: tf.keras.layers.BatchNormalization(renorm=True),
+    lambda: tf.keras.layers.TextVectorization(sparse=True, output_mode="multi_hot"),
+    lambda: tf.keras.layers.CategoryEncoding(3, sparse=True),
+    lambda: tf.linspace(tf.zeros([2]), tf.ones([2]), 3, axis=1),
+    lambda: tf.strings.unicode_decode(["a"], "UTF-8", replace_control_characters=True),
+    lambda: tf.feature_column.crossed_column(["a", "b"], 4, hash_key=5),
+    lambda: tf.nn.conv3d_transpose(tf.ones([1, 2, 2, 2, 1]), tf.ones([2, 2, 2, 1, 1]),
+                                   [1, 4, 4, 4, 1], 1, dilations=2)])
+def test_arguments_with_another_result_are_not_ignored(call):
+    with pytest.raises(NotImplementedError, match="is not supported yet"):
+        call()
+
+
+def test_a_threshold_of_sparse_sums():
+    first = tf.sparse.SparseTensor([[0, 0], [1, 1]], [1.0, 2.0], [2, 2])
+    second = tf.sparse.SparseTensor([[0, 0], [1, 0]], [-0.95, 0.5], [2, 2])
+    found = tf.sparse.add(first, second, threshold=0.1)
+    assert found.indices.numpy().tolist() == [[1, 0], [1, 1]]
+    wide = tf.sparse.SparseTensor([[0, 0]], [1.0], [1, 3])
+    with pytest.raises(tf.errors.InvalidArgumentError, match="Input shapes do not match"):
+        tf.sparse.concat(0, [first, wide])
+    both = tf.sparse.concat(0, [first, wide], expand_nonconcat_dims=True)
+    assert both.dense_shape.numpy().tolist() == [3, 3]
+
+
+def test_a_clone_of_other_layers():
+    first = keras.Sequential([layers.Dense(2, input_shape=(3,)), layers.Dense(1)])
+    made = keras.models.clone_model(first, clone_function=lambda layer: layers.Dense(
+        layer.units + 1))
+    assert [layer.units for layer in made.layers] == [3, 2] and made.built
+
+
+def test_names_of_arguments():
+    assert tf.bitwise.bitwise_and(x=[3], y=[1]).numpy().tolist() == [1]
+    assert tf.compat.as_bytes(bytes_or_text="a") == b"a"
+    assert tf.as_dtype(type_value="float32") == tf.float32
+    assert tf.math.top_k([1.0, 3.0], index_type=tf.int64).indices.dtype == tf.int64
+    assert tf.compat.v1.gfile.Exists(filename=ROOT)
+    with pytest.raises(TypeError, match="Did you mean 'filename'"):
+        tf.compat.v1.gfile.Exists(filenam=ROOT)
+    with pytest.raises(TypeError, match="missing 1 required positional argument"):
+        tf.compat.v1.gfile.Exists()

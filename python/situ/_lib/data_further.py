@@ -177,6 +177,7 @@ def make_csv_dataset(file_pattern, batch_size, column_names=None, column_default
                      num_parallel_reads=None, sloppy=False, num_rows_for_inference=100,
                      compression_type=None, ignore_errors=False, encoding="utf-8"):
     """Batches of the columns of CSV files: a dict of vectors, and the label where one is named."""
+    unsupported("make_csv_dataset", ignore_errors=(ignore_errors, False))
     from situ._lib.api import BOTH
     patterns = file_pattern if isinstance(file_pattern, (list, tuple)) else [file_pattern]
     files = sorted({f for p in patterns for f in (glob(p) or [p])})

@@ -96,22 +96,22 @@ NAMES = {n: t for n, t in BY_NAME.items() if n not in ("object", "bool_", "str",
                                                        "bytes", "object_")}
 
 
-def as_dtype(value):
+def as_dtype(type_value):
     """The DType of a DType, a number, a name, or a type of Python or NumPy."""
-    if isinstance(value, DType):
-        return value
-    if isinstance(value, str) and value in BY_NAME:
-        return BY_NAME[value]
-    if isinstance(value, int) and not isinstance(value, bool) and value in ALL:
-        return ALL[value]
-    name = getattr(value, "__name__", None) if isinstance(value, type) else \
-        getattr(value, "name", None)
-    if name in BY_NAME and not isinstance(value, str):
+    if isinstance(type_value, DType):
+        return type_value
+    if isinstance(type_value, str) and type_value in BY_NAME:
+        return BY_NAME[type_value]
+    if isinstance(type_value, int) and not isinstance(type_value, bool) and type_value in ALL:
+        return ALL[type_value]
+    name = getattr(type_value, "__name__", None) if isinstance(type_value, type) else \
+        getattr(type_value, "name", None)
+    if name in BY_NAME and not isinstance(type_value, str):
         return BY_NAME[name]
-    kind = getattr(value, "kind", None)
+    kind = getattr(type_value, "kind", None)
     if kind in ("U", "S", "O"):
         return BY_NAME["string"]
-    raise TypeError(f"Cannot convert value {value!r} to a TensorFlow DType.")
+    raise TypeError(f"Cannot convert type_value {type_value!r} to a TensorFlow DType.")
 
 
 def dtype_of(value):

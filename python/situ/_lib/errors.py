@@ -85,8 +85,8 @@ def wrong_argument(message):
     return CLASSES[3](None, None, message) if _situ.current_graph() is None else ValueError(message)
 
 
-def exception_type_from_error_code(code):
-    return CLASSES[code]
+def exception_type_from_error_code(error_code):
+    return CLASSES[error_code]
 
 
 def error_code_from_exception_type(cls):

@@ -12,6 +12,7 @@ from situ._lib import initializers
 from situ._lib.api import export
 from situ._lib.array_ops import cast, constant, convert_to_tensor, op
 from situ._lib.dtypes import as_dtype
+from situ._lib.keywords import unsupported
 from situ._lib.lookup import _lines, positions
 from situ._lib.parsing_ops import FixedLenFeature, VarLenFeature
 from situ._lib.variable_scope import get_variable
@@ -229,6 +230,7 @@ class Vocabulary(Categorical, collections.namedtuple(
 @export("feature_column.crossed_column", v1="contrib.layers.crossed_column")
 def crossed_column(keys, hash_bucket_size, hash_key=None):
     """Pairs, triples, ... of categories, by their fingerprints."""
+    unsupported("crossed_column", hash_key=(hash_key, None))
     if len(keys) < 2:
         raise ValueError(f"keys must be a list with length > 1. Given: {keys}")
     for key in keys:

@@ -4,6 +4,7 @@ from situ._lib import initializers
 from situ._lib.api import export
 from situ._lib.array_ops import op
 from situ._lib.feature_column import Column, Dense, combined, rows_of
+from situ._lib.keywords import unsupported
 from situ._lib.variable_scope import get_variable, variable_scope
 
 
@@ -39,6 +40,8 @@ def in_order(columns):
 def input_layer(features, feature_columns, weight_collections=None, trainable=True,
                 cols_to_vars=None, cols_to_output_tensors=None):
     """The columns side by side, in the order of their names: [examples, width]."""
+    unsupported("input_layer", trainable=(trainable, True), cols_to_vars=(cols_to_vars, None),
+                weight_collections=(weight_collections, None))
     parts = []
     with variable_scope(None, "input_layer"):
         for column in in_order(feature_columns):

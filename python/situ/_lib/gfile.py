@@ -2,11 +2,13 @@
 """gfile.py: tf.gfile and tf.io.gfile: files, with TensorFlow's names and errors."""
 import functools
 import glob as globs
+import inspect
 import os
 import shutil
 
 from situ._lib import errors
 from situ._lib.api import BOTH, V1
+from situ._lib.keywords import bind
 
 
 def _name(path):
@@ -193,10 +195,26 @@ def join(path, *paths):
 _NEW = {"GFile": GFile, "exists": exists, "isdir": isdir, "makedirs": makedirs, "mkdir": mkdir,
         "remove": remove, "rmtree": rmtree, "listdir": listdir, "copy": copy, "rename": rename,
         "glob": glob, "stat": stat, "walk": walk, "join": join}
-_OLD = {"GFile": GFile, "Open": GFile, "FastGFile": FastGFile, "Exists": exists,
-        "IsDirectory": isdir, "MakeDirs": makedirs, "MkDir": mkdir, "Remove": remove,
-        "DeleteRecursively": rmtree, "ListDirectory": listdir, "Copy": copy, "Rename": rename,
-        "Glob": glob, "Stat": stat, "Walk": walk}
+
+
+def _old(function, *names):
+    """A function with the argument names that TensorFlow 1 has for it."""
+    def call(*args, **kwargs):
+        return function(*bind(function.__name__, defaults, args, kwargs).values())
+    parameters = inspect.signature(function).parameters.values()
+    defaults = {n: p.default for n, p in zip(names, parameters)}
+    call.__doc__, call.__name__ = function.__doc__, function.__name__
+    call.__signature__ = inspect.Signature([p.replace(name=n) for n, p in zip(names, parameters)])
+    return call
+
+
+_OLD = {"GFile": GFile, "Open": GFile, "FastGFile": FastGFile, "Exists": _old(exists, "filename"),
+        "IsDirectory": _old(isdir, "dirname"), "MakeDirs": _old(makedirs, "dirname"),
+        "MkDir": _old(mkdir, "dirname"), "Remove": _old(remove, "filename"),
+        "DeleteRecursively": _old(rmtree, "dirname"), "ListDirectory": _old(listdir, "dirname"),
+        "Copy": _old(copy, "oldpath", "newpath", "overwrite"),
+        "Rename": _old(rename, "oldname", "newname", "overwrite"), "Glob": _old(glob, "filename"),
+        "Stat": _old(stat, "filename"), "Walk": _old(walk, "top", "in_order")}
 
 
 def read_file_to_string(filename, binary_mode=False):

@@ -52,8 +52,8 @@ def get_or_create_global_step(graph=None):
 
 
 @export(v1="train.assert_global_step")
-def assert_global_step(tensor):
-    _check(tensor)
+def assert_global_step(global_step_tensor):
+    _check(global_step_tensor)
 
 
 @export(v1="train.global_step")

@@ -68,6 +68,9 @@ def bind(name: str, defaults: Mapping[str, Any], args: tuple, kwargs: Mapping[st
         if keyword in found:
             raise TypeError(f"{name}() got multiple values for argument '{keyword}'")
         found[keyword] = value
+    for keyword, value in defaults.items():
+        if value is inspect.Parameter.empty and keyword not in found:
+            raise TypeError(f"{name}() missing 1 required positional argument: '{keyword}'")
     return {**defaults, **found}
 
 

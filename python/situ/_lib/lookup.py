@@ -10,6 +10,7 @@ from situ._lib.api import export
 from situ._lib.array_ops import cast, constant, convert_to_tensor, op
 from situ._lib.dtypes import as_dtype
 from situ._lib.graph import scope
+from situ._lib.keywords import unsupported
 
 
 def positions(keys, count, values):
@@ -143,6 +144,7 @@ def _vocabulary(words, dtype):
 def index_table_from_tensor(mapping=None, num_oov_buckets=0, default_value=-1, hasher_spec=None,
                             dtype="string", name=None, vocabulary_list=None):
     """From words to their numbers in a list."""
+    _check_hasher(hasher_spec)
     words = vocabulary_list if mapping is None else mapping
     if words is None:
         raise ValueError("vocabulary_list must be specified.")
@@ -152,11 +154,20 @@ def index_table_from_tensor(mapping=None, num_oov_buckets=0, default_value=-1, h
     return Table(array, None, default_value, num_oov_buckets, name or "string_to_index")
 
 
+def _check_hasher(spec):
+    """Only the fast hash is there: another one would give other buckets."""
+    if spec is not None and getattr(spec, "hasher", spec) != "fasthash":
+        unsupported("index_table", hasher_spec=(spec, None))
+
+
 @export(v1="contrib.lookup.index_table_from_file")
 def index_table_from_file(vocabulary_file=None, num_oov_buckets=0, vocab_size=None,
                           default_value=-1, hasher_spec=None, key_dtype="string", name=None,
                           key_column_index=-2, value_column_index=-1, delimiter="\t"):
     """From words to the numbers of their lines."""
+    _check_hasher(hasher_spec)
+    unsupported("index_table_from_file", key_column_index=(key_column_index, -2),
+                value_column_index=(value_column_index, -1))
     if not vocabulary_file:
         raise ValueError("vocabulary_file must be specified and must not be empty.")
     lines = _lines(vocabulary_file, vocab_size)
@@ -178,6 +189,8 @@ def index_to_string_table_from_file(vocabulary_file=None, vocab_size=None, defau
                                     name=None, key_column_index=-1, value_column_index=-2,
                                     delimiter="\t"):
     """From numbers of lines to what they say."""
+    unsupported("index_to_string_table_from_file", key_column_index=(key_column_index, -1),
+                value_column_index=(value_column_index, -2))
     if not vocabulary_file:
         raise ValueError("vocabulary_file must be specified.")
     return index_to_string_table_from_tensor(

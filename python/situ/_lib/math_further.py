@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """math_further.py: functions of numbers that programs use now and then, made of other ops."""
+import inspect
+
 import numpy
 
 from situ._lib.api import export, named
 from situ._lib.array_ops import cast, convert_to_tensor, op
+from situ._lib.keywords import bind, signature
 from situ._lib.readers import py_func
 
 
@@ -36,16 +39,20 @@ def vectorized_map(fn, elems, fallback_to_while_loop=True, warn=True):
 
 
 def _bits(name, function, count=2):
+    needed = inspect.Parameter.empty
+    defaults = {"x": needed, **({"y": needed} if count == 2 else {}), "name": None}
+
     @export("bitwise." + name)
-    def call(*args, name=None):
-        first = convert_to_tensor(args[0])
-        rest = [convert_to_tensor(a, first.dtype) for a in args[1:count]]
+    def call(*args, **kwargs):
+        values = bind(call.__name__, defaults, args, kwargs)
+        first = convert_to_tensor(values["x"])
+        rest = [convert_to_tensor(values["y"], first.dtype)] if count == 2 else []
         made = py_func(lambda *arrays: function(*arrays).astype(arrays[0].dtype), [first, *rest],
                        first.dtype)
         if count == 1 and hasattr(made, "set_shape"):
             made.set_shape(first.shape)
         return made
-    call.__name__ = name
+    call.__name__, call.__signature__ = name, signature(defaults)
 
 
 for _name, _function, _count in (

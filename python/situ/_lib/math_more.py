@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """math_more.py: mathematics that few programs use, made of other ops."""
 from situ._lib import nest
-from situ._lib.api import OPS, export
+from situ._lib.api import export
 from situ._lib.array_ops import constant, convert_to_tensor, op, stack
 from situ._lib.graph import scope
 from situ._lib.math_ops import _pair as pair

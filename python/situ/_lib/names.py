@@ -85,10 +85,10 @@ def is_tensor(x):
 
 
 def _text(encode):
-    def convert(value, encoding="utf-8"):
-        if isinstance(value, str):
-            return value.encode(encoding) if encode else value
-        return value if encode else value.decode(encoding)
+    def convert(bytes_or_text, encoding="utf-8"):
+        if isinstance(bytes_or_text, str):
+            return bytes_or_text.encode(encoding) if encode else bytes_or_text
+        return bytes_or_text if encode else bytes_or_text.decode(encoding)
     return convert
 
 

@@ -173,9 +173,10 @@ TopK = collections.namedtuple("TopKV2", ["values", "indices"])
 
 
 @export("nn.top_k", "math.top_k")
-def top_k(input, k=1, sorted=True, name=None):
+def top_k(input, k=1, sorted=True, index_type="int32", name=None):
     """The k largest elements along the last dimension, and their indices."""
-    return TopK(*OPS["TopKV2"](input, k, sorted=sorted, name=name))
+    values, indices = OPS["TopKV2"](input, k, sorted=sorted, name=name)
+    return TopK(values, cast(indices, index_type))
 
 
 @export(v1=("nn.in_top_k", "math.in_top_k"))

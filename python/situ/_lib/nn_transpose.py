@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """nn_transpose.py: transposes of convolutions of rows and volumes, and of any of them by rank."""
+import numpy
+
 from situ._lib import nn_conv, nn_volume, shapes
 from situ._lib.api import export
 from situ._lib.array_ops import convert_to_tensor, op, shape as shape_op
 from situ._lib.graph import scope
+from situ._lib.keywords import unsupported
 from situ._lib.tensors import constant_value
 
 
@@ -39,6 +42,8 @@ def conv3d_transpose(value=None, filter=None, output_shape=None, strides=None, p
                      data_format="NDHWC", name=None, input=None, filters=None, dilations=None):
     """The transpose of a convolution of volumes: its filter is [depth, height, width, channels
     out, channels in]."""
+    if dilations is not None and numpy.max(dilations) != 1:
+        unsupported("conv3d_transpose", dilations=(dilations, None))
     first = data_format in ("NCDHW", "channels_first")
     with scope(name, "conv3d_transpose"):
         taps = convert_to_tensor(filters if filter is None else filter)
@@ -65,7 +70,8 @@ def conv3d_transpose(value=None, filter=None, output_shape=None, strides=None, p
 @export(v2="nn.conv3d_transpose")
 def conv3d_transpose_v2(input, filters, output_shape, strides, padding="SAME",
                         data_format="NDHWC", dilations=None, name=None):
-    return conv3d_transpose(input, filters, output_shape, strides, padding, data_format, name)
+    return conv3d_transpose(input, filters, output_shape, strides, padding, data_format, name,
+                            dilations=dilations)
 
 
 @export("nn.conv1d_transpose")
@@ -97,4 +103,5 @@ def conv_transpose(input, filters, output_shape, strides, padding="SAME", data_f
         raise ValueError(f"a filter of rank 3, 4 or 5 is needed, not {rank}")
     function = {3: conv1d_transpose, 4: nn_conv.conv2d_transpose_v2, 5: conv3d_transpose_v2}[rank]
     kind = data_format or {3: "NWC", 4: "NHWC", 5: "NDHWC"}[rank]
-    return function(input, filters, output_shape, strides, padding, kind, name=name)
+    return function(input, filters, output_shape, strides, padding, kind, dilations=dilations,
+                    name=name)

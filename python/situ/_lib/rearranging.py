@@ -5,6 +5,7 @@ from situ._lib.api import OPS, export
 from situ._lib.array_ops import cast, constant, convert_to_tensor, op, shape as shape_op
 from situ._lib.dtypes import as_dtype, dtype_of
 from situ._lib.graph import scope
+from situ._lib.keywords import unsupported
 
 
 def _running(row, default):
@@ -233,6 +234,7 @@ def norm(tensor, ord="euclidean", axis=None, keepdims=None, name=None, keep_dims
 @export("linspace", v1="lin_space")
 def linspace(start, stop, num, name=None, axis=0):
     """`num` numbers from start to stop, equally far apart."""
+    unsupported("linspace", axis=(axis, 0))
     import numpy
     kind = dtype_of(start) or dtype_of(stop) or as_dtype(
         "float64" if isinstance(start, int) and isinstance(stop, int) else "float32")

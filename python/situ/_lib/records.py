@@ -7,7 +7,7 @@ import zlib
 
 from situ._lib import errors
 from situ._lib.api import BOTH, V1, export
-from situ._lib.event_file import masked_crc, read_records, record
+from situ._lib.event_file import masked_crc, read_records, record as framed
 
 
 class TFRecordCompressionType:
@@ -59,10 +59,10 @@ class TFRecordWriter:
         if kind == "ZLIB":
             self._pack = zlib.compressobj()
 
-    def write(self, record_bytes):
+    def write(self, record):
         if self._file is None:
             raise errors.CLASSES[9](None, None, "Writer is closed.")
-        data = record(bytes(record_bytes))
+        data = framed(bytes(record))
         with errors.of_files(self._path):
             self._file.write(self._pack.compress(data) if self._pack else data)
 

@@ -175,8 +175,8 @@ def init_scope():
 
 
 @export(v1="container")
-def container(name):
-    return get_default_graph().container(name)
+def container(container_name):
+    return get_default_graph().container(container_name)
 
 
 @export(v1="add_to_collection")

@@ -5,6 +5,7 @@ import collections
 from situ._lib import initializers, nest, variable_scope as scopes
 from situ._lib.api import BOTH, OPS, export
 from situ._lib.array_ops import concat, convert_to_tensor, op
+from situ._lib.keywords import unsupported
 from situ._lib.layers import Dense
 from situ._lib.rnn_cell import RNNCell
 from situ._lib.shapes import TensorShape
@@ -77,6 +78,7 @@ class BahdanauAttention(_Mechanism):
     def __init__(self, num_units, memory, memory_sequence_length=None, normalize=False,
                  probability_fn=None, score_mask_value=None, dtype="float32",
                  custom_key_value_fn=None, name="BahdanauAttention"):
+        unsupported("BahdanauAttention", custom_key_value_fn=(custom_key_value_fn, None))
         self._units, self._normalize = num_units, normalize
         super().__init__(num_units, memory, memory_sequence_length, probability_fn,
                          score_mask_value, dtype, _scope_name(name),
@@ -102,6 +104,7 @@ class LuongAttention(_Mechanism):
     def __init__(self, num_units, memory, memory_sequence_length=None, scale=False,
                  probability_fn=None, score_mask_value=None, dtype="float32",
                  custom_key_value_fn=None, name="LuongAttention"):
+        unsupported("LuongAttention", custom_key_value_fn=(custom_key_value_fn, None))
         self._scale = scale
         super().__init__(num_units, memory, memory_sequence_length, probability_fn,
                          score_mask_value, dtype, _scope_name(name), None)

@@ -9,6 +9,7 @@ from situ._lib import functional, nest, random_ops, seq2seq
 from situ._lib.api import BOTH, OPS, V1
 from situ._lib.array_ops import cast, constant, convert_to_tensor, op
 from situ._lib.dtypes import as_dtype
+from situ._lib.keywords import unsupported
 from situ._lib.seq2seq_attention import _named
 
 BeamSearchDecoderState = _named("BeamSearchDecoderState")(collections.namedtuple(
@@ -61,6 +62,7 @@ class BeamSearchDecoder(seq2seq.Decoder):
     def __init__(self, cell, embedding, start_tokens, end_token, initial_state, beam_width,
                  output_layer=None, length_penalty_weight=0.0, coverage_penalty_weight=0.0,
                  reorder_tensor_arrays=True):
+        unsupported("BeamSearchDecoder", coverage_penalty_weight=(coverage_penalty_weight, 0.0))
         lookup = BOTH.get("nn.embedding_lookup") or V1["nn.embedding_lookup"]
         self._embed = embedding if callable(embedding) else lambda ids: lookup(embedding, ids)
         self._cell, self._layer, self._width = cell, output_layer, int(beam_width)

@@ -2,7 +2,7 @@
 """sparse_further.py: sparse tensors out of dense ones, in order, reshaped, added, reduced."""
 import numpy
 
-from situ._lib import shapes
+from situ._lib import errors, shapes
 from situ._lib.api import BOTH, OPS, export, named
 from situ._lib.array_ops import cast, concat, constant, convert_to_tensor, op
 from situ._lib.keywords import unsupported
@@ -132,9 +132,27 @@ def slice_(sp_input, start, size, name=None):
     return retain(SparseTensor(moved, sp_input.values, shape), inside)
 
 
+def _check_sizes(sp_inputs, axis, expand):
+    """Raises an error where sizes are known to differ along another axis than that of concat."""
+    shapes = [s.shape for s in sp_inputs]
+    if expand or any(s.rank is None for s in shapes):
+        return
+    axis = axis + shapes[0].rank if axis < 0 else axis
+    for i, other in enumerate(shapes[1:], 1):
+        for d, (a, b) in enumerate(zip(shapes[0].as_list(), other.as_list())):
+            if d != axis and None not in (a, b) and a != b:
+                raise errors.InvalidArgumentError(
+                    None, None, f"Input shapes do not match: Input tensors must have the same "
+                    f"shape except in dimension {axis}: dimension {d} of inputs[0] and of "
+                    f"inputs[{i}] is {a} and {b}.")
+
+
 @export("sparse.concat", v1="sparse_concat")
-def concat_(axis, sp_inputs, expand_nonconcat_dims=False, name=None):
-    """Sparse tensors one behind the other."""
+def concat_(axis=None, sp_inputs=None, expand_nonconcat_dims=False, name=None, concat_dim=None,
+            expand_nonconcat_dim=None):
+    """Sparse tensors one behind the other; expand_nonconcat_dims: of different sizes, too."""
+    axis = concat_dim if axis is None else axis
+    _check_sizes(sp_inputs, axis, expand_nonconcat_dims or expand_nonconcat_dim)
     rank = _rank(sp_inputs[0])
     axis = axis + rank if axis < 0 else axis
     unit = constant(numpy.eye(rank, dtype="int64")[axis])
@@ -152,12 +170,20 @@ def concat_(axis, sp_inputs, expand_nonconcat_dims=False, name=None):
 
 @export(v2="sparse.add", v1=("sparse_add", "sparse.add"))
 def add(a, b, threshold=0, thresh=None):
-    """The sum of sparse tensors; with a dense one, a dense one."""
+    """The sum of sparse tensors; with a dense one, a dense one. Sums of sparse elements whose
+    magnitude is below the threshold are left out."""
+    threshold = threshold if thresh is None else thresh
     if not isinstance(a, SparseTensor) or not isinstance(b, SparseTensor):
         sparse, dense = (a, b) if isinstance(a, SparseTensor) else (b, a)
         dense = convert_to_tensor(dense)
         return op("Add", dense, sparse_tensor_to_dense(sparse))
-    return _joined(a, b, "UnsortedSegmentSum")
+    made = _joined(a, b, "UnsortedSegmentSum")
+    if isinstance(threshold, (int, float)) and threshold <= 0:
+        return made
+    kept = op("GreaterEqual", op("Abs", made.values), cast(threshold, made.values.dtype))
+    rows = op("Squeeze", op("Where", kept), [1])
+    return SparseTensor(op("GatherV2", made.indices, rows, 0), op("GatherV2", made.values, rows, 0),
+                        made.dense_shape)
 
 
 def _joined(a, b, row):
@@ -310,5 +336,5 @@ SparseTensor.__rmul__ = SparseTensor.__mul__
 SparseTensor.__neg__ = lambda self: SparseTensor(self.indices, op("Neg", self.values),
                                                  self.dense_shape)
 SparseTensor.consumers = lambda self: []
-SparseTensor.with_values = lambda self, values: SparseTensor(self.indices, values,
+SparseTensor.with_values = lambda self, new_values: SparseTensor(self.indices, new_values,
                                                              self.dense_shape)

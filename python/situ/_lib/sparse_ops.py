@@ -6,6 +6,7 @@ from situ._lib.array_ops import (cast, constant, convert_to_tensor, op, placehol
                                  placeholder_with_default)
 from situ._lib.dtypes import as_dtype
 from situ._lib.graph import scope
+from situ._lib.keywords import unsupported
 from situ._lib.word_ops import SparseTensor
 
 
@@ -53,7 +54,8 @@ def _count_of(ids):
 
 def _by_segment(power):
     """Rows of data chosen by indices and added by segments, divided by their number to a power."""
-    def reduce(data, indices, segment_ids, name=None, num_segments=None):
+    def reduce(data, indices, segment_ids, name=None, num_segments=None, sparse_gradient=False):
+        unsupported("sparse.segment", sparse_gradient=(sparse_gradient, False))
         with scope(name, "SparseSegment") as full:
             rows = op("GatherV2", convert_to_tensor(data), convert_to_tensor(indices), 0)
             ids = convert_to_tensor(segment_ids)

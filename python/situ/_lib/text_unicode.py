@@ -6,6 +6,7 @@ from situ._lib import errors
 from situ._lib.api import export
 from situ._lib.array_ops import convert_to_tensor
 from situ._lib.dtypes import as_dtype
+from situ._lib.keywords import unsupported
 from situ._lib.ragged import RaggedTensor
 from situ._lib.readers import on_host
 
@@ -62,6 +63,7 @@ def unicode_split(input, input_encoding, errors="replace", replacement_char=0xFF
 def unicode_decode(input, input_encoding, errors="replace", replacement_char=0xFFFD,
                    replace_control_characters=False, name=None):
     """The characters of texts as numbers."""
+    unsupported("unicode_decode", replace_control_characters=(replace_control_characters, False))
     return _split(input, lambda t: [ord(c) for c in _characters(
         t, input_encoding, errors, replacement_char)], "int32")
 
@@ -84,7 +86,8 @@ def _offsets(input, input_encoding, errors, replacement_char):
 def unicode_decode_with_offsets(input, input_encoding, errors="replace", replacement_char=0xFFFD,
                                 replace_control_characters=False, name=None):
     """The characters as numbers, and the byte at which each begins."""
-    return (unicode_decode(input, input_encoding, errors, replacement_char),
+    return (unicode_decode(input, input_encoding, errors, replacement_char,
+                           replace_control_characters),
             _offsets(input, input_encoding, errors, replacement_char))
 
 
@@ -98,6 +101,7 @@ def unicode_split_with_offsets(input, input_encoding, errors="replace", replacem
 @export("strings.unicode_encode")
 def unicode_encode(input, output_encoding, errors="replace", replacement_char=0xFFFD, name=None):
     """Texts of numbers of characters."""
+    unsupported("unicode_encode", errors=(errors, "replace"))
     def text(numbers):
         return "".join(chr(int(n)) if 0 <= n < 0x110000 else chr(replacement_char)
                        for n in numbers).encode(_encoding(output_encoding))
@@ -117,6 +121,7 @@ def unicode_encode(input, output_encoding, errors="replace", replacement_char=0x
 def unicode_transcode(input, input_encoding, output_encoding, errors="replace",
                       replacement_char=0xFFFD, replace_control_characters=False, name=None):
     """Texts in another encoding."""
+    unsupported("unicode_transcode", replace_control_characters=(replace_control_characters, False))
     from situ._lib.text_ops import _each
     return _each(lambda t: _characters(t, input_encoding, errors, replacement_char).encode(
         _encoding(output_encoding), "replace"), input, "string", object)

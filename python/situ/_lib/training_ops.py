@@ -6,6 +6,7 @@ from situ._lib.array_ops import identity
 from situ._lib.global_step import get_or_create_global_step
 from situ._lib.graph import GraphKeys, get_default_graph
 from situ._lib.indexed_slices import map_values
+from situ._lib.keywords import unsupported
 from situ._lib.scopes import control_dependencies
 from situ._lib.summary_ops import scalar
 from situ._lib.variable_scope import variable_scope
@@ -43,6 +44,7 @@ def optimize_loss(loss, global_step, learning_rate, optimizer, gradient_noise_sc
                   update_ops=None, variables=None, name=None, summaries=None,
                   colocate_gradients_with_ops=False, increment_global_step=True):
     """The loss behind a step that makes it smaller."""
+    unsupported("optimize_loss", gradient_noise_scale=(gradient_noise_scale, None))
     with variable_scope(name, "OptimizeLoss", [loss, global_step]):
         step = get_or_create_global_step() if global_step is None else global_step
         updates = list(update_ops if update_ops is not None else

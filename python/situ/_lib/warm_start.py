@@ -9,6 +9,7 @@ from situ._lib.api import export
 from situ._lib.array_ops import convert_to_tensor, op
 from situ._lib.checkpoint_reader import load_checkpoint
 from situ._lib.graph import get_default_graph
+from situ._lib.keywords import unsupported
 from situ._lib.partitions import PartitionedVariable
 from situ._lib.saver import Saver
 from situ._lib.variable_resource import ResourceVariable
@@ -71,6 +72,7 @@ def init_from_checkpoint(ckpt_dir_or_file, assignment_map):
 def warm_start(ckpt_to_initialize_from, vars_to_warm_start=".*", var_name_to_vocab_info=None,
                var_name_to_prev_var_name=None):
     """Trainable variables of which the name fits begin as in a checkpoint."""
+    unsupported("warm_start", var_name_to_vocab_info=(var_name_to_vocab_info or None, None))
     pattern = vars_to_warm_start
     if isinstance(pattern, str):
         chosen = [v for v in trainable_variables() if re.match(pattern, v.name)]

@@ -10,6 +10,7 @@ from situ._lib.api import BOTH, V1, export as exported
 from situ._lib.array_ops import placeholder
 from situ._lib.estimator.spec import ModeKeys
 from situ._lib.graph import Graph
+from situ._lib.keywords import unsupported
 from situ._lib.session import Session
 
 _DEFAULT = "serving_default"
@@ -123,6 +124,7 @@ class Exporter:
 
     def __init__(self, name="exporter", serving_input_receiver_fn=None, assets_extra=None,
                  as_text=False, exports_to_keep=5):
+        unsupported("Exporter", assets_extra=(assets_extra, None))
         self.name, self._receive, self._keep = name, serving_input_receiver_fn, exports_to_keep
 
     def export(self, estimator, export_path, checkpoint_path, eval_result, is_the_final_export):

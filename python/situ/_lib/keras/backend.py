@@ -8,6 +8,7 @@ from situ._lib.array_ops import cast, convert_to_tensor, op
 from situ._lib.keras import activations, context, losses, names
 from situ._lib.keras.context import function, set_setting, setting
 from situ._lib.keras.names import shown
+from situ._lib.keywords import unsupported
 from situ._lib.tensors import GraphTensor
 from situ._lib.variable_eager import EagerVariable
 
@@ -134,7 +135,8 @@ def constant(value, dtype=None, shape=None, name="Const"):
 
 
 @_shown
-def placeholder(shape=None, ndim=None, dtype=None, sparse=False, name=None):
+def placeholder(shape=None, ndim=None, dtype=None, sparse=False, name=None, ragged=False):
+    unsupported("placeholder", sparse=(sparse, False), ragged=(ragged, False))
     from situ._lib.keras.input_layer import Input
     return Input(batch_shape=shape if shape is not None else (None,) * ndim, dtype=dtype, name=name)
 
@@ -172,6 +174,7 @@ def eval_(x):
 @_shown
 def function_(inputs, outputs, updates=None, name=None, **kwargs):
     """A function of arrays: what the layers between symbolic tensors give."""
+    unsupported("function", updates=(updates or None, None))
     if kwargs:
         raise ValueError("Some keys in session_kwargs are not supported at this time: "
                          f"{list(kwargs)}")
@@ -278,8 +281,9 @@ def categorical_crossentropy(target, output, from_logits=False, axis=-1):
 
 
 @_shown
-def sparse_categorical_crossentropy(target, output, from_logits=False, axis=-1):
-    return losses.sparse_categorical_crossentropy(target, output, from_logits)
+def sparse_categorical_crossentropy(target, output, from_logits=False, axis=-1,
+                                    ignore_class=None):
+    return losses.sparse_categorical_crossentropy(target, output, from_logits, ignore_class, axis)
 
 
 @_shown

@@ -76,10 +76,13 @@ def conv2d(x, kernel, strides=(1, 1), padding="valid", data_format=None, dilatio
 
 @_shown
 def conv1d(x, kernel, strides=1, padding="valid", data_format=None, dilation_rate=1):
+    first = _layout(data_format) == "NCHW"
+    x = op("Transpose", x, [0, 2, 1]) if first else x
     if padding == "causal":
         left = dilation_rate * (kernel.shape.as_list()[0] - 1)
         x, padding = op("Pad", x, [[0, 0], [left, 0], [0, 0]]), "valid"
-    return function("nn.conv1d")(x, kernel, strides, padding.upper(), dilations=dilation_rate)
+    made = function("nn.conv1d")(x, kernel, strides, padding.upper(), dilations=dilation_rate)
+    return op("Transpose", made, [0, 2, 1]) if first else made
 
 
 @_shown

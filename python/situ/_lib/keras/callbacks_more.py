@@ -277,14 +277,19 @@ class RemoteMonitor(Callback):
                  headers=None, send_as_json=False):
         super().__init__()
         self.root, self.path, self.field, self.headers = root, path, field, headers or {}
+        self.send_as_json = send_as_json
 
     def on_epoch_end(self, epoch, logs=None):
         import json
         import urllib.parse
         import urllib.request
-        body = urllib.parse.urlencode({self.field: json.dumps({"epoch": epoch, **(logs or {})})})
+        body, headers = json.dumps({"epoch": epoch, **(logs or {})}), dict(self.headers)
+        if self.send_as_json:
+            headers["Content-Type"] = "application/json"
+        else:
+            body = urllib.parse.urlencode({self.field: body})
         try:
             urllib.request.urlopen(urllib.request.Request(
-                self.root + self.path, body.encode(), self.headers), timeout=5).close()
+                self.root + self.path, body.encode(), headers), timeout=5).close()
         except OSError:
             messages.warn("Could not reach RemoteMonitor root server at %s", self.root)

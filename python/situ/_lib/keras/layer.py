@@ -36,6 +36,11 @@ def is_tensor(value):
     return isinstance(value, _situ.Tensor)
 
 
+def assign_weights(variables, values, name):
+    """Sets the values of a layer's variables."""
+    weights.assign(variables, values, name)
+
+
 def not_understood(kind, keyword):
     """Keras' error for a keyword that no class of a layer has, with the most similar one."""
     known = [*_WORDS, *(n for c in kind.__mro__ if "__init__" in vars(c)
@@ -152,8 +157,8 @@ class Layer(Module):
         """The values of the weights, as a list of arrays."""
         return weights.values(self.weights)
 
-    def set_weights(self, values):
-        weights.assign(self.weights, values, f'"{self.name}"')
+    def set_weights(self, weights):
+        assign_weights(self.weights, weights, f'"{self.name}"')
 
     # What a sub-class uses
 

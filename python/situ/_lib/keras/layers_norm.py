@@ -8,6 +8,7 @@ from situ._lib.keras import (activations, constraints, context, initializers, re
 from situ._lib.keras.layer import Layer
 from situ._lib.keras.layers_core import named, settings
 from situ._lib.keras.mixed_precision import large_negative
+from situ._lib.keywords import unsupported
 from situ._lib.random_ops import random_normal
 
 
@@ -68,7 +69,9 @@ class BatchNormalization(Scaled):
                  moving_mean_initializer="zeros", moving_variance_initializer="ones",
                  beta_regularizer=None, gamma_regularizer=None, beta_constraint=None,
                  gamma_constraint=None, synchronized=False, renorm=False, fused=None,
-                 virtual_batch_size=None, **words):
+                 virtual_batch_size=None, renorm_clipping=None, renorm_momentum=0.99, **words):
+        unsupported("BatchNormalization", renorm=(renorm, False),
+                    virtual_batch_size=(virtual_batch_size, None))
         super().__init__(axis, epsilon, center, scale, beta_initializer, gamma_initializer,
                          beta_regularizer, gamma_regularizer, beta_constraint, gamma_constraint,
                          **words)

@@ -9,6 +9,7 @@ import numpy
 from situ._lib import shapes
 from situ._lib.array_ops import cast, convert_to_tensor, op
 from situ._lib.keras.normalization import Adapting, encoded, named
+from situ._lib.keywords import unsupported
 from situ._lib.readers import py_func
 
 _PUNCTUATION = re.compile(r'[!"#$%&()\*\+,-\./:;<=>?@\[\\\]^_`{|}~\']')
@@ -34,8 +35,8 @@ class Lookup(Adapting):
 
     def __init__(self, max_tokens=None, num_oov_indices=1, mask_token=None, oov_token=None,
                  vocabulary=None, idf_weights=None, invert=False, output_mode="int",
-                 pad_to_max_tokens=False, sparse=False, **words):
-        words.pop("vocabulary_dtype", None)
+                 pad_to_max_tokens=False, sparse=False, vocabulary_dtype=None, **words):
+        unsupported(type(self).__name__, sparse=(sparse, False))
         super().__init__(**{k: v for k, v in words.items() if k != "dtype"})
         self.max_tokens, self.num_oov_indices, self.mask_token = max_tokens, num_oov_indices, \
             mask_token
@@ -214,6 +215,7 @@ class TextVectorization(StringLookup):
                  split="whitespace", ngrams=None, output_mode="int", output_sequence_length=None,
                  pad_to_max_tokens=False, vocabulary=None, idf_weights=None, sparse=False,
                  ragged=False, **words):
+        unsupported("TextVectorization", sparse=(sparse, False))
         if ragged:
             raise ValueError("TextVectorization: ragged tensors are not there; give "
                              "output_sequence_length.")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """metrics_scores.py: precision and recall together (F-scores), and R2."""
-from situ._lib.array_ops import cast, convert_to_tensor, op
+from situ._lib.array_ops import cast, op
 from situ._lib.keras.metrics import Metric, gauge, named
 
 

@@ -8,6 +8,7 @@ from situ._lib.keras.saving import Saving
 from situ._lib.keras.summary import print_summary
 from situ._lib.keras.topology import Topology, rebuild
 from situ._lib.keras.training import Training
+from situ._lib.keywords import unsupported
 
 
 @shown("Model", "models.Model", "models.Functional")
@@ -248,8 +249,17 @@ KIND.add(Model, "Model", "Functional")
 
 @shown("models.clone_model")
 def clone_model(model, input_tensors=None, clone_function=None):
-    """A model with the same layers and new weights."""
-    return type(model).from_config(model.get_config())
+    """A model with the same layers and new weights; clone_function makes those of a Sequential."""
+    unsupported("clone_model", input_tensors=(input_tensors, None))
+    if clone_function is None:
+        return type(model).from_config(model.get_config())
+    if type(model).__name__ != "Sequential":
+        unsupported("clone_model of a functional model", clone_function=(clone_function, None))
+    first = model.layers[0]._batch_input_shape if model.layers else None
+    made = type(model)([clone_function(layer) for layer in model.layers], name=model.name)
+    if model.built and first is not None:
+        made.build(first)
+    return made
 
 
 @shown("models.model_from_json")

@@ -8,6 +8,7 @@ from situ._lib.array_ops import cast, convert_to_tensor, op
 from situ._lib.keras import context
 from situ._lib.keras.layer import Layer
 from situ._lib.keras.layers_core import named as plain_named
+from situ._lib.keywords import unsupported
 
 
 def named(name):
@@ -144,6 +145,7 @@ class Discretization(Adapting):
 
     def __init__(self, bin_boundaries=None, num_bins=None, epsilon=0.01, output_mode="int",
                  sparse=False, **words):
+        unsupported("Discretization", sparse=(sparse, False))
         super().__init__(**words)
         if (bin_boundaries is None) == (num_bins is None):
             raise ValueError("Discretization needs either `bin_boundaries` or `num_bins`.")
@@ -206,6 +208,7 @@ class CategoryEncoding(Layer):
     _sums_in_full = True
 
     def __init__(self, num_tokens=None, output_mode="multi_hot", sparse=False, **words):
+        unsupported("CategoryEncoding", sparse=(sparse, False))
         if "max_tokens" in words:
             num_tokens = words.pop("max_tokens")
         super().__init__(**words)

@@ -147,6 +147,7 @@ class Saving:
              signatures=None, options=None, save_traces=True, zipped=None, **kwargs):
         """Writes the layers, the weights, what compile was given and the optimizer's state."""
         reject_unknown(self.save, kwargs)
+        unsupported("save", signatures=(signatures, None))
         training, path = self._described_training(include_optimizer), _place(filepath, save_format)
         if hdf5.wanted(path, save_format):
             hdf5.write_model(_target(path, overwrite), self, training)

@@ -15,9 +15,9 @@ def _named(thing):
 
 
 @_named
-def text_to_word_sequence(text, filters=_FILTERS, lower=True, split=" "):
+def text_to_word_sequence(input_text, filters=_FILTERS, lower=True, split=" "):
     """The words of a text; characters of `filters` stand between them."""
-    text = text.lower() if lower else text
+    text = input_text.lower() if lower else input_text
     return [w for w in text.translate({ord(c): split for c in filters}).split(split) if w]
 
 

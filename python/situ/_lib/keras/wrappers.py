@@ -54,7 +54,7 @@ class Bidirectional(Wrapper):
     """A recurrent layer forwards and one backwards."""
 
     def __init__(self, layer, merge_mode="concat", weights=None, backward_layer=None, **words):
-        super().__init__(layer, **words)
+        super().__init__(layer, weights=weights, **words)
         if merge_mode not in ("sum", "mul", "ave", "concat", None):
             raise ValueError(f"Invalid merge mode. Received: {merge_mode}. Merge mode should be "
                              'one of {"sum", "mul", "ave", "concat", None}')
