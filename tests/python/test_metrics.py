@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_metrics.py: tf.metrics of graph style: shapes of labels, predictions and weights, classes
+"""test_metrics.py: tf.metrics (and tf.losses) of graph style: shapes of labels, predictions and weights, classes
 without examples, thresholds, the k best classes. Expected values are TensorFlow's."""
 import numpy
 import pytest
@@ -176,3 +176,12 @@ def test_confusion_matrix():
         for labels, text in ([-1, 0], "negative"), ([0, 3], "out of bound"):
             with pytest.raises((tf.errors.InvalidArgumentError, ValueError), match=text):
                 session.run(tf.confusion_matrix(tf.constant(labels), tf.constant([0, 0]), 2))
+
+
+def test_losses_check_shapes_and_weights():
+    with pytest.raises(ValueError, match="incompatible"):
+        tf.losses.sigmoid_cross_entropy(tf.zeros([4]), tf.zeros([4, 3]))
+    with tf.Session() as session:
+        logits, labels = tf.constant([[0.0, 0.0], [0.0, 0.0]]), tf.constant([[0], [1]])
+        found = tf.losses.sparse_softmax_cross_entropy(labels, logits, tf.constant([[1.0], [3.0]]))
+        assert session.run(found) == pytest.approx(2 * numpy.log(2))

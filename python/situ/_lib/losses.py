@@ -5,6 +5,7 @@ from situ._lib.api import OPS, V1, export
 from situ._lib.array_ops import cast, convert_to_tensor, op
 from situ._lib.graph import GraphKeys, get_default_graph, scope
 from situ._lib.math_ops import add_n
+from situ._lib.weights_broadcast import remove_squeezable_dimensions
 
 
 class Reduction:
@@ -240,6 +241,7 @@ def sigmoid_cross_entropy(multi_class_labels, logits, weights=1.0, label_smoothi
     with _scope(scope, "sigmoid_cross_entropy_loss") as full:
         logits = convert_to_tensor(logits)
         labels = cast(convert_to_tensor(multi_class_labels), logits.dtype)
+        logits.shape.assert_is_compatible_with(labels.shape)
         if label_smoothing > 0:
             labels = labels * (1 - label_smoothing) + 0.5 * label_smoothing
         losses = op("Relu", logits) - logits * labels + \
@@ -273,10 +275,10 @@ def sparse_softmax_cross_entropy(labels, logits, weights=1.0, scope=None,
                                  reduction=Reduction.SUM_BY_NONZERO_WEIGHTS):
     """The cross-entropy of classes that exclude each other, labels as numbers."""
     with _scope(scope, "sparse_softmax_cross_entropy_loss") as full:
-        logits, labels = convert_to_tensor(logits), convert_to_tensor(labels)
-        rank = _rank(labels)
-        if rank is not None and rank == _rank(logits) and labels.shape.as_list()[-1] == 1:
-            labels = op("Squeeze", labels, [-1])
+        labels, logits = remove_squeezable_dimensions(labels, logits, 1)
+        weights = convert_to_tensor(weights)
+        if None not in (_rank(weights), _rank(labels)) and _rank(weights) == _rank(labels) + 1:
+            weights = op("Squeeze", weights, [-1])
         row = OPS["SparseSoftmaxCrossEntropyWithLogits"]
         function = _function("nn.sparse_softmax_cross_entropy_with_logits",
                              "SparseSoftmaxCrossEntropyWithLogits")
