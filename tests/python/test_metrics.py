@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_metrics.py: tf.metrics (and tf.losses) of graph style: shapes of labels, predictions and weights, classes
-without examples, thresholds, the k best classes. Expected values are TensorFlow's."""
+"""test_metrics.py: tf.metrics and tf.losses of graph style: shapes of labels, predictions and
+weights, classes without examples, thresholds, the k best classes. Expected values are
+TensorFlow's."""
 import numpy
 import pytest
 
