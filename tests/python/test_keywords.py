@@ -92,7 +92,6 @@ def test_arguments_of_every_layer():
     lambda: keras.callbacks.BackupAndRestore("never", save_freq=3),
     lambda: keras.callbacks.TensorBoard("never", embeddings_freq=1),
     lambda: tf.data.Dataset.range(3).snapshot("never", reader_func=lambda d: d),
-    lambda: tf.io.decode_and_crop_jpeg(b"", [0, 0, 1, 1], ratio=2),
     lambda: tf.saved_model.LoadOptions(experimental_load_function_aliases=True)])
 def test_arguments_that_are_not_supported_say_so(call):
     with pytest.raises((NotImplementedError, ValueError)):

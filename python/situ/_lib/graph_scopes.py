@@ -4,10 +4,13 @@ Each may be entered again, also inside itself."""
 from __future__ import annotations
 
 import contextlib
-from typing import Any
 
 from situ._lib import devicespec
 from situ._lib.devicespec import DeviceSpec
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # typing takes long to import
+    from typing import Any
 
 
 class ReusableScope(contextlib.ContextDecorator):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import random
 
 import _situ
 from situ._lib import errors, shapes
@@ -17,12 +16,17 @@ _eager = {"seed": None, "numbers": None, "weights": None}
 _DEFAULT, _MOST = 87654321, 2 ** 31 - 1
 
 
+def _generator(seed):
+    import random  # few programs need it to start
+    return random.Random(seed)
+
+
 @export("random.set_seed", v1=("set_random_seed", "random.set_random_seed"))
 def set_seed(seed):
     """Makes random numbers the same in every run of the program."""
     seed = None if seed is None else int(seed)
     if _situ.executing_eagerly():
-        _eager.update(seed=seed, numbers=None if seed is None else random.Random(int(seed)),
+        _eager.update(seed=seed, numbers=None if seed is None else _generator(int(seed)),
                       weights=None)
         _situ.forget_calls()
     else:
@@ -37,7 +41,7 @@ def global_seed():
 def seed_weights(seed: int) -> None:
     """Says where initializers of Keras without a seed take theirs from, until set_seed is called:
     tf.keras.utils.set_random_seed."""
-    _eager["weights"] = random.Random(seed)
+    _eager["weights"] = _generator(seed)
 
 
 def weights_seed() -> int | None:

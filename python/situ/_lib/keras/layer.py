@@ -184,7 +184,7 @@ class Layer(Module):
         trainable = variable_modes.is_trainable(trainable, mode)
         made = weights.create(context.full_name(name or "Variable"), () if shape is None else shape,
                               dtype, initializer, trainable, constraints.get(constraint), **words)
-        if self._is_mixed and kwargs.get("autocast", kwargs.get("experimental_autocast", True)):
+        if self._is_mixed and autocast and kwargs.get("experimental_autocast", True):
             made = mixed_precision.autocast(made)
         self._own_weights.append(made)
         if regularizer is not None:

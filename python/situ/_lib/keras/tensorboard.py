@@ -5,10 +5,11 @@ import time
 
 import numpy
 
-from situ._lib import logs as messages, profiler
+from situ._lib import profiler
 from situ._lib.keras import context
 from situ._lib.keras.callbacks import Callback
 from situ._lib.keras.names import shown
+from situ._lib.keywords import reject_unknown, unsupported
 from situ._lib.summary_protos import Summary, SummaryMetadata, tensor_proto
 from situ._lib.summary_trace import graph as write_graph_event
 from situ._lib.summary_v2 import write_value
@@ -63,23 +64,23 @@ class TensorBoard(Callback):
       write_steps_per_second: whether steps per second are written.
       update_freq: "epoch", "batch", or a number of batches.
       profile_batch: the batch to profile (from 1), or the first and the last; 0: none.
-      embeddings_freq, embeddings_metadata, write_grads: not supported; a warning says so.
-      batch_size: of no effect; earlier versions of Keras had it.
+      embeddings_freq, embeddings_metadata: not supported; any other value than the default raises
+        NotImplementedError.
     """
 
     def __init__(self, log_dir="logs", histogram_freq=0, write_graph=True, write_images=False,
                  write_steps_per_second=False, update_freq="epoch", profile_batch=0,
-                 embeddings_freq=0, embeddings_metadata=None, write_grads=False, batch_size=None):
+                 embeddings_freq=0, embeddings_metadata=None, **kwargs):
+        reject_unknown(type(self), kwargs)
         super().__init__()
+        unsupported("TensorBoard", embeddings_freq=(embeddings_freq, 0),
+                    embeddings_metadata=(embeddings_metadata, None))
         self.log_dir, self.histogram_freq = os.fspath(log_dir), histogram_freq
         self.write_graph, self.write_images = write_graph, write_images
         self.write_steps_per_second = write_steps_per_second
         self.update_freq = 1 if update_freq == "batch" else update_freq
         self._first, self._last = _batches(profile_batch)
         self._writers, self._step, self._profiling = {}, 0, False
-        if embeddings_freq or write_grads:
-            messages.warn("TensorBoard: %s is not supported: nothing is written for it.",
-                          "embeddings_freq" if embeddings_freq else "write_grads")
         if self.update_freq != "epoch" or self._last or write_steps_per_second:
             self.on_train_batch_end = self._on_batch
         if self._last or write_steps_per_second:
