@@ -13,7 +13,7 @@
 #ifndef SITU_CLUSTER_H
 #define SITU_CLUSTER_H
 
-#include "situ/tensor.h"
+#include "situ/graph.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -99,6 +99,12 @@ SITU_API situ_status situ_cluster_fail(int to, situ_code code, const char *text)
  * with.
  */
 SITU_API void situ_cluster_epoch(uint64_t epoch);
+
+/* Adds a copy of a node of another graph, with the same name and attributes and other inputs, for a
+ * graph that holds the part of one process. Device, control inputs and colocation are those of the
+ * scopes of `graph`. Tensors and functions are shared: the other graph must live as long. */
+SITU_API situ_value situ_emit_copy(situ_graph *graph, situ_value node, const situ_value *inputs,
+                                   int n_inputs);
 
 #ifdef __cplusplus
 }

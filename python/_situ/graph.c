@@ -3,6 +3,8 @@
  * collections. */
 #include <string.h>
 
+#include <situ/cluster.h>
+
 #include "situ_python.h"
 
 static PyObject *create(PyTypeObject *type, PyObject *args, PyObject *words) {
@@ -323,6 +325,22 @@ static PyObject *add_function(PyObject *object, PyObject *args) {
   Py_RETURN_NONE;
 }
 
+/* _copy(operation of another graph, inputs): an operation like it. */
+static PyObject *copy(PyObject *object, PyObject *args) {
+  struct graph_object *self = (struct graph_object *)object;
+  PyObject *operation = NULL, *list = NULL;
+  if (!PyArg_ParseTuple(args, "O!O!", &operation_type, &operation, &PyList_Type, &list))
+    return NULL;
+  situ_value *inputs = values_of(list);
+  if (!inputs) return NULL;
+  const situ_value made =
+      situ_emit_copy(self->graph, operation_native((struct operation_object *)operation), inputs,
+                     (int)PyList_GET_SIZE(list));
+  PyMem_Free(inputs);
+  if (made.node < 0) return graph_fail(self);
+  return Py_XNewRef((PyObject *)operation_of(self, made.node));
+}
+
 /* _known(tensor): the value of a constant as an eager tensor, or None. */
 static PyObject *known(PyObject *self, PyObject *value) {
   (void)self;
@@ -345,6 +363,7 @@ static PyMethodDef methods[] = {
     {"_pop_colocation", pop_colocation, METH_NOARGS, "Ends that."},
     {"_find", find, METH_O, "The operation of a name, or None."},
     {"_add_function", add_function, METH_VARARGS, "Gives the graph a function: another graph."},
+    {"_copy", copy, METH_VARARGS, "An operation like one of another graph."},
     {"_known", known, METH_O, "The value of a constant, or None."},
     {"get_operations", operations, METH_NOARGS, "All operations, in the order of creation."},
     {"_save", save, METH_O, "The graph as a GraphDef: text, or JSON."},

@@ -10,6 +10,7 @@
 #include "graph/infer.h"
 #include "graph/scope.h"
 #include "graph/variable.h"
+#include "situ/cluster.h"
 
 bool emit_begin(struct situ_graph *graph, const struct schema *schema, int32_t n_inputs,
                 struct draft *out) {
@@ -131,6 +132,39 @@ situ_value situ_emit(situ_graph *graph, const char *op, const char *name, const 
     status = NO_MEMORY();
   else
     status = add_node(graph, &draft, name, inputs, attrs, n_attrs);
+  if (!status) return graph_value(graph, draft.node);
+  graph_fail(graph, status);
+  return graph_no_value(graph);
+}
+
+static situ_status copy_node(struct situ_graph *graph, struct draft *draft, const struct node *from,
+                             const situ_value *inputs) {
+  struct node *node = draft->node;
+  const size_t n_attrs = (size_t)from->schema->n_attrs;
+  TRY(enter_name(graph, from->name, strlen(from->name), &node->name));
+  TRY(set_inputs(graph, draft, inputs));
+  if (n_attrs) memcpy(draft->attrs, from->attrs, sizeof *draft->attrs * n_attrs);
+  if (!scope_apply(graph, node)) return NO_MEMORY();
+  node->origin = from->origin;
+  TRY(emit_finish(graph, draft));
+  node->outputs = from->outputs; /* with the shapes that the program told */
+  node->told = from->told;
+  return NULL;
+}
+
+situ_value situ_emit_copy(situ_graph *graph, situ_value value, const situ_value *inputs,
+                          int n_inputs) {
+  if (!graph || graph->error) return graph_no_value(graph);
+  struct draft draft;
+  situ_status status = NULL;
+  const bool known = value.graph && value.node >= 0 && value.node < value.graph->n_nodes;
+  const struct node *from = known ? value.graph->nodes[value.node] : NULL;
+  if (!from || n_inputs != from->n_inputs || (n_inputs && !inputs))
+    status = INVALID("situ_emit_copy: a node with %d inputs was expected.", n_inputs);
+  else if (!emit_begin(graph, from->schema, n_inputs, &draft))
+    status = NO_MEMORY();
+  else
+    status = copy_node(graph, &draft, from, inputs);
   if (!status) return graph_value(graph, draft.node);
   graph_fail(graph, status);
   return graph_no_value(graph);

@@ -185,11 +185,17 @@ TASKS = """
     with tf.device("/job:worker/task:0"):
         total = tf.reduce_sum(y) + 1.0
     update = tf.assign_add(w, tf.ones([1, 2]) * total)
+    with tf.device("/job:worker/task:1"):
+        text = tf.string_join([tf.as_string(w), b"!"])
+    with tf.device("/job:worker/task:2"), tf.control_dependencies([update]):
+        after = tf.constant(5.0)
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
         print(session.run([y, total], {x: [[1.0], [10.0]]}))
         session.run(update, {x: [[1.0], [10.0]]})
         print(session.run(w))
+        print(session.run(text).tolist())
+        print(session.run(after, {x: [[1.0], [10.0]]}), session.run(w))
 """
 
 
@@ -197,6 +203,8 @@ def test_a_graph_over_tasks(tmp_path):
     texts = run(tmp_path, TASKS, 3)
     assert texts[0] == texts[1] == texts[2]
     assert "34.0" in texts[0] and "[[35. 36.]]" in texts[0]
+    assert "[[b'35.000000!', b'36.000000!']]" in texts[0]
+    assert "5.0 [[817. 818.]]" in texts[0]  # 71 * 11 + 1 more
 
 
 def test_servers_of_a_cluster_spec(tmp_path):
@@ -328,4 +336,4 @@ def test_machines_send_and_receive_through_mpi(tmp_path):
     path.write_text(textwrap.dedent(TASKS))
     done = under_mpirun(3, SITU, "run", str(path), SITU_CLUSTER_MACHINE_SIZE="1")
     assert done.returncode == 0, done.stderr
-    assert done.stdout.count("[[35. 36.]]") == 3
+    assert done.stdout.count("[[35. 36.]]") == 3 and done.stdout.count("b'36.000000!'") == 3

@@ -9,6 +9,8 @@ are replicated: they are the same everywhere and at any time.
 Messages of a run are in one order on all processes, that of the graph: no two wait for each
 other."""
 import base64
+import contextlib
+import functools
 import json
 
 from situ._lib.api import OPS
@@ -97,7 +99,7 @@ class Source:
         for index, text in enumerate(inputs):
             name, key = _producer(text)
             port = ports[index].partition(":")[2] if index < len(ports) else ""
-            dtype, _, is_ref = self.kinds[key]
+            dtype, _, is_ref = self.kinds.get(key, (None, None, False))
             if port.startswith(("&", "@", "resource")) or dtype in ("resource", "variant") or \
                     (is_ref and calls):
                 found.setdefault(self.tasks[name], name)
@@ -122,12 +124,18 @@ class Source:
         return [n for n in self.nodes if n["name"] in found]
 
 
+@functools.lru_cache(maxsize=None)
+def _gives_reference(kind):
+    """Whether the output of an op is a reference to a variable."""
+    return (OPS[kind].row["outputs"] or "").partition(":")[2].startswith("&")
+
+
 def source_of(graph, home, device_task):
     """The source of a graph."""
     from situ._lib import library
     nodes = json.loads(graph._save(True)).get("node", [])
     kinds = {t.name: (t.dtype.base_dtype.name, t.shape.as_list() if t.shape.rank is not None
-                      else None, getattr(t.dtype, "_is_ref_dtype", False))
+                      else None, _gives_reference(op.type))
              for op in graph.get_operations() for t in op.outputs}
     return Source(nodes, kinds, home, device_task, library.written(graph))
 
@@ -168,19 +176,35 @@ class Cut:
         return new
 
 
+class _Copier(_Importer):
+    """Copies nodes from the graph of this process, with all that a GraphDef does not have: the
+    gradients of functions, and data sets."""
+
+    def __init__(self, graph, whole, input_map):
+        super().__init__(graph, "", input_map)
+        self._whole = graph._whole = whole  # it owns the functions
+
+    def add(self, node):
+        inputs = [self.tensor(i) for i in node.get("input", ()) if not i.startswith("^")]
+        with contextlib.ExitStack() as stack:
+            self.scopes(stack, node, {})
+            self.made[node["name"]] = self.graph._copy(self._whole._find(node["name"]), inputs)
+
+
 class Part:
     """The nodes that one place runs of a cut: a graph, with the values that are fetched there
     (None for those that are not), placeholders for feeds, and the messages."""
 
-    def __init__(self, cut, me, edges):
+    def __init__(self, cut, me, edges, whole=None):
+        """`whole`: the graph itself, where this process has it."""
         from situ._lib import library
         self._cut, self._me, self._edges = cut, me, edges
         self.graph, self.messages, self._moved = Graph(), [], set()
         with self.graph.as_default():
             with self.graph.name_scope(_SCOPE):
                 self.fed = {name: _placeholder(*cut.kinds[name][:2]) for name in cut.feeds}
-            self._importer = _Importer(self.graph, "", dict(self.fed),
-                                       library.read(self.graph, cut.functions))
+            self._importer = _Copier(self.graph, whole, dict(self.fed)) if whole is not None else \
+                _Importer(self.graph, "", dict(self.fed), library.read(self.graph, cut.functions))
             for node in cut.nodes:
                 self._add(node)
             self.values = [self._fetch(f.partition(":")[0], f if ":" in f else None)

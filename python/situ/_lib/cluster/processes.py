@@ -62,7 +62,10 @@ def join_tasks(jobs, job, index):
     join(given)
     if size() != len(tasks):
         raise ValueError(f"The cluster has {len(tasks)} tasks, but {size()} processes were started")
-    _tasks[:] = tasks
+    if not _tasks:
+        _tasks[:] = tasks
+        from situ._lib.cluster import serving
+        atexit.register(serving.farewell)  # runs before what join has registered
 
 
 def join_server(address):

@@ -4,10 +4,16 @@ its own part.
 
 Every rank must run the same fetches in the same order; or, where there are parameter servers, these
 serve (serving.py), and each of the others runs what it likes."""
+import pickle
+
+import numpy
+
 import _situ
 from situ._lib.cluster import partition, processes, serving
 from situ._lib.cluster.messages import receive, send
 from situ._lib.devicespec import DeviceSpec
+from situ._lib.dtypes import as_dtype
+from situ._lib.readers import py_func
 
 
 def rank_of(device):
@@ -30,10 +36,26 @@ class RankEdges:
         return DeviceSpec(device_type=spec.device_type, device_index=spec.device_index).to_string()
 
     def send(self, tensor, text, to):
+        if tensor.dtype.name == "string":  # ranks send numbers
+            tensor = py_func(_packed, [tensor], as_dtype("uint8"))
         return send(tensor, to, f"{self._label}/{text}/{to}")
 
     def receive(self, p, text, me, dtype, shape):
-        return receive(p, f"{self._label}/{text}/{me}", dtype, shape)
+        name = f"{self._label}/{text}/{me}"
+        if dtype != "string":
+            return receive(p, name, dtype, shape)
+        made = py_func(_unpacked, [receive(p, name, "uint8", [None])],
+                       as_dtype("string"))
+        made.set_shape(shape)
+        return made
+
+
+def _packed(array):
+    return numpy.frombuffer(pickle.dumps(array), numpy.uint8)
+
+
+def _unpacked(array):
+    return pickle.loads(array.tobytes())
 
 
 class RankParts:
@@ -52,7 +74,7 @@ class RankParts:
         label = f"run_{me}_{len(self._runs)}" if served else f"run_{len(self._runs)}"
         cut = partition.Cut(self._source, lambda rank: rank,
                             [me] if served else list(range(processes.size())), fetches, feeds)
-        part = partition.Part(cut, me, RankEdges(label))
+        part = partition.Part(cut, me, RankEdges(label), self._whole)
         part.session = self._make(part.graph, store_options(self._store))
         return part, serving.Asked(cut, label)
 

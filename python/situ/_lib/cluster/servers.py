@@ -164,6 +164,7 @@ class Server:
         processes.join_server(self._address)
         if self.task[0] == "ps" and processes.size() > 1:
             serving.serve()
+            return
         others = [r for r in range(processes.size())
                   if r != processes.rank() and processes.tasks()[r].job != "ps"]
         while not all(_situ.cluster_gone(r) for r in others):

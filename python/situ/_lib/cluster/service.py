@@ -30,10 +30,15 @@ class Group:
     def __init__(self):
         self.addresses, self.store = set(), _situ.store_create()
         self._parts, self._users, self._lock = {}, {}, threading.Lock()
+        self._own = {}  # scope -> store of a session that shares none
 
     def options(self, task, scope, config=None):
         """What sessions of a task are opened with."""
-        return {**protos.options_of(config), "store": self.store,
+        store = self.store
+        if config is not None and config.isolate_session_state:
+            with self._lock:
+                store = self._own.setdefault(scope, _situ.store_create())
+        return {**protos.options_of(config), "store": store,
                 "task": f"/job:{task[0]}/task:{task[1]}", "scope": scope}
 
     def reset(self, containers=None):
@@ -54,6 +59,7 @@ class Group:
             if not self._users[scope]:
                 del self._users[scope]
                 gone = [self._parts.pop(k) for k in list(self._parts) if k[0] == scope]
+                self._own.pop(scope, None)
         for part in gone:
             part.session.close()
 

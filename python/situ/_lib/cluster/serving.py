@@ -108,6 +108,19 @@ class Servant:
             _situ.cluster_epoch(0)
 
 
+def farewell():
+    """Tells the servers that this rank asks for nothing more: they may be on other machines, and
+    do not see it end."""
+    if processes.rank() in server_ranks():
+        return
+    for rank in server_ranks():
+        try:
+            _situ.cluster_epoch(0)
+            _situ.cluster_send(b"", rank, "ask")
+        except errors.OpError:
+            pass  # it is not there any more
+
+
 def serve():
     """Serves until all who are no servers have gone."""
     servant = Servant()
@@ -115,8 +128,10 @@ def serve():
     while True:
         asked = [(r, _situ.cluster_poll(r, "ask")) for r in clients if not _situ.cluster_gone(r)]
         for rank, request in asked:
-            if request is not None:
+            if request:
                 servant.serve(rank, request)
+            elif request is not None:
+                clients.remove(rank)
         if not asked:
             return
         if all(request is None for _, request in asked):

@@ -36,14 +36,12 @@ class Cluster:
     def __init__(self, target, config):
         self.address, self.scope = target[len(_TARGET):], uuid.uuid4().hex
         self.config, self.pool, self._processes = config, links.Pool(self.scope), {}
-        self.group = service.Group() if service.server_at(self.address) is None else None
-        self.home, self.addresses = None, {}
         self._source, self._version, self._cuts, self._numbers = None, None, {}, itertools.count()
-        self._lock = threading.Lock()
+        self._lock, self.home, self.addresses = threading.Lock(), None, {}
         server = service.server_at(self.address)
+        self.group = service.Group() if server is None else server.group
+        self.group.enter(self.scope)
         if server is not None:
-            self.group = service.Group() if config is not None and config.isolate_session_state \
-                else server.group
             self._describe(server.describe())
 
     def _describe(self, info):
@@ -92,7 +90,7 @@ class Cluster:
                 cut = partition.Cut(self._source, lambda t: self._process_of(t, timeout_ms),
                                     [service.PROCESS], fetches, feeds)
                 self._cuts[key] = None if cut.used() <= {service.PROCESS} else \
-                    _Compiled(self, cut, next(self._numbers))
+                    _Compiled(self, cut, next(self._numbers), graph)
             return self._cuts[key]
 
     def links_to(self, others, timeout_ms):
@@ -121,6 +119,7 @@ class Cluster:
 
     def close(self):
         self.pool.close()
+        self.group.leave(self.scope)
         for compiled in self._cuts.values():
             if compiled is not None:
                 compiled.part.session.close()
@@ -133,10 +132,10 @@ def _full(task):
 class _Compiled:
     """A cut with the part of this process."""
 
-    def __init__(self, cluster, cut, number):
+    def __init__(self, cluster, cut, number, graph):
         self.cluster, self.cut, self.number = cluster, cut, number
         self.others = sorted(cut.used() - {service.PROCESS})
-        self.part = partition.Part(cut, service.PROCESS, steps.TaskEdges())
+        self.part = partition.Part(cut, service.PROCESS, steps.TaskEdges(), graph)
         self.part.session = Local(self.part.graph, cluster.group.options(
             cluster.home, cluster.scope, cluster.config))
 
