@@ -333,11 +333,14 @@ static PyObject *copy(PyObject *object, PyObject *args) {
     return NULL;
   situ_value *inputs = values_of(list);
   if (!inputs) return NULL;
+  situ_graph_lock(self->graph); /* as in emit.c: an error is taken before others see it */
   const situ_value made =
       situ_emit_copy(self->graph, operation_native((struct operation_object *)operation), inputs,
                      (int)PyList_GET_SIZE(list));
+  const situ_status status = made.node < 0 ? situ_graph_take_error(self->graph) : NULL;
+  situ_graph_unlock(self->graph);
   PyMem_Free(inputs);
-  if (made.node < 0) return graph_fail(self);
+  if (made.node < 0) return errors_raise_building(status);
   return Py_XNewRef((PyObject *)operation_of(self, made.node));
 }
 

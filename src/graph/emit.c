@@ -154,11 +154,12 @@ static situ_status copy_node(struct situ_graph *graph, struct draft *draft, cons
 
 situ_value situ_emit_copy(situ_graph *graph, situ_value value, const situ_value *inputs,
                           int n_inputs) {
+  GRAPH_GUARD(graph);
   if (!graph || graph->error) return graph_no_value(graph);
   struct draft draft;
   situ_status status = NULL;
-  const bool known = value.graph && value.node >= 0 && value.node < value.graph->n_nodes;
-  const struct node *from = known ? value.graph->nodes[value.node] : NULL;
+  const bool known = value.graph && value.node >= 0 && value.node < graph_count(value.graph);
+  const struct node *from = known ? graph_node(value.graph, value.node) : NULL;
   if (!from || n_inputs != from->n_inputs || (n_inputs && !inputs))
     status = INVALID("situ_emit_copy: a node with %d inputs was expected.", n_inputs);
   else if (!emit_begin(graph, from->schema, n_inputs, &draft))

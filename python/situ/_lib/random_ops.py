@@ -17,7 +17,7 @@ _DEFAULT, _MOST = 87654321, 2 ** 31 - 1
 
 
 def _generator(seed):
-    import random  # few programs need it to start
+    import random  # few programs need it
     return random.Random(seed)
 
 
@@ -49,6 +49,7 @@ def weights_seed() -> int | None:
     tf.random.set_seed or SITU_SEED say."""
     if _eager["weights"] is None and (_eager["seed"] is not None or os.environ.get("SITU_SEED")):
         return None
+    import random
     return (_eager["weights"] or random).randint(1, int(1e9))
 
 
