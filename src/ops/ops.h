@@ -44,6 +44,7 @@
   X(conv) \
   X(top) \
   X(queue) \
+  X(mutex) \
   X(reader) \
   X(script) \
   X(iterator) \

@@ -3,7 +3,7 @@
 the gradients that several steps of workers gave."""
 from situ._lib import queue_runner, queues, variable_state
 from situ._lib.api import export
-from situ._lib.array_ops import convert_to_tensor, group, identity, op
+from situ._lib.array_ops import convert_to_tensor, identity, op
 from situ._lib.control_flow import cond
 from situ._lib.graph import GraphKeys, get_default_graph, scope
 from situ._lib.indexed_slices import IndexedSlices
@@ -81,8 +81,13 @@ class SyncReplicasOptimizer(Optimizer):
         self._opt._create_slots([v for _, v in pairs])
         with init_scope(), colocate_with_variable(self._step):
             count = variable(0, trainable=False, name=self._name + "/count")
+            mutex = op("MutexV2", name=self._name + "/mutex")
         sums = [_held(v, self._name) for _, v in pairs]
-        came = [s.assign_add(g) for s, (g, _) in zip(sums, pairs)] + [count.assign_add(1)]
+        # Gradients of several workers must not come in between the last one and the step.
+        with control_dependencies([g for g, _ in pairs]), colocate_with(self._step.op):
+            lock = op("MutexLock", mutex)
+        with control_dependencies([lock]):
+            came = [s.assign_add(g) for s, (g, _) in zip(sums, pairs)] + [count.assign_add(1)]
 
         def change():
             means = [(s / float(self._needed), v) for s, (_, v) in zip(sums, pairs)]
@@ -92,7 +97,9 @@ class SyncReplicasOptimizer(Optimizer):
                 return convert_to_tensor(True)
         with control_dependencies(came):
             enough = op("GreaterEqual", identity(count), convert_to_tensor(self._needed))
-            return group(cond(enough, change, lambda: convert_to_tensor(False)))
+            changed = cond(enough, change, lambda: convert_to_tensor(False))
+        with control_dependencies([changed]), colocate_with(self._step.op):
+            return op("ConsumeMutexLock", lock)
 
     # What programs ask for that pass tokens around
 

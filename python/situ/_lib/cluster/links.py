@@ -51,10 +51,11 @@ class Link:
             self._channel.send("hello", scope, service.addresses())
             _, self.process, self.info = self._channel.receive()
         except (EOFError, OSError):
-            raise self._unavailable() from None
+            raise self.unavailable() from None
         threading.Thread(target=self._read, daemon=True, name=f"link to {address}").start()
 
-    def _unavailable(self):
+    def unavailable(self):
+        """The error of a run that needs this process."""
         return errors.CLASSES[14](None, None, f"{self.task} at {self.address} is lost: its process "
                                   "has ended.")
 
@@ -65,7 +66,7 @@ class Link:
             except EOFError:
                 self.lost = True
                 if self.run is not None:
-                    self.run.answered(self, self._unavailable())
+                    self.run.answered(self, self.unavailable())
                 return
             if kind == "tensor":
                 self.run.route(*message)
@@ -80,7 +81,7 @@ class Link:
             self._channel.send(*message)
         except OSError:
             self.lost = True
-            raise self._unavailable() from None
+            raise self.unavailable() from None
 
     def close(self):
         self._channel.close()
@@ -148,13 +149,18 @@ class Pool:
         self._scope, self._idle, self._lock = scope, {}, threading.Lock()
 
     def take(self, address, task, process, timeout_ms):
+        """A connection for one run; UnavailableError where the process has ended."""
         with self._lock:
             idle = self._idle.get(process, [])
-            while idle:
-                link = idle.pop()
-                if not link.lost:
-                    return link
-        return Link(address, task, self._scope, timeout_ms)
+            link = idle.pop() if idle else None
+            if link is not None and link.lost:
+                idle.clear()
+        if link is None:
+            link = Link(address, task, self._scope, timeout_ms)
+        if link.lost or link.process != process:
+            link.close()
+            raise link.unavailable()
+        return link
 
     def give(self, link):
         with self._lock:

@@ -80,39 +80,43 @@ class Cluster:
         return link.info["devices"]
 
     def cut_of(self, graph, fetches, feeds, timeout_ms):
-        """The compiled cut of a run; None where this process runs all of it."""
-        key = graph.version, tuple(fetches), tuple(sorted(feeds))
+        """The compiled cut of a run; None where this process runs all of it. Nodes do not change:
+        a graph that grows has the same cuts."""
+        key = tuple(fetches), tuple(sorted(feeds))
         with self._lock:
+            if key in self._cuts:
+                return self._cuts[key]
             if self._version != graph.version:
                 self._source = partition.source_of(graph, self.home, self._task_of)
                 self._version = graph.version
-            if key not in self._cuts:
-                cut = partition.Cut(self._source, lambda t: self._process_of(t, timeout_ms),
-                                    [service.PROCESS], fetches, feeds)
-                self._cuts[key] = None if cut.used() <= {service.PROCESS} else \
-                    _Compiled(self, cut, next(self._numbers), graph)
-            return self._cuts[key]
+            source, number = self._source, next(self._numbers)
+        cut = partition.Cut(source, lambda task: self._process_of(task, timeout_ms),
+                            [service.PROCESS], fetches, feeds)
+        made = None if cut.used() <= {service.PROCESS} else _Compiled(self, cut, number, graph)
+        with self._lock:
+            return self._cuts.setdefault(key, made)
 
     def links_to(self, others, timeout_ms):
         """Connections for a run, by process."""
         found = {}
         try:
             for process in others:
-                task = next(t for t, p in self._processes.items() if p == process)
+                task = next((t for t, p in list(self._processes.items()) if p == process), None)
+                if task is None:
+                    raise errors.CLASSES[14](None, None, "A process of the cluster is lost.")
                 found[process] = self.pool.take(self.addresses[task], _full(task), process,
                                                 timeout_ms)
-                if found[process].process != process:
-                    raise errors.CLASSES[14](None, None, f"{_full(task)} was started anew.")
         except BaseException:
-            self.forget(found.values())
+            self.give_back(found.values(), True)
             raise
         return found
 
-    def forget(self, some):
-        """Gives connections back; where one is lost, nothing is known of that process."""
+    def give_back(self, some, lost=False):
+        """Gives connections back; where one is lost, the next run looks who is there."""
+        lost = lost or any(link.lost for link in some)
         for link in some:
             self.pool.give(link)
-        if any(link.lost for link in some):
+        if lost:
             with self._lock:
                 self._processes.clear()
                 self._cuts.clear()
@@ -156,7 +160,7 @@ class _Compiled:
         finally:
             for link in slow:
                 link.lost = True
-            self.cluster.forget(found.values())
+            self.cluster.give_back(found.values())
         results = iter(results)
         return [None if v is None else next(results) for v in self.part.values]
 
