@@ -206,10 +206,10 @@ def test_gradients_of_branches_and_loops(graph, cluster):
 
 def test_synchronous_replicas():
     """Two gradients make a step, whoever gives them."""
-    cluster, done = Cluster(1, 2), []
+    cluster, built = Cluster(1, 2), {}
 
     def work(index):
-        with tf.Graph().as_default():
+        with tf.Graph().as_default() as graph:
             with cluster.replicas(index):
                 step = tf.train.get_or_create_global_step()
                 w = tf.get_variable("w", initializer=1.0)
@@ -223,16 +223,17 @@ def test_synchronous_replicas():
                     hooks=[hook, tf.train.StopAtStepHook(last_step=4)]) as session:
                 while not session.should_stop():
                     session.run(train)
-            with tf.Session(cluster.workers[index].target) as session:
-                done.append(session.run([w, step]))
+            built[index] = graph, [w, step]
     threads = [threading.Thread(target=work, args=(i,)) for i in range(2)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(done) == 2
-    for w, step in done:
-        assert step >= 4 and w == 1.0 - 1.5 * step
+    for index, (graph, values) in built.items():  # now that no worker is within a step
+        with tf.Session(cluster.workers[index].target, graph) as session:
+            w, step = session.run(values)
+            assert step >= 4 and w == 1.0 - 1.5 * step
+    assert len(built) == 2
 
 
 def _late(run, **words):

@@ -8,7 +8,8 @@ from situ._lib.control_flow import cond
 from situ._lib.graph import GraphKeys, get_default_graph, scope
 from situ._lib.indexed_slices import IndexedSlices
 from situ._lib.optimizer import Optimizer
-from situ._lib.scopes import colocate_with_variable, control_dependencies, init_scope
+from situ._lib.scopes import (colocate_with, colocate_with_variable, control_dependencies,
+                               init_scope)
 from situ._lib.session_run_hook import SessionRunHook
 from situ._lib.variables import variable
 
