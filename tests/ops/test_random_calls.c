@@ -13,6 +13,13 @@ static int calls_per_op(void) {
   return calls ? atoi(calls) : 100;
 }
 
+/* Whether a status is an error that only a bug of an op explains. TensorFlow calls a JPEG image
+ * without pixels an internal error, and so does situ. */
+static bool is_bug(situ_status status) {
+  return situ_status_code(status) == SITU_INTERNAL &&
+         !strstr(situ_status_message(status), "JPEG encoding failed");
+}
+
 /* Returns how many calls succeeded. */
 static int call_op(situ_eager *eager, int id, const char *device) {
   struct random_bytes bytes = {.state = (uint64_t)id + 1};
@@ -20,11 +27,11 @@ static int call_op(situ_eager *eager, int id, const char *device) {
   for (int i = calls_per_op(); i > 0; i--) {
     situ_status s = NULL;
     const bool is_called = random_call(eager, id, device, &bytes, &s);
-    const bool is_internal = situ_status_code(s) == SITU_INTERNAL;
+    const bool is_wrong = is_bug(s);
     succeeded += is_called && !s;
-    if (is_internal) print_error("%s: %s\n", schema_get(id)->op->name, situ_status_message(s));
+    if (is_wrong) print_error("%s: %s\n", schema_get(id)->op->name, situ_status_message(s));
     situ_status_release(s);
-    assert_false(is_internal);
+    assert_false(is_wrong);
   }
   return succeeded;
 }
