@@ -27,6 +27,7 @@ struct value {
   int32_t feed;    /* number of the feed; -1: none */
   situ_type type;
   bool constant; /* depends on constants alone */
+  bool ordered;  /* comes after a control input, its own or of what it is computed from */
   bool crosses;  /* a later part needs it */
   bool to_host;  /* and in host memory */
   bool snapshot; /* was read of a variable, whose memory it shares: snapshots.c */

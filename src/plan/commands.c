@@ -117,6 +117,12 @@ situ_status commands_bring(struct builder *builder, struct edge edge, int32_t de
   return NULL;
 }
 
+/* An input whose elements are known: what comes before it still has to come before the node. */
+static void wait_known(struct builder *builder, struct edge edge) {
+  const struct value *value = builder_value(builder, edge);
+  if (value->feed < 0 && value->ordered) builder_wait(builder, value->command);
+}
+
 /* Collects what the node must come after: inputs (brought to its device) and control inputs. */
 static situ_status bring_inputs(struct builder *builder, const struct node *node, int32_t device,
                                 int32_t *slots) {
@@ -129,9 +135,7 @@ static situ_status bring_inputs(struct builder *builder, const struct node *node
     slots[i] = -1;
     int32_t command = -1;
     if (some_host && schema_input_port(node->schema, node->attrs, i)->is_host) {
-      /* Its elements are known, but what comes before them still has to come before the node. */
-      const struct node *from = builder->request->graph->nodes[node->inputs[i].node];
-      if (from->n_controls) builder_wait(builder, builder->node_command[from->id]);
+      wait_known(builder, node->inputs[i]);
       continue;
     }
     TRY(commands_bring(builder, node->inputs[i], device, &slots[i], &command));
@@ -179,6 +183,7 @@ static situ_status add_alias(struct builder *builder, const struct node *node, i
   int32_t command = -1;
   TRY(commands_bring(builder, node->inputs[0], device, &in.slot, &command));
   builder_wait(builder, command);
+  for (int32_t i = 1; i < node->n_inputs; i++) wait_known(builder, node->inputs[i]);
   for (int32_t i = 0; i < node->n_controls; i++)
     builder_wait(builder, builder->node_command[node->controls[i]]);
   struct value *value = builder_value(builder, (struct edge){node->id, 0});

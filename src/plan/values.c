@@ -225,15 +225,28 @@ static void see_variable(const struct builder *builder, const struct node *node,
   }
 }
 
+/* Whether what reads the outputs of a node has to come after a control input, even where their
+ * elements are known before. */
+static bool is_ordered(const struct builder *builder, const struct node *node) {
+  bool ordered = node->n_controls > 0;
+  for (int32_t i = 0; i < node->n_inputs && !ordered; i++) {
+    const struct value *value = builder_value(builder, node->inputs[i]);
+    ordered = value->feed < 0 && value->ordered;
+  }
+  return ordered;
+}
+
 /* Outputs that are fed keep what the feed says. */
 static void begin_outputs(const struct builder *builder, const struct node *node) {
   const bool constant = is_constant(builder, node) && !is_kept(builder, node);
+  const bool ordered = is_ordered(builder, node);
   for (int32_t i = 0; i < node->n_outputs; i++) {
     struct value *value = builder_value(builder, (struct edge){node->id, i});
     if (value->feed >= 0) continue;
     value->type = node->outputs[i].type;
     value->shape = &node->outputs[i].shape;
     value->constant = constant;
+    value->ordered = ordered;
     if (value->type == SITU_RESOURCE) see_variable(builder, node, value);
     if (node->schema->op->flags & OP_CONSTANT)
       value->known = node->attrs[schema_attr(node->schema, "value")].tensor;

@@ -37,16 +37,74 @@ def test_what_reads_a_constant_comes_after_its_control_inputs(graph, kind):
         assert session.run(v) == 1.0
 
 
-def test_a_shape_comes_after_its_control_inputs(graph):
-    v = tf.Variable([1.0, 2.0])
-    with tf.control_dependencies([_blocked()]):
-        shape = tf.constant([2])
-    change = v.assign(tf.fill(shape, 7.0))
+def _two(first):
+    with tf.control_dependencies([first]):
+        return tf.constant([2])
+
+
+KNOWN = {  # inputs whose elements are known before anything runs
+    "fill": lambda first, w: tf.fill(_two(first), 7.0),
+    "identity": lambda first, w: tf.fill(tf.identity(_two(first)), 7.0),
+    "computed": lambda first, w: tf.fill(_two(first) * 3 - 4, 7.0),
+    "reshape": lambda first, w: tf.reshape(tf.constant([[7.0, 8.0]]), _two(first)),
+    "expand": lambda first, w: tf.expand_dims(tf.constant([7.0, 8.0]), _two(first)[0] - 2)[0],
+    "axis": lambda first, w: tf.reduce_sum(tf.ones([2, 2]), _two(first) - 2)}
+
+
+@pytest.mark.parametrize("kind", KNOWN)
+def test_a_shape_comes_after_its_control_inputs(graph, kind):
+    w = tf.Variable([1.0, 2.0])
+    change = w.assign(KNOWN[kind](_blocked(), w))
+    with tf.Session() as session:
+        session.run(w.initializer)
+        with pytest.raises(tf.errors.DeadlineExceededError):
+            session.run(change, options=tf.RunOptions(timeout_in_ms=200))
+        assert session.run(w).tolist() == [1.0, 2.0]
+
+
+def _imported(make):
+    """The value of a graph that was written and read."""
+    with tf.Graph().as_default() as other:
+        with tf.control_dependencies([_blocked()]):
+            made = tf.constant(5.0)
+        with tf.control_dependencies([made]):
+            point = tf.no_op()
+        with tf.control_dependencies([point]):
+            tf.add(tf.constant(1.0), 2.0, name="result")
+        written = make(other)
+    if isinstance(written, tf.GraphDef):
+        return tf.import_graph_def(written, return_elements=["result:0"], name="import")[0]
+    tf.train.import_meta_graph(written, import_scope="import")
+    return tf.get_default_graph().get_tensor_by_name("import/result:0")
+
+
+@pytest.mark.parametrize("kind", ["definition", "extracted", "meta"])
+def test_written_graphs_keep_control_inputs(graph, kind):
+    make = {"definition": lambda g: g.as_graph_def(),
+            "extracted": lambda g: tf.graph_util.extract_sub_graph(g.as_graph_def(), ["result"]),
+            "meta": lambda g: tf.train.export_meta_graph(graph=g)}[kind]
+    v = tf.Variable(1.0)
+    change = v.assign(_imported(make))
     with tf.Session() as session:
         session.run(v.initializer)
         with pytest.raises(tf.errors.DeadlineExceededError):
             session.run(change, options=tf.RunOptions(timeout_in_ms=200))
-        assert session.run(v).tolist() == [1.0, 2.0]
+        assert session.run(v) == 1.0
+
+
+def test_branches_and_loops_keep_control_inputs(graph):
+    v = tf.Variable(0.0)
+
+    def counted(value):
+        with tf.control_dependencies([tf.assign_add(v, 1.0)]):
+            return tf.constant(value)
+    branch = tf.cond(tf.constant(True), lambda: counted(5.0), lambda: 0.0)
+    loop = tf.while_loop(lambda i: i < counted(3.0), lambda i: i + counted(1.0),
+                         [tf.constant(0.0)])
+    with tf.Session() as session:
+        session.run(v.initializer)
+        assert session.run(branch) == 5.0 and session.run(v) == 1.0
+        assert session.run(loop) == 3.0 and session.run(v) == 8.0  # 4 conditions, 3 bodies
 
 
 def test_host_operations_and_kernels_take_turns(graph):

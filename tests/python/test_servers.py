@@ -311,6 +311,20 @@ def test_devices_of_all_tasks(cluster):
                      [("worker", 0), ("ps", 0), ("ps", 1), ("worker", 1)]]
 
 
+def test_a_local_cluster(graph):
+    workers, servers = tf.test.create_local_cluster(num_workers=2, num_ps=2)
+    assert len({s.target for s in workers + servers}) == 4
+    with tf.device("/job:ps/task:1"):
+        v = tf.get_variable("v", initializer=4.0)
+    with tf.device("/job:worker/task:1"):
+        twice = v * 2.0
+    sessions = [tf.Session(worker.target) for worker in workers]
+    sessions[0].run(v.initializer)
+    assert sessions[1].run(twice) == 8.0
+    alone, none = tf.test.create_local_cluster(1, 0)
+    assert len(alone) == 1 and none == []
+
+
 def test_a_local_server(graph):
     first, second = [tf.train.Server.create_local_server() for _ in range(2)]
     assert first.target != second.target and first.target.startswith("grpc://localhost:")

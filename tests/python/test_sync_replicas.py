@@ -61,3 +61,21 @@ def test_what_is_needed_before():
         sync.make_session_run_hook(True)
     with pytest.raises(ValueError, match="Global step is required"):
         sync.minimize(tf.Variable(1.0) * 2.0)
+
+
+def test_a_run_that_fails_gives_the_mutex_back():
+    mutex = tf.raw_ops.MutexV2()
+    lock = tf.raw_ops.MutexLock(mutex=mutex)
+    value = tf.placeholder(tf.float32, [])
+    with tf.control_dependencies([lock]):
+        checked = tf.check_numerics(value, "no number")
+    with tf.control_dependencies([checked]):
+        done = tf.raw_ops.ConsumeMutexLock(mutex_lock=lock)
+    quick = tf.ConfigProto(operation_timeout_in_ms=60000)  # where a lock is lost
+    with tf.Session(config=quick) as session:
+        for number in (1.0, float("nan"), 2.0, float("nan"), 3.0):
+            if number == number:
+                session.run(done, {value: number})
+            else:
+                with pytest.raises(tf.errors.InvalidArgumentError):
+                    session.run(done, {value: number})

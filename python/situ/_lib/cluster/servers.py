@@ -10,7 +10,7 @@ from situ._lib.cluster.protos import ClusterDef, JobDef, ServerDef
 from situ._lib.protos import ConfigProto
 
 
-@export("train.ClusterSpec")
+@export("train.ClusterSpec", "python.training.server_lib.ClusterSpec")
 class ClusterSpec:
     """Which tasks each job has, and their addresses."""
 
@@ -82,7 +82,7 @@ class ClusterSpec:
     __hash__ = None
 
 
-@export("train.Server", "distribute.Server")
+@export("train.Server", "distribute.Server", "python.training.server_lib.Server")
 class Server:
     """A task of a cluster, in this process. It runs in the background: sessions of any task use it,
     and wait for those that they need and that are not there yet. Several servers may be in one
@@ -174,6 +174,26 @@ class Server:
     def create_local_server(config=None, start=True):
         """A cluster of this process alone."""
         return Server({"localhost": ["localhost:0"]}, "localhost", 0, config=config, start=start)
+
+
+@export("test.create_local_cluster", "python.framework.test_util.create_local_cluster")
+def create_local_cluster(num_workers, num_ps, protocol="grpc", worker_config=None, ps_config=None):
+    """Starts the servers of a cluster in this process.
+
+    Args:
+      num_workers: how many tasks the job "worker" has.
+      num_ps: how many tasks the job "ps" has.
+      protocol: "grpc", for compatibility with TensorFlow.
+      worker_config: a tf.compat.v1.ConfigProto for the workers, or None.
+      ps_config: the same for the parameter servers.
+
+    Returns:
+      Two lists of servers: workers, and parameter servers."""
+    counts = {"worker": (num_workers, worker_config), "ps": (num_ps, ps_config)}
+    spec = ClusterSpec({job: service.free_addresses(n) for job, (n, _) in counts.items()})
+    made = {job: [Server(spec, job, i, protocol, config) for i in range(n)]
+            for job, (n, config) in counts.items()}
+    return made["worker"], made["ps"]
 
 
 def _task(spec, job, index):

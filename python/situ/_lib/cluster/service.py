@@ -5,6 +5,7 @@ sessions of other processes ask for.
 The servers of one process that belong to one cluster are a group: they share a store of variables,
 and a session that needs no other process runs its graph as it is."""
 import atexit
+import contextlib
 import queue
 import socket
 import sys
@@ -116,7 +117,7 @@ def start(server, address, known):
     listening = None
     while listening is None:
         host, _, port = address.rpartition(":")
-        chosen = f"{host}:{_free_port()}" if port == "0" else address
+        chosen = free_addresses(1)[0].replace("localhost", host) if port == "0" else address
         try:
             listening = channel.listen(chosen)
         except OSError as error:
@@ -131,10 +132,13 @@ def start(server, address, known):
                      name=f"server {chosen}").start()
 
 
-def _free_port():
-    with socket.socket() as found:
-        found.bind(("localhost", 0))
-        return found.getsockname()[1]
+def free_addresses(count):
+    """Addresses of this machine with ports that nobody uses."""
+    with contextlib.ExitStack() as stack:
+        some = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for one in some:
+            one.bind(("localhost", 0))
+        return [f"localhost:{one.getsockname()[1]}" for one in some]
 
 
 def _accept(listening, server):
