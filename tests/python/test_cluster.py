@@ -309,7 +309,7 @@ def under_mpirun(size, *words, **env):
     more = [w for k, v in env.items() for w in ("-x", f"{k}={v}")]
     return subprocess.run(["mpirun", "--allow-run-as-root", "--oversubscribe", "-np", str(size),
                            *more, *words], capture_output=True, text=True, timeout=PATIENCE,
-                          check=False)
+                          check=False, env={**os.environ, "HWLOC_COMPONENTS": "-opencl"})
 
 
 @mpirun

@@ -3,6 +3,8 @@
 #include "backend/opencl/cl.h"
 
 #include <pthread.h>
+#include <stdio.h>
+#include <unistd.h>
 
 struct cl_functions cl;
 
@@ -14,6 +16,11 @@ static bool is_loaded;
 static char why_not[DL_WHY];
 
 static void load(void) {
+  if (access("/sys/devices/system/cpu", F_OK)) {
+    snprintf(why_not, sizeof why_not,
+             "sysfs is not mounted on /sys, and OpenCL drivers such as PoCL abort without it");
+    return;
+  }
   is_loaded = dl_load(libraries, symbols, (int)COUNT_OF(symbols), &cl, why_not);
 }
 
