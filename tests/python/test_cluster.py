@@ -337,3 +337,34 @@ def test_machines_send_and_receive_through_mpi(tmp_path):
     done = under_mpirun(3, SITU, "run", str(path), SITU_CLUSTER_MACHINE_SIZE="1")
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("[[35. 36.]]") == 3 and done.stdout.count("b'36.000000!'") == 3
+
+
+MINIMIZE = """
+    import tensorflow as tf
+    from situ import mpi
+    mpi.init()
+    with tf.device("/job:worker/task:1"):
+        step = tf.train.get_or_create_global_step()
+        w = tf.get_variable("w", initializer=tf.constant([1.0, 2.0]))
+    with tf.device("/job:worker/task:0"):
+        loss = tf.reduce_sum((w - 3.0) ** 2)
+        train = tf.train.AdamOptimizer(0.1).minimize(loss, global_step=step)
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        for _ in range(3):
+            session.run(train)
+        print(session.run(step), *[f"{v:.4f}" for v in session.run(w)])
+"""
+
+
+def test_an_optimizer_over_ranks(tmp_path):
+    assert run(tmp_path, MINIMIZE, 2) == ["3 1.2994 2.2984\n"] * 2
+
+
+@mpirun
+def test_an_optimizer_over_machines(tmp_path):
+    path = tmp_path / "minimize.py"
+    path.write_text(textwrap.dedent(MINIMIZE))
+    done = under_mpirun(2, SITU, "run", str(path), SITU_CLUSTER_MACHINE_SIZE="1")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "3 1.2994 2.2984\n" * 2
