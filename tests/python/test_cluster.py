@@ -353,7 +353,7 @@ MINIMIZE = """
         session.run(tf.global_variables_initializer())
         for _ in range(3):
             session.run(train)
-        print(session.run(step), *[f"{v:.4f}" for v in session.run(w)])
+        print("{} {:.4f} {:.4f}".format(session.run(step), *session.run(w)))
 """
 
 
@@ -367,4 +367,4 @@ def test_an_optimizer_over_machines(tmp_path):
     path.write_text(textwrap.dedent(MINIMIZE))
     done = under_mpirun(2, SITU, "run", str(path), SITU_CLUSTER_MACHINE_SIZE="1")
     assert done.returncode == 0, done.stderr
-    assert done.stdout == "3 1.2994 2.2984\n" * 2
+    assert done.stdout.count("3 1.2994 2.2984") == 2
