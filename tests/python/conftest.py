@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """conftest.py: programs as a user runs them, for the tests of the Python package."""
+import fcntl
+import itertools
 import os
 import random
 import signal
+import socket
 import subprocess
 import sys
+import tempfile
 import textwrap
 
 import numpy
@@ -28,6 +32,42 @@ def environment(**more):
     env["HWLOC_COMPONENTS"] = "-opencl"  # mpirun needs no GPUs; PoCL aborts it where /sys is absent
     env.update(more)
     return env
+
+
+def _own_ports():
+    """A range of ports that belongs to this process while it lives: no other test is given them,
+    and they lie below those that the kernel hands out."""
+    folder = os.path.join(tempfile.gettempdir(), "situ-test-ports")
+    os.makedirs(folder, exist_ok=True)
+    for number in range(50):
+        file = open(os.path.join(folder, str(number)), "w", encoding="utf-8")
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            file.close()
+            continue
+        first = 20000 + 200 * number
+        for port in itertools.cycle(range(first, first + 200)):
+            yield port, file  # the file is locked as long as somebody refers to it
+    raise RuntimeError("50 processes have ports for tests already")
+
+
+_ports = _own_ports()
+
+
+def addresses(count):
+    """Addresses of this machine whose ports nobody uses."""
+    found = []
+    while len(found) < count:
+        port, _ = next(_ports)
+        with socket.socket() as one:
+            one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                one.bind(("localhost", port))
+            except OSError:
+                continue
+        found.append(f"localhost:{port}")
+    return found
 
 
 @pytest.fixture(autouse=True)

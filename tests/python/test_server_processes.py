@@ -10,8 +10,7 @@ import sys
 import textwrap
 
 import pytest
-from conftest import PATIENCE, environment
-from test_servers import addresses
+from conftest import PATIENCE, addresses, environment
 
 HEAD = """
 import json, os, sys

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_servers.py: tf.train.Server: the tasks of a cluster in one process. The numbers are those of
 TensorFlow 2.21."""
-import socket
 import threading
 import time
 
 import numpy as np
 import pytest
+from conftest import addresses
 
 import situ.compat.v1 as tf
 
@@ -15,17 +15,6 @@ OPTIMIZERS = {
     "adagrad": (lambda: tf.train.AdagradOptimizer(0.1), [1.2237034, 1.7913364]),
     "adam": (lambda: tf.train.AdamOptimizer(0.1), [1.2993755, 1.7048723]),
     "momentum": (lambda: tf.train.MomentumOptimizer(0.1, 0.9), [2.876, 1.036])}
-
-
-def addresses(count):
-    """Addresses with ports that nobody uses."""
-    some = [socket.socket() for _ in range(count)]
-    for one in some:
-        one.bind(("localhost", 0))
-    found = [f"localhost:{one.getsockname()[1]}" for one in some]
-    for one in some:
-        one.close()
-    return found
 
 
 class Cluster:
