@@ -299,8 +299,13 @@ static situ_status compute_distance(struct compute *compute) {
         "Expected hypothesis_shape and truth_shape to have the same number of dimensions, "
         "got %lld and %lld",
         (long long)guess.rank, (long long)truth.rank);
-  for (shape.rank = 0; shape.rank < guess.rank - 1; shape.rank++)
-    shape.dim[shape.rank] = max_i64(0, max_i64(guess.shape[shape.rank], truth.shape[shape.rank]));
+  for (shape.rank = 0; shape.rank < guess.rank - 1; shape.rank++) {
+    const int64_t n = guess.shape[shape.rank], m = truth.shape[shape.rank];
+    if (n < 0 || m < 0)
+      return INVALID("Dimension %d of a sparse tensor is negative: %lld", shape.rank,
+                     (long long)(n < m ? n : m));
+    shape.dim[shape.rank] = max_i64(n, m);
+  }
   TRY(compute_output(compute, 0, shape, &data));
   int64_t *row = calloc((size_t)truth.n + 1, sizeof *row);
   if (!row) return NO_MEMORY();

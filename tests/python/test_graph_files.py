@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_graph_files.py: graphs with constants for variables, written to files and read again."""
+import struct
+
 import numpy as np
 import pytest
 
@@ -77,3 +79,62 @@ def test_nodes_in_any_order():
 def test_damaged_bytes():
     with pytest.raises(ValueError, match="Error parsing message"):
         tf.GraphDef().ParseFromString(b"\x0a\xff")
+
+
+def _varint(value):
+    value, made = value % 2 ** 64, b""
+    while value > 127:
+        value, made = value >> 7, made + bytes([value & 127 | 128])
+    return made + bytes([value])
+
+
+def _field(number, value):
+    """A field of a protobuf message: an integer, or bytes."""
+    if isinstance(value, int):
+        return _varint(number << 3) + _varint(value)
+    return _varint(number << 3 | 2) + _varint(len(value)) + value
+
+
+def _node(name, op, inputs=(), **attrs):
+    made = _field(1, name.encode()) + _field(2, op.encode())
+    made += b"".join(_field(3, i.encode()) for i in inputs)
+    return _field(1, made + b"".join(_field(5, _field(1, k.encode()) + _field(2, v))
+                                     for k, v in attrs.items()))
+
+
+def _const(name, dtype, sizes, content):
+    shape = b"".join(_field(2, _field(1, size)) for size in sizes)
+    return _node(name, "Const", dtype=_field(6, dtype), value=_field(
+        8, _field(1, dtype) + _field(2, shape) + _field(4, content)))
+
+
+FLOAT, INT32 = _field(6, 1), _field(6, 3)
+VALUES = _const("v", 1, [2], struct.pack("2f", 1, 2)) + _const("a", 3, [], struct.pack("i", 0))
+PACK = [_node("s", "Pack", ["v"], T=FLOAT, N=_field(3, n)) for n in (0, -1, 2, 2 ** 32 + 1)]
+JOIN = [_node("s", "ConcatV2", ["v", "v", "a"], T=FLOAT, Tidx=INT32, N=_field(3, n))
+        for n in (0, -1, 1, 3, 2 ** 32 + 2)]
+
+
+@pytest.mark.parametrize("nodes, text", [
+    *[(node, "do not match . inputs specified for node 's'") for node in PACK + JOIN],
+    (_node("s", "Identity", ["v:7"], T=FLOAT), "Input 'v:7' of a node: 'v' has 1 outputs"),
+    (_node("s", "Identity", [f"v:{2 ** 32}"], T=FLOAT), "'v' has 1 outputs"),
+    (_node("s", "Identity", ["v:-1"], T=FLOAT), "'v' has 1 outputs"),
+    (_const("s", 1, [-1], b"1234"), "negative dimension"),
+    (_const("s", 1, [4000], b"1234"), "has 4 bytes of tensor_content"),
+    (_const("s", 1, [2 ** 62, 4], b"1234"), "has 4 bytes of tensor_content"),
+])
+def test_nodes_that_contradict_themselves(nodes, text):
+    graph_def = tf.GraphDef()
+    graph_def.ParseFromString(VALUES + nodes)
+    with tf.Graph().as_default(), pytest.raises(ValueError, match=text):
+        tf.import_graph_def(graph_def, name="")
+
+
+def test_nodes_with_lists_of_inputs():
+    graph_def = tf.GraphDef()
+    graph_def.ParseFromString(VALUES + _node("s", "ConcatV2", ["v", "v", "a"], T=FLOAT, Tidx=INT32,
+                                             N=_field(3, 2)))
+    with tf.Graph().as_default(), tf.Session() as session:
+        tf.import_graph_def(graph_def, name="")
+        assert session.run("s:0").tolist() == [1, 2, 1, 2]

@@ -292,7 +292,9 @@ static bool is_small(const struct draft *d) {
   for (int i = 0; i < d->n_inputs; i++) inputs[i] = situ_constant_tensor(graph, NULL, d->inputs[i]);
   const situ_value first =
       situ_emit(graph, d->schema->op->name, NULL, inputs, d->n_inputs, d->attrs, d->n_attrs);
-  bool is_small = !situ_graph_status(graph);
+  situ_status status = situ_graph_status(graph);
+  bool is_small = !status;
+  situ_status_release(status);
   for (int i = 0; is_small && situ_value_valid(situ_value_output(first, i)); i++)
     is_small = situ_shape_count(situ_value_shape(situ_value_output(first, i))) <= MOST_RESULT;
   situ_graph_release(graph);

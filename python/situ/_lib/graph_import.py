@@ -3,6 +3,7 @@
 import base64
 import contextlib
 import json
+import math
 
 import numpy
 
@@ -24,8 +25,13 @@ def tensor_value(tensor):
     dtype = _type(tensor.get("dtype", "DT_FLOAT"))
     kind = numpy.dtype(object) if dtype.name == "string" else numpy.dtype(dtype.as_numpy_dtype)
     shape = [int(d.get("size", 0)) for d in tensor.get("tensorShape", {}).get("dim", ())]
+    if min(shape, default=0) < 0:
+        raise ValueError(f"Shape {shape} of a TensorProto has a negative dimension.")
     if tensor.get("tensorContent"):
         data = base64.b64decode(tensor["tensorContent"])
+        if len(data) != kind.itemsize * math.prod(shape):
+            raise ValueError(f"A TensorProto of shape {shape} and type {dtype.name} has "
+                             f"{len(data)} bytes of tensor_content.")
         return numpy.frombuffer(data, kind).reshape(shape)
     key = next((k for k in _LISTS if k in tensor), None)
     items = tensor.get(key, []) if key else []
@@ -62,7 +68,10 @@ class _Importer:
                 return convert_to_tensor(self.map[key])
         if name not in self.made:
             raise ValueError(f"Input '{text}' of a node does not come before it.")
-        return self.made[name].outputs[int(index or 0)]
+        outputs = self.made[name].outputs
+        if not (index or "0").isdigit() or int(index or 0) >= len(outputs):
+            raise ValueError(f"Input '{text}' of a node: '{name}' has {len(outputs)} outputs.")
+        return outputs[int(index or 0)]
 
     def scopes(self, stack, node, attrs):
         controls = [self.made[i[1:]] for i in node.get("input", ()) if i.startswith("^")]
@@ -124,11 +133,15 @@ class _Importer:
             types = attrs.get(type_name)
             if "*" in type_name or isinstance(types, (list, tuple)):
                 count = int(attrs[type_name.partition("*")[0]]) if "*" in type_name else len(types)
-                args.append(inputs[at:at + count])
+                args.append(inputs[at:at + count] if count >= 0 else [])
                 at += count
             else:
-                args.append(inputs[at])
+                args.append(inputs[at] if at < len(inputs) else None)
                 at += 1
+        if at != len(inputs):
+            raise ValueError(f"NodeDef expected inputs '{function.row['inputs']}' do not match "
+                             f"{len(inputs)} inputs specified for node '{name.rstrip('/')}' (op: "
+                             f"'{kind}').")
         meant = {m for _, m, _ in function.parameters}
         return function(*args, name=name, **{k: v for k, v in attrs.items() if k in meant})
 
