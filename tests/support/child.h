@@ -14,6 +14,14 @@
 
 enum { CHILD_SECONDS = 600 };
 
+/* Whether children of a process whose other threads allocate may allocate, too: the allocator of
+ * ASan has no handlers for fork, so that a child may find it locked for ever. */
+#ifdef __SANITIZE_ADDRESS__
+enum { CHILD_MAY_ALLOCATE = 0 };
+#else
+enum { CHILD_MAY_ALLOCATE = 1 };
+#endif
+
 /* Whether `body` returns true in a child. The child says what went wrong by itself; one that hangs
  * is ended by a signal. */
 static inline bool child_succeeds(bool (*body)(void *context), void *context) {
