@@ -7,7 +7,6 @@ from situ._lib.api import BOTH, OPS, V1, export, named
 from situ._lib.array_ops import cast, constant, convert_to_tensor, op
 from situ._lib.dtypes import as_dtype
 from situ._lib.graph import scope
-from situ._lib.keywords import unsupported
 from situ._lib.shapes import as_shape
 from situ._lib.word_ops import SparseTensor, sparse_tensor_to_dense
 

@@ -6,7 +6,6 @@ import os
 import numpy
 
 from situ._lib import logs as messages
-from situ._lib.keras import context
 from situ._lib.keras.callbacks import Callback
 from situ._lib.keras.names import shown
 from situ._lib.keywords import reject_unknown, unsupported

@@ -4,6 +4,16 @@ from situ._lib.array_ops import cast, op
 from situ._lib.keras.metrics import Metric, gauge, named
 
 
+def _matrices(metric, y_true, y_pred):
+    """Both as tensors of rank 2; ValueError where one has another rank."""
+    y_true, y_pred = gauge(y_true), gauge(y_pred)
+    if y_true.shape.rank != 2 or y_pred.shape.rank != 2:
+        raise ValueError(f"{metric} expects 2D inputs with shape (batch_size, output_dim). "
+                         f"Received input shapes: y_pred.shape={y_pred.shape} and "
+                         f"y_true.shape={y_true.shape}.")
+    return y_true, y_pred
+
+
 @named("FBetaScore", v2=False)
 class FBetaScore(Metric):
     """Precision and recall in one number, recall counting beta times as much."""
@@ -27,11 +37,7 @@ class FBetaScore(Metric):
             setattr(self, word, self.add_weight(word, [width]))
 
     def update_state(self, y_true, y_pred, sample_weight=None):
-        y_true, y_pred = gauge(y_true), gauge(y_pred)
-        if y_true.shape.rank != 2 or y_pred.shape.rank != 2:
-            raise ValueError("FBetaScore expects 2D inputs with shape (batch_size, output_dim). "
-                             f"Received input shapes: y_pred.shape={y_pred.shape} and "
-                             f"y_true.shape={y_true.shape}.")
+        y_true, y_pred = _matrices("FBetaScore", y_true, y_pred)
         if self.hits is None:
             self._make(y_pred.shape.as_list()[-1])
         if self.threshold is None:
@@ -95,11 +101,7 @@ class R2Score(Metric):
         self.squares, self.num_samples = None, self.add_weight("num_samples")
 
     def update_state(self, y_true, y_pred, sample_weight=None):
-        y_true, y_pred = gauge(y_true), gauge(y_pred)
-        if y_true.shape.rank != 2 or y_pred.shape.rank != 2:
-            raise ValueError("R2Score expects 2D inputs with shape (batch_size, output_dim). "
-                             f"Received input shapes: y_pred.shape={y_pred.shape} and "
-                             f"y_true.shape={y_true.shape}.")
+        y_true, y_pred = _matrices("R2Score", y_true, y_pred)
         if self.squares is None:
             width = y_true.shape.as_list()[-1]
             for word in ("squares", "total", "residual", "count"):
