@@ -96,7 +96,7 @@ if(TARGET situ_python)
   foreach(file IN LISTS modules)
     get_filename_component(name ${file} NAME_WE)
     add_test(NAME python/${name}
-             COMMAND ${CMAKE_SOURCE_DIR}/.venv/bin/python -B -m pytest -q -p no:cacheprovider
+             COMMAND ${CMAKE_SOURCE_DIR}/.venv/bin/python -B -m pytest -q -rs -p no:cacheprovider
                      ${file}
              WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
     set_tests_properties(python/${name} PROPERTIES LABELS python TIMEOUT ${patience}
@@ -152,14 +152,14 @@ find_program(CTAGS ctags)
 foreach(file IN LISTS tools)
   get_filename_component(name ${file} NAME_WE)
   if(CTAGS)
-    add_test(NAME tools/${name} COMMAND ${Python3_EXECUTABLE} -B ${file})
+    add_test(NAME tools/${name} COMMAND ${Python3_EXECUTABLE} -B ${file} -v)
     set_tests_properties(tools/${name} PROPERTIES LABELS tools TIMEOUT ${patience})
   endif()
 endforeach()
 
 if(TARGET situ_python)
   add_test(NAME example/test_towers.py
-           COMMAND ${CMAKE_SOURCE_DIR}/.venv/bin/python -B -m pytest -q -p no:cacheprovider
+           COMMAND ${CMAKE_SOURCE_DIR}/.venv/bin/python -B -m pytest -q -rs -p no:cacheprovider
                    -p pytest_situ ${CMAKE_SOURCE_DIR}/examples/test_towers.py
            WORKING_DIRECTORY ${CMAKE_BINARY_DIR})
   set_tests_properties(example/test_towers.py PROPERTIES LABELS example TIMEOUT ${patience})

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test.py: runs CTest in the given build folders and closes on one line with the sum of all tests.
+"""test.py: runs CTest in the given build folders, lists what was skipped and why, and sums up.
 
 A program written with cmocka, unittest or pytest counts with each of its tests, any other as one.
+Usage: tools/test.py FOLDER... [CTEST OPTION]...; -R REGEX selects tests by name, -L by label.
 """
+import collections
 import os
 import re
 import subprocess
@@ -13,6 +15,10 @@ PASSED = re.compile(r"^\[  PASSED  \] (\d+) test\(s\)", re.M)
 PYTEST = re.compile(r"^=*\s*(?:(\d+) failed)?(?:, )?(?:(\d+) passed)?.* in [\d.]+s", re.M)
 RAN = re.compile(r"^Ran (\d+) tests? in", re.M)
 FAILED = re.compile(r"^\[  FAILED  \] (?:\w+: )?(\d+) test\(s\)", re.M)
+# The reason of a skipped test: SKIP of tests/support/skip.h and scripts; pytest -rs; unittest -v.
+SKIPPED = re.compile(r"^skipped: (?P<one>.+)|"
+                     r"^SKIPPED \[(?P<count>\d+)\] [^:]+(?::\d+)?: (?P<many>.+)|"
+                     r"\.\.\. skipped (?P<quote>['\"])(?P<unit>.*)(?P=quote)", re.M)
 
 
 def environment():
@@ -30,8 +36,23 @@ def environment():
     return env
 
 
-def count(case):
-    """(passed, failed) of one program, from what it printed."""
+class Result(collections.namedtuple("Result", "passed failed skipped")):
+    """The tests of one program: how many passed and failed, and {reason: tests} of the skipped."""
+
+
+def skip_reasons(case, text):
+    """{reason: number of tests} of the tests that a program skipped."""
+    reasons = collections.Counter()
+    for match in SKIPPED.finditer(text):
+        reason = match["one"] or match["many"] or match["unit"] or "no reason given"
+        reasons[reason.strip()] += int(match["count"] or 1)
+    if case.find("skipped") is not None and not reasons:
+        reasons["no reason given"] = 1
+    return reasons
+
+
+def result_of(case):
+    """The Result of one program, from what it printed."""
     text = case.findtext("system-out") or ""
     passed = sum(map(int, PASSED.findall(text)))
     failed = sum(map(int, FAILED.findall(text)))
@@ -41,9 +62,22 @@ def count(case):
     missing = skipped is not None and "SKIP" not in skipped.get("message", "")
     if (case.get("status") == "fail" or missing) and not failed:
         failed = 1  # it crashed, a sanitizer stopped it, or it was not built
+    reasons = {} if missing else skip_reasons(case, text)
     if case.get("status") == "run" and not passed:
-        passed = sum(map(int, RAN.findall(text))) or 1
-    return passed, failed
+        ran = sum(map(int, RAN.findall(text)))
+        passed = max(ran - sum(reasons.values()), 0) if ran or reasons else 1
+    return Result(passed, failed, reasons)
+
+
+def print_skipped(results):
+    """Lists the skipped tests by program and reason; returns how many there were."""
+    lines = [(name, reason, number) for name, result in results
+             for reason, number in result.skipped.items()]
+    if lines:
+        print("\nskipped:")
+    for name, reason, number in sorted(lines):
+        print(f"  {name}: {reason}{f' ({number} tests)' if number > 1 else ''}")
+    return sum(number for _, _, number in lines)
 
 
 def fixed_addresses(folder):
@@ -57,6 +91,7 @@ def fixed_addresses(folder):
 
 
 def run(folder, more):
+    """[(name, Result)] of the test programs of one build folder."""
     report = os.path.abspath(os.path.join(folder, "tests.xml"))
     if os.path.exists(report):
         os.remove(report)
@@ -65,15 +100,18 @@ def run(folder, more):
              "-j", str(os.cpu_count()), "--test-output-size-passed", "1000000",
              "--test-output-size-failed", "1000000", "--output-junit", report]
     subprocess.run([*fixed_addresses(folder), *ctest, *more], env=environment(), check=False)
-    return [count(case) for case in xml.parse(report).getroot().iter("testcase")]
+    return [(f"{folder}/{case.get('name')}", result_of(case))
+            for case in xml.parse(report).getroot().iter("testcase")]
 
 
 def main(arguments):
-    """Folders first; what follows the first option is handed to CTest (-R regex)."""
+    """Folders first; what follows the first option goes to CTest (-R regex)."""
     cut = next((i for i, a in enumerate(arguments) if a.startswith("-")), len(arguments))
-    counts = [c for folder in arguments[:cut] for c in run(folder, arguments[cut:])]
-    passed, failed = sum(c[0] for c in counts), sum(c[1] for c in counts)
-    print(f"\n{passed} passed, {failed} failed")
+    results = [r for folder in arguments[:cut] for r in run(folder, arguments[cut:])]
+    passed = sum(result.passed for _, result in results)
+    failed = sum(result.failed for _, result in results)
+    skipped = print_skipped(results)
+    print(f"\n{passed} passed, {failed} failed, {skipped} skipped")
     return 1 if failed or not passed else 0
 
 

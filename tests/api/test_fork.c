@@ -7,6 +7,7 @@
 #include "situ/catalog.h"
 #include "situ/eager.h"
 #include "support/child.h"
+#include "support/skip.h"
 
 enum { CHILDREN = 100 };
 
@@ -51,7 +52,7 @@ static bool adds_in_child(void *context) {
 
 static void children_make_eager_calls(void **state) {
   (void)state;
-  if (!CHILD_MAY_ALLOCATE) skip();
+  if (!CHILD_MAY_ALLOCATE) SKIP("ASan does not support malloc after fork");
   fleet("");
   struct job job = {0};
   situ_op row;

@@ -8,6 +8,7 @@
 #include "graph/graph.h"
 #include "situ/gradient.h"
 #include "support/child.h"
+#include "support/skip.h"
 
 enum { BUILDERS = 2, ROUNDS = 60, CHAIN = 10 };
 
@@ -208,7 +209,7 @@ static bool goes_on(void *context) {
 
 static void a_child_goes_on_with_a_graph_that_others_used(void **state) {
   (void)state;
-  if (!CHILD_MAY_ALLOCATE) skip();
+  if (!CHILD_MAY_ALLOCATE) SKIP("ASan does not support malloc after fork");
   struct crowd crowd;
   begin(&crowd);
   crowd.builders = 1;

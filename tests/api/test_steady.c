@@ -2,6 +2,7 @@
  * test_steady.c: a run of a cached program allocates nothing, and gives the same bits every time.
  */
 #include "api/helpers.h"
+#include "support/skip.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define COUNTED 0
@@ -76,7 +77,7 @@ static void steady_runs_allocate_nothing(void **state) {
     situ_graph_release(graph);
   }
 #else
-  skip(); /* the sanitizer has an allocator of its own */
+  SKIP("the sanitizer replaces the allocator");
 #endif
 }
 

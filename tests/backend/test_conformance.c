@@ -7,6 +7,7 @@
 
 #include "backend/backends.h"
 #include "backend/rig.h"
+#include "support/skip.h"
 #include "support/threads.h"
 
 static const char fleet[] = "Conformance A=64MiB,Conformance B=64MiB;link=1G;flops=1T";
@@ -432,7 +433,7 @@ static void idle_devices_close_and_open_again(struct rig *rig) {
 }
 
 static void the_clock_never_goes_back(struct rig *rig) {
-  if (!rig->api->clock) skip();
+  if (!rig->api->clock) SKIP("the back end has no device clock");
   const struct span x = rig_alloc(rig, 0, KIB);
   double last = rig->api->clock(rig->device[0]);
   assert_float_equal(last, 0, 0);
@@ -506,15 +507,14 @@ static void run_one(void **state) {
   for (size_t i = 0; i < COUNT_OF(known_gaps); i++) {
     const struct gap *gap = &known_gaps[i];
     if (strcmp(gap->test, run->test->name) || strcmp(gap->backend, run->backend->name)) continue;
-    print_message("known gap: %s\n", gap->reason);
-    skip();
+    SKIP(gap->reason);
   }
   rig_open(&rig, run->backend, fleet);
   assert_non_null(rig.device[0]);
   const bool is_enough = run->test->devices == 1 || rig.device[1];
   if (is_enough) run->test->run(&rig);
   rig_close(&rig);
-  if (!is_enough) skip(); /* a machine with one GPU */
+  if (!is_enough) SKIP("fewer than two devices");
 }
 
 /* A gap must name a test and a back end, or it hides nothing but itself. */

@@ -9,6 +9,7 @@
 #include "backend/rig.h"
 #include "device/memory.h"
 #include "situ/situ.h"
+#include "support/skip.h"
 
 static struct cl_functions real;
 
@@ -37,7 +38,7 @@ static int close_rig(void **state) {
 }
 
 static struct rig *need(void **state) {
-  if (!*state) skip();
+  if (!*state) SKIP("no OpenCL device");
   return *state;
 }
 
@@ -369,7 +370,7 @@ static void marks_are_reached_one_by_one(void **state) {
  * the end of the queue. Comes last: the devices stay lost. */
 static void an_event_that_fails(void **state) {
   struct rig *rig = need(state);
-  if (!rig->device[1]) skip();
+  if (!rig->device[1]) SKIP("fewer than two OpenCL devices");
   const struct span y = rig_alloc(rig, 1, 4096);
   rig_put(rig, 1, y, &(int64_t){1}, 8);
   cl.clSetEventCallback = fail_event;
@@ -383,7 +384,7 @@ static void an_event_that_fails(void **state) {
 
 static void a_device_that_is_lost(void **state) {
   struct rig *rig = need(state);
-  if (!rig->device[1]) skip();
+  if (!rig->device[1]) SKIP("fewer than two OpenCL devices");
   const struct span x = rig_alloc(rig, 0, 4096), y = rig_alloc(rig, 1, 4096);
   rig_put(rig, 0, x, &(int64_t){1}, 8);
   rig_put(rig, 1, y, &(int64_t){1}, 8);

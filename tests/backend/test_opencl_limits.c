@@ -7,6 +7,7 @@
 #include "backend/opencl/gpus.h"
 #include "backend/rig.h"
 #include "situ/selftest.h"
+#include "support/skip.h"
 
 static struct cl_functions real;
 
@@ -53,7 +54,7 @@ static int begin(void **state) {
 }
 
 static void need(void **state) {
-  if (!*state) skip();
+  if (!*state) SKIP("no OpenCL device");
   memset(&told, 0, sizeof told);
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "support/expect.h"
+#include "support/skip.h"
 
 static const size_t mib = 1 << 20;
 
@@ -32,7 +33,7 @@ static void memory_is_aligned(void **state) {
 
 static void what_was_freed_is_taken_again(void **state) {
   (void)state;
-  if (!KEEPS) skip();
+  if (!KEEPS) SKIP("the sanitizer replaces the allocator");
   pages_trim();
   char *a = pages_alloc(5 * mib, 64), *b = pages_alloc(5 * mib, 64), *c = pages_alloc(9 * mib, 64);
   memset(a, 7, 5 * mib);
@@ -53,7 +54,7 @@ static void what_was_freed_is_taken_again(void **state) {
 /* Many pieces and large ones push the oldest out: what is kept stays bounded. */
 static void the_oldest_goes_first(void **state) {
   (void)state;
-  if (!KEEPS) skip();
+  if (!KEEPS) SKIP("the sanitizer replaces the allocator");
   enum { COUNT = 17 };
   pages_trim();
   char *all[COUNT];

@@ -16,6 +16,7 @@
 #include "cluster/segment.h"
 #include "support/child.h"
 #include "support/ranks.h"
+#include "support/skip.h"
 
 enum { NOBODY = 65534, PATIENCE = 300 };
 
@@ -63,7 +64,7 @@ static bool takes_the_name(void *context) {
 
 static void memory_of_another_user_is_refused(void **state) {
   (void)state;
-  if (geteuid()) skip(); /* only root can act as another user */
+  if (geteuid()) SKIP("only root can act as another user");
   choose_name(geteuid());
   assert_true(child_succeeds(takes_the_name, NULL));
   assert_true(is_denied(1, "belongs to user 65534, not to user 0"));
@@ -79,7 +80,7 @@ static bool cannot_make_it(void *context) {
 
 static void a_name_that_another_user_took_is_an_error(void **state) {
   (void)state;
-  if (geteuid()) skip();
+  if (geteuid()) SKIP("only root can act as another user");
   choose_name(NOBODY);
   assert_true(make(0600));
   assert_true(child_succeeds(cannot_make_it, NULL));

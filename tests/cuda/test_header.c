@@ -21,6 +21,7 @@
 #include "backend/cuda/driver.h"
 #include "backend/cuda/nccl.h"
 #include "support/expect.h"
+#include "support/skip.h"
 
 #define SAME(table, name)                                                                     \
   _Static_assert(                                                                             \
@@ -66,7 +67,7 @@ NCCL_OPTIONS(CHECK_NCCL)
 
 static void headers_are_the_same(void **state) {
   (void)state;
-  if (!CHECKED_DRIVER) skip();
+  if (!CHECKED_DRIVER) SKIP("no cuda.h");
   print_message("compared with cuda.h %d\n", CHECKED_DRIVER);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_graphdef.c: graphs from texts: order, inputs, devices, groups, and what may be wrong. */
 #include "graph/files.h"
+#include "support/skip.h"
 
 #define NODE(name, op, rest) "node { name: '" name "' op: '" op "' " rest " }\n"
 #define SCALAR(name, rest)                                                          \
@@ -208,7 +209,7 @@ static void null_arguments(void **state) {
 static void a_full_stream(void **state) {
   situ_graph *graph = *state;
   FILE *full = fopen("/dev/full", "w");
-  if (!full) skip();
+  if (!full) SKIP("no /dev/full");
   setvbuf(full, NULL, _IONBF, 0);
   scalar(graph, "a");
   expect_status(situ_graph_save(graph, false, full), SITU_UNKNOWN, "takes no more");

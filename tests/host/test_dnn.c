@@ -8,6 +8,7 @@
 #include "host/dnn.h"
 #include "host/gemm_kernels.h"
 #include "host/pool.h"
+#include "support/skip.h"
 #include "support/threads.h"
 
 #include <cmocka.h>
@@ -23,12 +24,9 @@ enum { M = 203, N = 170, K = 190 };
 
 static void agrees_with_our_own(void **state) {
   (void)state;
-  if (SANITIZED) skip();
+  if (SANITIZED) SKIP("oneDNN is not loaded under a sanitizer");
   const char *why;
-  if (!dnn_available(&why)) {
-    print_message("oneDNN: %s\n", why);
-    skip();
-  }
+  if (!dnn_available(&why)) SKIP(why);
   float *a = calloc(M * K, sizeof *a), *b = calloc(K * N, sizeof *b);
   float *c = calloc(M * N, sizeof *c), *d = calloc(M * N, sizeof *d);
   void *space = aligned_alloc(64, round_up(gemm_space(SITU_FLOAT, M, N, K), 64));
