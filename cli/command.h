@@ -33,7 +33,10 @@ struct command {
 };
 
 extern const struct command devices_command, ops_command, explain_command, plan_command,
-    run_command, selftest_command, cluster_command, simulate_command;
+    run_command, selftest_command, cluster_command, simulate_command, completion_command;
+
+/* All commands, in the order of the help; ends in NULL. */
+extern const struct command *const commands[];
 
 /* The words behind `situ`, sorted. */
 struct args {

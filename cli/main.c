@@ -5,10 +5,10 @@
 
 #include "command.h"
 
-static const struct command *const commands[] = {
-    &devices_command, &ops_command,      &explain_command, &plan_command,
-    &run_command,     &selftest_command, &cluster_command, &simulate_command};
-enum { N_COMMANDS = sizeof commands / sizeof *commands };
+const struct command *const commands[] = {
+    &devices_command,  &ops_command,     &explain_command,  &plan_command,       &run_command,
+    &selftest_command, &cluster_command, &simulate_command, &completion_command, NULL};
+enum { N_COMMANDS = sizeof commands / sizeof *commands - 1 };
 
 static const char *command_name(const void *list, int i) {
   return ((const struct command *const *)list)[i]->name;

@@ -11,6 +11,23 @@ if(SITU_OPS_HEADER)
 endif()
 if(TARGET situ_command)
   install(TARGETS situ_command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  # The man page and the completions, from the command itself.
+  set(manual ${CMAKE_BINARY_DIR}/situ.1)
+  add_custom_command(
+    OUTPUT ${manual}
+    COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_SOURCE_DIR}/tools/manual.py $<TARGET_FILE:situ_command> > ${manual}
+    COMMAND situ_command completion bash > situ.bash
+    COMMAND situ_command completion zsh > _situ
+    COMMAND situ_command completion fish > situ.fish
+    DEPENDS situ_command ${CMAKE_SOURCE_DIR}/tools/manual.py
+    WORKING_DIRECTORY ${CMAKE_BINARY_DIR}
+    VERBATIM)
+  add_custom_target(situ_manual ALL DEPENDS ${manual})
+  install(FILES ${manual} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+  install(FILES ${CMAKE_BINARY_DIR}/situ.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions
+          RENAME situ)
+  install(FILES ${CMAKE_BINARY_DIR}/_situ DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+  install(FILES ${CMAKE_BINARY_DIR}/situ.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 endif()
 
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/situ)

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from pathlib import Path
 
 BUILD = os.path.abspath(sys.argv.pop(1) if len(sys.argv) > 1 else "build")
 K40 = "Tesla K40c@0000:05:00.0=12GiB"
@@ -370,6 +371,46 @@ class Scaling(unittest.TestCase):
             done = run("simulate", *words)
             self.assertEqual((done.returncode, done.stdout), (2, ""), words)
             self.assertIn("situ simulate: ", done.stderr)
+
+
+class Completion(unittest.TestCase):
+    """Completion scripts and the man page are made from the table of commands."""
+
+    def complete(self, *words):
+        """What bash offers for the last of the words."""
+        ask = ('eval "$(cat)"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _situ; '
+               'printf "%s\\n" "${COMPREPLY[@]}"')
+        done = subprocess.run(["bash", "-c", ask, "-", *words], capture_output=True, check=True,
+                              text=True, input=run("completion", "bash").stdout)
+        return done.stdout.split()
+
+    def test_bash(self):
+        self.assertEqual(["explain"], self.complete("situ", "ex"))
+        self.assertEqual(["--fetch", "--feed"], self.complete("situ", "explain", "--fe"))
+        self.assertEqual(["--log-placement"], self.complete("situ", "run", "--gpus", "4", "--log"))
+        with tempfile.TemporaryDirectory() as folder:
+            Path(folder, "train.py").touch()
+            self.assertEqual([f"{folder}/train.py"], self.complete("situ", "run", f"{folder}/tr"))
+
+    def test_each_shell_and_the_man_page_name_every_option(self):
+        help_text = run("--help").stdout.split("\n\n")[2]
+        commands = [line.split()[0] for line in help_text.splitlines()]
+        manual = Path(BUILD, "situ.1").read_text(encoding="utf-8").replace("\\-", "-")
+        for command in commands:
+            self.assertIn(f".SS {command}\n", manual)
+            for line in run(command, "--help").stdout.splitlines():
+                if not line.startswith("  --"):
+                    continue
+                option = line.split()[0]
+                self.assertIn(option, manual)
+                for shell in ("bash", "zsh", "fish"):
+                    name = option[2:] if shell == "fish" else option
+                    self.assertIn(name, run("completion", shell).stdout)
+
+    def test_unknown_shell(self):
+        done = run("completion", "tcsh")
+        self.assertEqual((2, ""), (done.returncode, done.stdout))
+        self.assertIn("Supported: bash, zsh, fish", done.stderr)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * completion.c: situ completion: completion scripts for bash, zsh and fish, from the command table.
+ */
+#include <string.h>
+
+#include "command.h"
+
+/* Calls `print` for every option of a command, its own and the common ones. */
+static void each_option(const struct command *command,
+                        void (*print)(const struct command *, const struct option *)) {
+  for (const struct option *o = command->options; o && o->name; o++) print(command, o);
+  for (const struct option *o = args_common; o->name; o++) print(command, o);
+}
+
+/* Prints a string for a single-quoted shell word. */
+static void print_quoted(const char *string) {
+  for (; *string; string++) {
+    if (*string == '\'')
+      fputs("'\\''", stdout);
+    else
+      putchar(*string);
+  }
+}
+
+static void print_bash_option(const struct command *command, const struct option *option) {
+  (void)command;
+  printf(" --%s", option->name);
+}
+
+static void print_bash(void) {
+  printf("_situ() {\n  local current=${COMP_WORDS[COMP_CWORD]} options=\n  COMPREPLY=()\n");
+  printf("  if [ \"$COMP_CWORD\" = 1 ]; then\n    options='");
+  for (int i = 0; commands[i]; i++) printf("%s ", commands[i]->name);
+  printf("--help --version'\n  else\n    case ${COMP_WORDS[1]} in\n");
+  for (int i = 0; commands[i]; i++) {
+    printf("      %s) options='", commands[i]->name);
+    each_option(commands[i], print_bash_option);
+    printf("' ;;\n");
+  }
+  printf(
+      "    esac\n  fi\n"
+      "  case $current in\n"
+      "    -*) ;;\n"
+      "    *) [ \"$COMP_CWORD\" = 1 ] || options= ;;\n"
+      "  esac\n"
+      "  mapfile -t COMPREPLY < <(compgen -W \"$options\" -- \"$current\")\n"
+      "  [ -n \"$options\" ] || mapfile -t COMPREPLY < <(compgen -f -- \"$current\")\n"
+      "}\ncomplete -o filenames -F _situ situ\n");
+}
+
+static void print_zsh_option(const struct command *command, const struct option *option) {
+  (void)command;
+  printf(" \\\n        '--%s", option->name);
+  putchar('[');
+  for (const char *c = option->help; *c; c++) {
+    if (strchr("[]:\\", *c)) putchar('\\');
+    if (*c == '\'')
+      fputs("'\\''", stdout);
+    else
+      putchar(*c);
+  }
+  printf("]%s%s%s'", option->value ? ":" : "", option->value ? option->value : "",
+         option->value ? ":_files" : "");
+}
+
+static void print_zsh(void) {
+  printf("#compdef situ\n_situ() {\n  local -a commands\n  commands=(\n");
+  for (int i = 0; commands[i]; i++) {
+    printf("    '%s:", commands[i]->name);
+    print_quoted(commands[i]->help);
+    printf("'\n");
+  }
+  printf(
+      "  )\n  if (( CURRENT == 2 )); then\n    _describe command commands\n    return\n  fi\n"
+      "  case $words[2] in\n");
+  for (int i = 0; commands[i]; i++) {
+    printf("    %s)\n      _arguments", commands[i]->name);
+    each_option(commands[i], print_zsh_option);
+    printf(" '*:file:_files' ;;\n");
+  }
+  printf("  esac\n}\ncompdef _situ situ\n");
+}
+
+static void print_fish_option(const struct command *command, const struct option *option) {
+  printf("complete -c situ -n '__fish_seen_subcommand_from %s' -l %s %s-d '", command->name,
+         option->name, option->value ? "-r " : "");
+  print_quoted(option->help);
+  printf("'\n");
+}
+
+static void print_fish(void) {
+  for (int i = 0; commands[i]; i++) {
+    printf("complete -c situ -n __fish_use_subcommand -a %s -d '", commands[i]->name);
+    print_quoted(commands[i]->help);
+    printf("'\n");
+  }
+  for (int i = 0; commands[i]; i++) each_option(commands[i], print_fish_option);
+}
+
+static const struct {
+  const char *name;
+  void (*print)(void);
+} shells[] = {{"bash", print_bash}, {"zsh", print_zsh}, {"fish", print_fish}};
+
+static int run(const struct args *args) {
+  for (size_t i = 0; i < sizeof shells / sizeof *shells; i++)
+    if (!strcmp(shells[i].name, args->words[0])) {
+      shells[i].print();
+      return DONE;
+    }
+  return command_misuse(args, "unknown shell '%s'. Supported: bash, zsh, fish.", args->words[0]);
+}
+
+const struct command completion_command = {
+    .name = "completion",
+    .words = "SHELL",
+    .least = 1,
+    .most = 1,
+    .help = "print a completion script for bash, zsh or fish",
+    .more =
+        "bash:  eval \"$(situ completion bash)\"                in ~/.bashrc\n"
+        "zsh:   eval \"$(situ completion zsh)\"                 in ~/.zshrc, after compinit\n"
+        "fish:  situ completion fish > ~/.config/fish/completions/situ.fish\n",
+    .run = run,
+};
