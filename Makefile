@@ -102,6 +102,10 @@ wheel: setup
 install: all
 	@cmake --install build --prefix $(PREFIX)
 
+## release: check the tree, its version and CHANGELOG.md, test, then tag (VERSION=x.y.z)
+release:
+	@tools/release.sh "$(VERSION)"
+
 ## clean: remove every build folder
 clean:
 	rm -rf build build-asan build-tsan build-fuzz build-wheel
@@ -116,4 +120,4 @@ setup:
 setup-%:
 	@tools/setup.sh build $*
 
-.PHONY: all demo test test-opencl test-cuda oclgrind kernels asan tsan fresh check format fuzz bench bench-peers docs wheel install clean help setup
+.PHONY: all demo test test-opencl test-cuda oclgrind kernels asan tsan fresh check format fuzz bench bench-peers docs wheel install release clean help setup

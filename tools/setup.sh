@@ -25,7 +25,7 @@ packages() {
   libraries | awk -v group="$1" '$2 == group { print $3 }'
   case $1 in
     build) echo build-essential cmake pkg-config python3 python3-dev python3-venv libdnnl-dev libjpeg-dev ;;
-    test) echo libcmocka-dev valgrind universal-ctags ocl-icd-libopencl1 pocl-opencl-icd clang-16 openmpi-bin ;;
+    test) echo git libcmocka-dev valgrind universal-ctags ocl-icd-libopencl1 pocl-opencl-icd clang-16 openmpi-bin ;;
     oclgrind) echo ocl-icd-libopencl1 oclgrind ;;
     bench) echo ocl-icd-libopencl1 pocl-opencl-icd libclblast1 openmpi-bin ;;
     check) echo git clang-format clang-tidy cppcheck universal-ctags libcmocka-dev ;;
