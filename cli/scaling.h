@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * scaling.h: how long a step of data-parallel training takes on many GPUs of many machines: a model
- * on a virtual clock. docs/simulate.md says what it assumes. */
+ * on a virtual clock. docs/explanation/scaling-model.md says what it assumes. */
 #ifndef SITU_CLI_SCALING_H
 #define SITU_CLI_SCALING_H
 

@@ -297,7 +297,7 @@ const struct command simulate_command = {
     .more =
         "A script (.py) is run on a simulated GPU to find its training step: what computes\n"
         "gradients of variables. Of a graph the plan of a run is taken. What stands behind --\n"
-        "goes to the script. docs/simulate.md tells what the model assumes.\n"
+        "goes to the script. docs/explanation/scaling-model.md tells what the model assumes.\n"
         "Links: pcie nvlink nvlink1 nvlink3 nvlink4 eth10 eth25 eth50 eth100 fdr ib ib2 ib4 ib8,\n"
         "or bytes per second, with the latency in us: 12.5e9/5\n\n"
         "  situ simulate train.py --gpus 8 --nodes 16 --link nvlink,ib\n"

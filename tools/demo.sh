@@ -101,7 +101,7 @@ What to try next:
   .venv/bin/python                       a Python in which \`import situ as tf\` works
   build/situ --help                      the command; build/situ ops lists the operations
   SITU_SIM_GPUS=2 build/examples/first   any example on any GPUs you can think of
-  docs/guide.md                          all of the above, explained
+  docs/README.md                         tutorials, guides and reference
   README.md                              your own program in Python and C
 END
 [ "$wrong" = 0 ]

@@ -5,7 +5,7 @@
     optimizer = hvd.DistributedOptimizer(tf.train.AdamOptimizer(0.01 * hvd.size()))
     hooks = [hvd.BroadcastGlobalVariablesHook(0)]
 
-Without mpirun everything works with one process. docs/cluster.md tells more.
+Without mpirun everything works with one process. docs/how-to/multiple-processes.md tells more.
 """
 from situ._lib.cluster.messages import (allgather, allgather_object, allreduce, barrier, broadcast,
                                         broadcast_object, grouped_allreduce, receive, send)

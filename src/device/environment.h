@@ -4,7 +4,7 @@
  * The folder that uses a variable reads it; here it is only checked, before anything runs, so that
  * a value that means nothing is an error and not silently another setting. Variables with a grammar
  * of their own (SITU_SIM_GPUS, SITU_GPU_MEMORY, SITU_REQUIRE, SITU_CLUSTER) are checked by their
- * parsers. docs/environment.md lists all of them.
+ * parsers. docs/reference/environment.md lists all of them.
  */
 #ifndef SITU_DEVICE_ENVIRONMENT_H
 #define SITU_DEVICE_ENVIRONMENT_H

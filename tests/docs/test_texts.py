@@ -1,18 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_texts.py: what README and docs show is what the commands print.
+"""test_texts.py: README and docs show what the commands really print.
 
-In a block ```console every line "$ command" is run from the root of the repository; the lines up to
-the next one are its output, both streams together. "..." stands for anything: alone on a line for
-any number of lines, else for a part of the line. Two blanks or more stand for two or more: columns
-are as wide as this machine makes them.
+In a ```console block every line "$ command" is run from the root of the repository; the lines up to
+the next command are its output (stdout and stderr). "..." matches anything: alone on a line any
+number of lines, else a part of the line. Two or more spaces match two or more: column widths depend
+on the machine.
 
-A block ```python examples/NAME.py shows that file, without its head. Any other block ```python is a
-program, which `situ run --gpus 4` runs; what it prints stands in the block ```text behind it.
+A block ```python examples/NAME.py or ```c examples/NAME.c shows that file without its header.
+Any other ```python block is a program that `situ run --gpus 4` runs. A ```c block before a ```text
+block is compiled, linked with libsitu and run with SITU_SIM_GPUS=4. The ```text block after a
+program is its output.
 
-Every environment variable that the library reads stands in docs/environment.md.
+docs/reference/environment.md lists every environment variable that the library reads. Links between
+pages resolve (links.py).
 
-Usage: test_texts.py [--update] FOLDER_OF_THE_BUILD; --update writes what was printed into the text,
-where you then read it.
+Usage: test_texts.py [--update] [PAGE.md]... BUILD_FOLDER; --update writes the real output into the
+pages, for you to review.
 """
 import os
 import re
@@ -21,15 +24,19 @@ import sys
 import tempfile
 from pathlib import Path
 
+import links
+
 ROOT = Path(__file__).resolve().parents[2]
 BLOCK = re.compile(r"(?ms)^```console\n(.*?)^```")
-PYTHON = re.compile(r"(?ms)^```python ?([^\n]*)\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?")
-HEAD = re.compile(r'(?s)\A#[^\n]*\n""".*?"""\n+')
+PROGRAM = re.compile(
+    r"(?ms)^```(python|c)(?: ([^\n]*))?\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?")
+HEAD = re.compile(r'(?s)\A(?:#[^\n]*\n""".*?"""\n+|/\*.*?\*/\n+)')
 PROMPT = "$ "
+ENVIRONMENT = "docs/reference/environment.md"
 
 
 def commands(text):
-    """(line, command, output) of every command in the console blocks of a text."""
+    """(line, command, output) of every command in the console blocks of a page."""
     for block in BLOCK.finditer(text):
         line = text.count("\n", 0, block.start(1)) + 1
         parts = re.split(r"(?m)^\$ ", block.group(1))
@@ -68,46 +75,57 @@ def run(command, build):
 
 
 def shown(file):
-    """An example as the texts show it."""
+    """An example as the pages show it."""
     return HEAD.sub("", (ROOT / file).read_text(encoding="utf-8"))
 
 
-def run_program(text, build):
+def run_python(text, build):
     with tempfile.NamedTemporaryFile("w", suffix=".py", encoding="utf-8") as file:
         file.write(text)
         file.flush()
         return run(f"build/situ run --gpus 4 {file.name}", build)
 
 
+def run_c(text, build):
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "program.c").write_text(text, encoding="utf-8")
+        return run(f"cc -std=c11 -Iinclude -Ibuild/include {folder}/program.c -Lbuild -lsitu"
+                   f" -Wl,-rpath,{build} -o {folder}/program && SITU_SIM_GPUS=4 {folder}/program",
+                   build)
+
+
 def programs(text, build):
-    """(line, what is wrong, block as it is, block as it should be) of blocks ```python."""
-    for block in PYTHON.finditer(text):
-        file, code, output = block.groups()
+    """(line, what is wrong, block as it is, block as it should be) of ```python and ```c blocks."""
+    for block in PROGRAM.finditer(text):
+        language, file, code, output = block.groups()
         line = text.count("\n", 0, block.start()) + 1
         if file:
             if code != shown(file):
-                fence = f"```python {file}\n"
+                fence = f"```{language} {file}\n"
                 yield (line, f"{file} is not as it is shown", f"{fence}{code}```",
                        f"{fence}{shown(file)}```")
             continue
-        printed = run_program(code, build)
+        if language == "c" and output is None:
+            continue  # compiled by tools/check.py
+        printed = (run_python if language == "python" else run_c)(code, build)
         if not pattern(output or "").fullmatch(printed):
             want = block.group().replace(f"```text\n{output}", f"```text\n{printed}")
             yield line, f"the program prints\n{printed}", block.group(), want
 
 
 def unlisted():
-    """Variables that src/ reads and docs/environment.md does not name."""
+    """Variables that src/ reads and docs/reference/environment.md does not list."""
     read = {name for path in (ROOT / "src").rglob("*.c")
             for name in re.findall(r'"((?:SITU|CUDA|TF)_[A-Z_]+)"', path.read_text("utf-8"))}
-    listed = (ROOT / "docs" / "environment.md").read_text(encoding="utf-8")
+    listed = (ROOT / ENVIRONMENT).read_text(encoding="utf-8")
     return sorted(name for name in read if f"`{name}`" not in listed)
 
 
 def main(arguments):
     build, update = os.path.abspath(arguments[-1]), "--update" in arguments
+    pages = [Path(a).resolve() for a in arguments[:-1] if a.endswith(".md")]
     count = wrong = 0
-    for path in sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")]):
+    for path in sorted(pages or [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]):
         text = fresh = path.read_text(encoding="utf-8")
         for line, command, output in commands(text):
             count += 1
@@ -123,9 +141,13 @@ def main(arguments):
             fresh = fresh.replace(was, want)
         if update:
             path.write_text(fresh, encoding="utf-8")
+    for path in sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]):
+        for line, link in links.broken(path):
+            wrong += 1
+            print(f"{path.relative_to(ROOT)}:{line}: broken link {link}")
     for name in unlisted():
         wrong += 1
-        print(f"docs/environment.md:1: {name} is not listed")
+        print(f"{ENVIRONMENT}:1: {name} is not listed")
     print(f"{count} commands, {wrong} problems")
     return 1 if wrong or not count else 0
 

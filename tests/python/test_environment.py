@@ -28,7 +28,7 @@ def _read():
 
 
 def _documented():
-    with open(os.path.join(ROOT, "docs", "environment.md"), encoding="utf-8") as file:
+    with open(os.path.join(ROOT, "docs", "reference", "environment.md"), encoding="utf-8") as file:
         return set(re.findall(r"^\| `(SITU_\w+)`", file.read(), re.M))
 
 

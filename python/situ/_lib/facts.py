@@ -159,4 +159,4 @@ class TPUClusterResolver(ClusterResolver):
 @export("config.experimental_connect_to_cluster")
 def experimental_connect_to_cluster(*args, **words):
     raise ValueError("situ joins the processes that `situ run --ranks` or mpirun starts, it does "
-                     "not connect to others (docs/cluster.md).")
+                     "not connect to others (docs/how-to/multiple-processes.md).")

@@ -4,12 +4,12 @@ from situ._lib import style
 
 # The longest prefix of a name decides.
 PLANS = {
-    "keras": "Of Keras there is what docs/keras.md lists; the rest comes as programs need it.",
+    "keras": "docs/how-to/keras.md lists what is supported of Keras.",
     "layers": "tf.layers has what programs use most; tf.keras.layers has more.",
     "contrib": "tf.contrib is not planned as a whole; what programs use of it most comes first.",
-    "distribute": "Of tf.distribute there is what docs/distribute.md lists.",
-    "estimator": "Of tf.estimator there is what docs/estimator.md lists.",
-    "data": "Of tf.data there is what docs/data.md lists.",
+    "distribute": "docs/how-to/distributed-training.md lists what is supported of tf.distribute.",
+    "estimator": "docs/how-to/estimators.md lists what is supported of tf.estimator.",
+    "data": "docs/how-to/input-pipelines.md lists what is supported of tf.data.",
     "image": "Operations on images come as programs need them.",
     "saved_model": "Of tf.saved_model there are save, load, builder, in a format of situ's own.",
     "lite": "TensorFlow Lite is not planned.",
