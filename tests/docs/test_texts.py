@@ -89,7 +89,7 @@ def run_python(text, build):
 def run_c(text, build):
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "program.c").write_text(text, encoding="utf-8")
-        return run(f"cc -std=c11 -Iinclude -Ibuild/include {folder}/program.c -Lbuild -lsitu"
+        return run(f"cc -std=c11 -Iinclude -Ibuild/include {folder}/program.c -L{build} -lsitu"
                    f" -Wl,-rpath,{build} -o {folder}/program && SITU_SIM_GPUS=4 {folder}/program",
                    build)
 
