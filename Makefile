@@ -26,6 +26,11 @@ test: setup-test
 	@$(call build,build-asan,'-DSITU_SANITIZE=address;undefined')
 	@python3 tools/test.py build build-asan
 
+## quick: the unit tests and a sample of the Python tests, after every edit (under a minute)
+quick: setup-test
+	@$(call build,build,)
+	@python3 tools/test.py build -L 'unit|cli|tools|quick'
+
 ## test-opencl: every op on OpenCL, with PoCL for two GPUs (several minutes, the first time)
 test-opencl: setup-test
 	@$(call build,build,)
@@ -120,4 +125,4 @@ setup:
 setup-%:
 	@tools/setup.sh build $*
 
-.PHONY: all demo test test-opencl test-cuda oclgrind kernels asan tsan fresh check format fuzz bench bench-peers docs wheel install release clean help setup
+.PHONY: all demo quick test test-opencl test-cuda oclgrind kernels asan tsan fresh check format fuzz bench bench-peers docs wheel install release clean help setup

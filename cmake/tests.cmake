@@ -90,7 +90,10 @@ if(TARGET situ_command)
   set_tests_properties(cli/test_command PROPERTIES LABELS cli TIMEOUT ${patience})
 endif()
 
-# The Python package: pytest, in the environment where `import situ` works.
+# The Python package: pytest, in the environment where `import situ` works. `make quick` runs a sample of it.
+set(quick_python test_names test_operators test_tensorflow_graph test_tensorflow_eager test_scopes_graph
+    test_gradients test_tape test_function test_control_flow test_optimizers test_data test_saver
+    test_keras_models)
 if(TARGET situ_python)
   file(GLOB modules CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/python/test_*.py)
   foreach(file IN LISTS modules)
@@ -99,7 +102,11 @@ if(TARGET situ_python)
              COMMAND ${CMAKE_SOURCE_DIR}/.venv/bin/python -B -m pytest -q -rs -p no:cacheprovider
                      ${file}
              WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
-    set_tests_properties(python/${name} PROPERTIES LABELS python TIMEOUT ${patience}
+    set(labels python)
+    if(name IN_LIST quick_python)
+      list(APPEND labels quick)
+    endif()
+    set_tests_properties(python/${name} PROPERTIES LABELS "${labels}" TIMEOUT ${patience}
                          ENVIRONMENT "SITU_BUILD=${CMAKE_BINARY_DIR}")
   endforeach()
 endif()
