@@ -6,6 +6,7 @@ from situ._lib import api as _api
 from situ._lib import style as _style
 
 __version__ = _style.VERSIONS["v2"]
+_style.note_import()
 _api.build(_sys.modules[__name__], _api.V2, __name__)
 
 
@@ -13,6 +14,8 @@ def __getattr__(name):
     if name == "compat":
         import importlib
         return importlib.import_module("situ.compat")
+    if not name.startswith("__"):
+        _style.note_use()
     return _api.find("", name, globals())
 
 

@@ -277,12 +277,17 @@ def enable_eager_execution(config=None, device_policy=None, execution_mode=None)
 
     Raises:
       TypeError: config is no ConfigProto.
-      ValueError: eager operations have already run with other options.
+      ValueError: the program has used the default graph already; eager operations have already
+        run with other options; device_policy or execution_mode is none of these.
     """
     from situ._lib import protos, style
     if config is not None and not isinstance(config, protos.ConfigProto):
         raise TypeError(f"config must be a tf.ConfigProto, but got {type(config)}")
-    style.use("v2")
+    if device_policy not in (None, 0, 1, 2, 3):
+        raise ValueError("device_policy must be one of None, DEVICE_PLACEMENT_*")
+    if execution_mode not in (None, 0, 1):
+        raise ValueError("execution_mode must be one of None, SYNC, ASYNC")
+    style.enable_eager()
     if config is None:
         return
     if _situ.is_started():

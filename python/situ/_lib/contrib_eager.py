@@ -35,7 +35,7 @@ V1.update({"contrib.eager.SYNC": 0, "contrib.eager.ASYNC": 1,
 @export(v1="contrib.eager.run")
 def run(main=None, argv=None):
     """tf.app.run of a program that computes at once."""
-    style.use("v2")
+    style.enable_eager()
     flags.run(main, argv)
 
 

@@ -5,6 +5,7 @@ from situ._lib.api import export
 from situ._lib.dtypes import as_dtype
 from situ._lib.graph import GraphKeys, get_default_graph
 from situ._lib.initializers import Zeros
+from situ._lib.scopes import device
 from situ._lib.variable_scope import get_variable
 
 
@@ -31,12 +32,22 @@ def get_global_step(graph=None):
         return None
 
 
+def _create_eagerly(graph):
+    with device("cpu:0"):
+        made = get_variable("global_step", shape=[], dtype=as_dtype("int64"), initializer=Zeros(),
+                            trainable=False)
+    graph.add_to_collection(GraphKeys.GLOBAL_STEP, made)
+    return made
+
+
 @export(v1=("train.create_global_step", "contrib.framework.create_global_step"))
 def create_global_step(graph=None):
     """Makes the global step of a graph, which must not have one."""
     graph = graph or get_default_graph()
     if get_global_step(graph) is not None:
         raise ValueError('"global_step" already exists.')
+    if _situ.executing_eagerly():
+        return _create_eagerly(graph)
     with graph.as_default(), graph.name_scope(None):
         return get_variable("global_step", shape=[], dtype=as_dtype("int64"), initializer=Zeros(),
                             trainable=False, collections=[GraphKeys.GLOBAL_VARIABLES,

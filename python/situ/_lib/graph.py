@@ -4,7 +4,7 @@ import contextlib
 import re
 
 import _situ
-from situ._lib import graph_scopes, nodedef
+from situ._lib import graph_scopes, nodedef, style
 from situ._lib.dtypes import as_dtype
 from situ._lib.shapes import TensorShape
 
@@ -315,6 +315,7 @@ _situ.set_default_graph(Graph())
 
 
 def get_default_graph():
+    style.note_default_graph()
     return _situ.get_default_graph()
 
 
@@ -323,6 +324,7 @@ def reset_default_graph():
         raise AssertionError("Do not use tf.reset_default_graph() to clear nested graphs. If you "
                              "need a cleared graph, exit the nesting and create a new graph.")
     _situ.set_default_graph(Graph())
+    style.forget_default_graph()
 
 
 @contextlib.contextmanager

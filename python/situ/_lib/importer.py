@@ -116,10 +116,7 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def _module(self, fullname):
         parts = fullname.split(".")[1:]
         if parts[:2] == ["compat", "v1"]:
-            import situ.compat
-            if style.is_graph():
-                importlib.import_module("situ.compat.v1")
-            at, parts = situ.compat.v1, parts[2:]
+            at, parts = importlib.import_module("situ.compat.v1"), parts[2:]
         elif parts[:1] == ["compat"]:
             at, parts = importlib.import_module("situ.compat"), parts[1:]
         else:
@@ -175,6 +172,7 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 def install(version):
     """Puts situ in tensorflow's place; returns the root module."""
+    style.choose(version)
     root = importlib.import_module("situ.compat.v1" if version == "v1" else "situ")
     sys.meta_path.insert(0, _Finder(root))
     sys.modules["tensorflow"] = root

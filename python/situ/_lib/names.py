@@ -42,9 +42,9 @@ V1.update({
     "NodeDef": graph.nodedef.NodeDef, "dimension_value": shapes.dimension_value,
     "compat.dimension_value": shapes.dimension_value,
     "enable_eager_execution": config.enable_eager_execution,
-    "disable_eager_execution": lambda: style.use("v1"),
-    "enable_v2_behavior": lambda: style.use("v2"),
-    "disable_v2_behavior": lambda: style.use("v1"),
+    "disable_eager_execution": style.disable_eager_execution,
+    "enable_v2_behavior": style.enable_v2_behavior,
+    "disable_v2_behavior": style.disable_v2_behavior,
     "disable_v2_tensorshape": lambda: None,
 })
 V1["GraphDef"] = graph.nodedef.GraphDef

@@ -5,7 +5,7 @@ import os
 import re
 import types
 
-from situ._lib import importer
+from situ._lib import importer, style
 
 # Names that TensorFlow 2 no longer has: a program that uses one is in graph style.
 GRAPH_NAMES = set("""
@@ -166,8 +166,23 @@ def all_uses(path, source):
                 waiting.append((file, f.read()))
 
 
+def _chooses_v1(tree):
+    """Whether the first import of situ itself is that of situ.compat.v1."""
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found += [(node.lineno, a.name) for a in node.names]
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            below = [a.name for a in node.names] if node.module == "situ.compat" else [""]
+            found += [(node.lineno, f"{node.module}.{name}".rstrip(".")) for name in below]
+    first = min((x for x in found if (x[1] + ".").startswith("situ.")), default=(0, ""))
+    return (first[1] + ".").startswith("situ.compat.v1.")
+
+
 def style_of(path, source):
     """'v1' if the program uses a name of graph style, else 'v2'."""
+    if _chooses_v1(parse(source, path)):
+        return "v1"
     needs_graph = fills_graph = has_graph = has_keras = False
     for _, name, _ in all_uses(path, source):
         parts = name.split(".")
@@ -215,6 +230,7 @@ def report(path, source, api):
     """Lists what situ lacks; returns the exit code."""
     import importlib
     from situ._lib import plan
+    style.choose(api)
     root = importlib.import_module("situ.compat.v1" if api == "v1" else "situ")
     missing = {}
     for file, name, line in all_uses(path, source):

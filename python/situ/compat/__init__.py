@@ -1,24 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""__init__.py: situ.compat: v1 is graph style; only importing it makes graphs the default."""
+"""__init__.py: situ.compat: v1 has the names of TensorFlow 1, v2 those of TensorFlow 2."""
+import importlib as _importlib
+
 import situ as _situ_package
 from situ._lib import api as _api
 
 v2 = _situ_package
 
 
-def _make_v1():
-    module = _api.Names("situ.compat.v1_names")
-    module.__version__ = _situ_package.__version__
-    _api.build(module, _api.V1, module.__name__)
-    return module
-
-
 def __getattr__(name):
     if name.startswith("__"):
         raise AttributeError(name)
-    if name != "v1":
-        _api.load_all()
-    if name != "v1" and "compat." + name not in _api.BOTH:
+    if name == "v1":
+        return _importlib.import_module("situ.compat.v1")
+    _api.load_all()
+    if "compat." + name not in _api.BOTH:
         raise AttributeError(f"module 'situ.compat' has no attribute '{name}'")
-    globals()[name] = _make_v1() if name == "v1" else _api.BOTH["compat." + name]
+    globals()[name] = _api.BOTH["compat." + name]
     return globals()[name]

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""v1.py: situ in graph style: `import situ.compat.v1 as tf`; graphs become the default."""
+"""v1.py: the names of TensorFlow 1: `import situ.compat.v1 as tf`. Where that is the first import
+of situ, graphs become the default (see style.py)."""
 import sys as _sys
 
 from situ._lib import api as _api
 from situ._lib import style as _style
 
-__version__ = _style.VERSIONS["v1"]
 __path__ = []
-_style.use("v1")
+_style.import_v1()
+__version__ = _style.VERSIONS["v1" if _style.is_graph_program() else "v2"]
 _api.build(_sys.modules[__name__], _api.V1, __name__)
 
 
