@@ -24,7 +24,7 @@ def classifier(loss, activation="softmax", units=10):
 def test_class_ids_do_not_train_a_categorical_crossentropy(call):
     model = classifier("categorical_crossentropy")
     x, y = numpy.zeros((10, 4), "float32"), numpy.arange(10)
-    with pytest.raises(ValueError, match=r"Shapes \(10, 1\) and \(10, 10\) are incompatible"):
+    with pytest.raises(ValueError, match=r"Shapes \(10,\) and \(10, 10\) are incompatible"):
         getattr(model, call)(x, y)
     model.fit(x, numpy.eye(10)[y], verbose=0)
 
@@ -133,3 +133,98 @@ def test_focal_and_overlap_losses():
     assert L.Tversky()(ONE_HOT, SCORES).numpy() == pytest.approx(
         1 - both / (both + 0.5 * (ONE_HOT * (1 - SCORES)).sum() +
                     0.5 * (SCORES * (1 - ONE_HOT)).sum()), rel=1e-5)
+
+
+BROADCAST = ["mean_squared_error", "mean_absolute_error", "mean_absolute_percentage_error",
+             "mean_squared_logarithmic_error", "hinge", "squared_hinge", "categorical_hinge",
+             "huber", "log_cosh", "poisson", "kl_divergence", "cosine_similarity", "dice", "tversky",
+             "categorical_focal_crossentropy"]
+
+
+def same(**how):
+    """A model that predicts what it is given."""
+    model = tf.keras.Sequential([tf.keras.layers.Lambda(lambda x: x)])
+    model.compile("sgd", **how)
+    return model
+
+
+@pytest.mark.parametrize("loss", BROADCAST)
+def test_a_vector_of_labels_is_not_broadcast_over_the_columns_of_predictions(loss):
+    y, p = numpy.ones(8, "float32"), numpy.full((8, 4), 0.5, "float32")
+    for call in (lambda: getattr(L, loss)(y, p), lambda: L.get(loss)(y, p),
+                 lambda: same(loss=loss).evaluate(p, y, verbose=0),
+                 lambda: same(loss=getattr(L, loss)).test_on_batch(p, y)):
+        with pytest.raises((ValueError, tf.errors.InvalidArgumentError)):
+            call()
+
+
+@pytest.mark.parametrize("metric", [
+    "mae", "binary_accuracy", "hinge", "poisson", "kl_divergence", "categorical_accuracy",
+    tf.keras.metrics.RootMeanSquaredError(), tf.keras.metrics.CosineSimilarity(),
+    tf.keras.metrics.Accuracy(), tf.keras.metrics.LogCoshError(), tf.keras.metrics.AUC(),
+    tf.keras.metrics.Precision(), lambda y, p: tf.reduce_mean(tf.abs(y - p))],
+    ids=lambda m: m if isinstance(m, str) else type(m).__name__)
+def test_nor_by_a_metric(metric):
+    y, p = numpy.ones(8, "float32"), numpy.full((8, 4), 0.5, "float32")
+    if metric == "categorical_accuracy":  # the largest of each: 0 of the vector; see Keras 3
+        y = numpy.ones((8, 4, 2), "float32")
+    model = same(loss=lambda y, p: tf.reduce_sum(p), metrics=[metric])
+    with pytest.raises((ValueError, tf.errors.InvalidArgumentError)):
+        model.evaluate(p, y, verbose=0)
+
+
+class Absolute(tf.keras.losses.Loss):
+    def call(self, y_true, y_pred):
+        return tf.abs(y_true - y_pred)
+
+
+@pytest.mark.parametrize("loss", ["mae", Absolute(), lambda y, p: tf.abs(y - p)])
+@pytest.mark.parametrize("labels", [(8,), (8, 1)])
+def test_a_vector_of_labels_of_one_column_is_that_column(loss, labels):
+    y, p = numpy.arange(8, dtype="float32"), numpy.zeros((8, 1), "float32")
+    model = same(loss=loss, metrics=["mae", lambda y, p: tf.abs(y - p)])
+    assert model.evaluate(p, y.reshape(labels), verbose=0) == pytest.approx([3.5] * 3)
+
+
+def test_accuracy_of_class_ids_with_other_time_steps():
+    M = tf.keras.metrics
+    with pytest.raises(tf.errors.InvalidArgumentError):
+        M.sparse_categorical_accuracy(numpy.zeros((8, 1, 1)), numpy.zeros((8, 3, 4), "float32"))
+    with pytest.raises((ValueError, tf.errors.InvalidArgumentError)):
+        M.sparse_top_k_categorical_accuracy(0, numpy.zeros((1, 4), "float32"))
+    found = M.sparse_categorical_accuracy(numpy.zeros((8, 1)), numpy.zeros((8, 1, 4), "float32"))
+    assert found.shape == (8,) and found.numpy().all()
+
+
+def test_keras_of_graph_style_expands_vectors_and_checks_targets(python):
+    result = python("""
+        import numpy
+        import situ.compat.v1 as tf
+        y, p = numpy.ones(8, "float32"), numpy.zeros((8, 4), "float32")
+        model = tf.keras.Sequential([tf.keras.layers.Lambda(lambda x: x)])
+        model.compile("sgd", "mae")
+        print(model.evaluate(p, y, verbose=0))
+        model.compile("sgd", "mse")
+        try:
+            model.evaluate(p, y, verbose=0)
+        except ValueError as error:
+            print(error)
+        """)
+    assert result.out == """\
+1.0
+A target array with shape (8, 1) was passed for an output of shape (8, 4) while using as loss \
+`mean_squared_error`. This loss expects targets to have the same shape as the output.
+""", result.out + result.err
+
+
+def test_scores_take_labels_in_the_shape_of_predictions():
+    M = tf.keras.metrics
+    for y, p in (((8, 4), (8, 1)), ((8, 4), (1, 4)), ((8, 1), (8, 4))):
+        for metric in (M.R2Score(), M.F1Score()):
+            with pytest.raises(ValueError, match="incompatible"):
+                metric.update_state(numpy.ones(y), numpy.ones(p))
+    found, y = M.R2Score(), numpy.arange(8.0)
+    found.update_state(y, y[:, None] + 1)  # a vector is a column
+    assert found.result().numpy() == pytest.approx(1 - 8 / 42)
+    with pytest.raises(ValueError, match="at least 2 dimensions"):
+        M.OneHotMeanIoU(4).update_state(numpy.ones(8), numpy.ones(8))

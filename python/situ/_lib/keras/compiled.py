@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """compiled.py: the losses and metrics that compile was given, for the outputs of a model."""
-from situ._lib import nest
+from situ._lib import nest, style
 from situ._lib.array_ops import cast, convert_to_tensor, op, shape
 from situ._lib.keras import context, loss_classes, losses, metrics, mixed_precision
 
@@ -48,17 +48,37 @@ def batch_size(tensor):
         cast(shape(tensor)[0], "float32") if known else 1.0
 
 
+def _is_column(label, prediction):
+    """Whether a vector of labels stands for one column. Keras of TensorFlow 1 expands every vector
+    of labels; in eager style only predictions of one column ask for it: a vector beside more of
+    them is no column, and must not be broadcast over them."""
+    if label.shape.rank != 1 or prediction.shape.rank != 2:
+        return False
+    return style.is_graph_program() or prediction.shape.as_list()[-1] == 1
+
+
 def matched(label, prediction):
-    """Labels as losses and metrics see them: a column for a vector of labels of rows, in the type
-    of the predictions where both are real or both whole."""
+    """Labels as losses and metrics see them: a column for a vector of labels of one column, in the
+    type of the predictions where both are real or both whole."""
     label = convert_to_tensor(label)
     prediction = mixed_precision.at_least_floatx(convert_to_tensor(prediction))
-    if label.shape.rank == 1 and prediction.shape.rank == 2:
+    if _is_column(label, prediction):
         label = op("ExpandDims", label, -1)
     kinds = [(t.dtype.is_floating, t.dtype.is_integer) for t in (label, prediction)]
     if label.dtype != prediction.dtype and kinds[0] == kinds[1] and any(kinds[0]):
         label = cast(label, prediction.dtype)
     return label, prediction
+
+
+def _check_target(loss, label, prediction):
+    """The ValueError of Keras in TensorFlow 1 for labels that a squared error would broadcast."""
+    if not style.is_graph_program() or getattr(loss, "fn", None) is not losses.mean_squared_error:
+        return
+    known = label.shape.rank, prediction.shape.rank
+    if None not in known and not label.shape[1:].is_compatible_with(prediction.shape[1:]):
+        raise ValueError(f"A target array with shape {label.shape} was passed for an output of "
+                         f"shape {prediction.shape} while using as loss `{loss.name}`. This loss "
+                         "expects targets to have the same shape as the output.")
 
 
 class LossesContainer:
@@ -95,6 +115,7 @@ class LossesContainer:
             if loss is None or y is None:
                 continue
             y, p = matched(y, p)
+            _check_target(loss, y, p)
             each = loss.values(y, p, w)
             value = loss_classes.reduced(each, "sum" if loss.reduction == "sum" else "auto")
             size = size if size is not None else batch_size(p)

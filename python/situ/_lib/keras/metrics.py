@@ -257,12 +257,19 @@ def _largest(x):
     return op("ArgMax", x, -1)
 
 
+def _matches(y_true, y_pred, like=None):
+    """Which class ids are the largest predictions; in the shape of `like`, which has as many."""
+    matches = cast(op("Equal", cast(y_true, "int64"), _largest(y_pred)), "float32")
+    return matches if like is None else op("Reshape", matches, op("Shape", like))
+
+
 @_shown
 def categorical_accuracy(y_true, y_pred):
     y_true, y_pred = _largest(convert_to_tensor(y_true)), convert_to_tensor(y_pred)
     if y_true.shape.rank is not None and y_true.shape.rank == y_pred.shape.rank:
-        y_true = op("Squeeze", y_true, [-1])  # labels had one dimension more, of size 1
-    return cast(op("Equal", y_true, _largest(y_pred)), "float32")
+        # labels had one dimension more, of size 1
+        return _matches(op("Squeeze", y_true, [-1]), y_pred, y_true)
+    return _matches(y_true, y_pred)
 
 
 @_shown
@@ -270,8 +277,12 @@ def sparse_categorical_accuracy(y_true, y_pred):
     y_true, y_pred = convert_to_tensor(y_true), convert_to_tensor(y_pred)
     if y_true.shape.rank and y_true.shape.rank == y_pred.shape.rank and \
             y_true.shape.as_list()[-1] == 1:
-        y_true = op("Squeeze", y_true, [-1])
-    return cast(op("Equal", cast(y_true, "int64"), _largest(y_pred)), "float32")
+        matches = _matches(op("Squeeze", y_true, [-1]), y_pred, y_true)
+    else:
+        matches = _matches(y_true, y_pred)
+    if (matches.shape.rank or 0) > 1 and matches.shape.as_list()[-1] == 1:
+        return op("Squeeze", matches, [-1])
+    return matches
 
 
 @_shown
@@ -284,7 +295,9 @@ def sparse_top_k_categorical_accuracy(y_true, y_pred, k=5, from_sorted_ids=False
     """Whether a class is among the k best; from_sorted_ids: predictions are classes, the best
     first."""
     y_true, y_pred = convert_to_tensor(y_true), convert_to_tensor(y_pred)
-    rank, flat = y_pred.shape.rank, op("Reshape", cast(y_true, "int64"), [-1])
+    rank, flat = y_pred.shape.rank, cast(y_true, "int64")
+    if flat.shape.rank != 0:  # a single class id is refused: predictions are rows
+        flat = op("Reshape", flat, [-1])
     if rank is not None and rank > 2:
         y_pred = op("Reshape", y_pred, [-1, y_pred.shape.as_list()[-1]])
     if from_sorted_ids:

@@ -16,7 +16,11 @@ class _Confusion(Metric):
 
     def _ids(self, tensor, sparse):
         tensor = convert_to_tensor(tensor)
-        tensor = tensor if sparse else op("ArgMax", tensor, self.axis)
+        if not sparse:
+            if tensor.shape.rank is not None and tensor.shape.rank < 2:
+                raise ValueError(f"{type(self).__name__} expects classes along axis {self.axis} of "
+                                 f"at least 2 dimensions. Received: shape={tensor.shape}")
+            tensor = op("ArgMax", tensor, self.axis)
         return op("Reshape", cast(tensor, "int64"), [-1])
 
     def update_state(self, y_true, y_pred, sample_weight=None):

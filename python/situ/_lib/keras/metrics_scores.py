@@ -1,16 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """metrics_scores.py: precision and recall together (F-scores), and R2."""
 from situ._lib.array_ops import cast, op
+from situ._lib.keras.losses import squeezed
 from situ._lib.keras.metrics import Metric, gauge, named
 
 
 def _matrices(metric, y_true, y_pred):
-    """Both as tensors of rank 2; ValueError where one has another rank."""
+    """Both as tensors of rank 2 and of one shape; ValueError where they are not."""
     y_true, y_pred = gauge(y_true), gauge(y_pred)
+    if metric == "R2Score":  # a vector stands for a column
+        y_true, y_pred = squeezed(y_true, y_pred)
     if y_true.shape.rank != 2 or y_pred.shape.rank != 2:
         raise ValueError(f"{metric} expects 2D inputs with shape (batch_size, output_dim). "
                          f"Received input shapes: y_pred.shape={y_pred.shape} and "
                          f"y_true.shape={y_true.shape}.")
+    if not y_true.shape.is_compatible_with(y_pred.shape):
+        raise ValueError(f"{metric}: Shapes {y_true.shape} and {y_pred.shape} are incompatible")
     return y_true, y_pred
 
 
