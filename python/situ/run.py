@@ -8,7 +8,7 @@ import os
 import sys
 import traceback
 
-from situ._lib import companions, importer, notebook, style, usage
+from situ._lib import arguments, companions, importer, notebook, style, usage
 
 _OWN = os.path.dirname(os.path.abspath(__file__))
 
@@ -124,10 +124,6 @@ def main():
         sys.exit(usage.report(path, source, api))
     if sys.path[:1] in ([""], [os.getcwd()]) and not name:
         del sys.path[0]  # python -m puts it there, a script would not have it
-    if "behind" in options and not name and not usage.reads_arguments(path, source):
-        print(f"situ run: {options['behind']}: behind {path} this is the program's, which does not "
-              f"look at its arguments. For situ: situ run {options['behind']} {path}",
-              file=sys.stderr)
     sys.argv = [path, *words]
     style.set_root("tensorflow")
     root = importer.install(api)
@@ -135,6 +131,9 @@ def main():
     if api == "v1" or b"numpy" in source:  # what does not use it shall start without it
         from situ._lib import old_numpy
         old_numpy.install()
+    if "behind" in options:
+        label = f"-m {program[1]}" if name else path
+        arguments.Watch(options["behind"], label, list(usage.texts(path, source))).start()
     if "log-placement" in options:
         importer.log_placement(root)
     if "trace" in options:

@@ -137,8 +137,8 @@ def test_focal_and_overlap_losses():
 
 BROADCAST = ["mean_squared_error", "mean_absolute_error", "mean_absolute_percentage_error",
              "mean_squared_logarithmic_error", "hinge", "squared_hinge", "categorical_hinge",
-             "huber", "log_cosh", "poisson", "kl_divergence", "cosine_similarity", "dice", "tversky",
-             "categorical_focal_crossentropy"]
+             "huber", "log_cosh", "poisson", "kl_divergence", "cosine_similarity", "dice",
+             "tversky", "categorical_focal_crossentropy"]
 
 
 def same(**how):

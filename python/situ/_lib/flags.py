@@ -121,8 +121,16 @@ class FlagValues:
         self._check_required()
         return rest + (unknown if known_only else [])
 
+    def _find(self, name):
+        return self._flags.get(name) or self._flags.get(name.replace("-", "_"))
+
+    def _knows(self, name):
+        """Whether there is a flag --name, or --noname of a boolean one."""
+        off = self._flags.get(name[2:]) if name.startswith("no") else None
+        return self._find(name) is not None or off is not None and off.boolean
+
     def _take(self, name, equals, text, words):
-        flag = self._flags.get(name) or self._flags.get(name.replace("-", "_"))
+        flag = self._find(name)
         if flag is None:
             off = self._flags.get(name[2:]) if name.startswith("no") else None
             if off is None or not off.boolean:

@@ -2,7 +2,6 @@
 """usage.py: the names of tf a program uses, told from its text: its style, what situ lacks."""
 import ast
 import os
-import re
 import types
 
 from situ._lib import importer, style
@@ -85,27 +84,16 @@ def local_modules(tree, path, seen):
                     yield file
 
 
-# What a program that looks at its arguments has somewhere in its text.
-READERS = re.compile(r"(?i)(\b|_)(argv|orig_argv|arg(ument)?_?pars\w*|parse_args|\w*argparse|absl|"
-                     r"flags|click|typer|fire|docopt|getopt|optparse|hydra|sacred|plac|gin|tyro|"
-                     r"tap|draccus|defopt|app\.run|subprocess|runpy|exec|execfile)(\b|_)")
-
-
-def reads_arguments(path, source):
-    """Whether a program, or a module beside it that it imports, may look at sys.argv, as far as its
-    text tells."""
-    seen, left = {path}, [(path, source)]
+def texts(path, source):
+    """The text of a program, and of the modules beside it that it imports."""
+    seen, left = {os.path.abspath(path)}, [(path, source)]
     while left:
         path, source = left.pop()
-        if isinstance(source, bytes):
-            source = source.decode("utf-8", "replace")
-        if READERS.search(source):
-            return True
+        yield source.decode("utf-8", "replace") if isinstance(source, bytes) else source
         for file in local_modules(parse(source, path), path, seen):
             seen.add(file)
             with open(file, "rb") as opened:
                 left.append((file, opened.read()))
-    return False
 
 
 def aliases(tree):
