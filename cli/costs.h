@@ -5,9 +5,9 @@
 
 #include "measure.h"
 
-/* Finds the training step: the call that computes gradients of variables and on which most time
- * goes. Without `trains` any call will do. NotFound, with what was looked for, where there is none;
- * or what went wrong when the program ended. */
+/* Finds an iteration of training: the call that computes gradients of variables and on which most
+ * time goes, and those that run in turns with it. Without `trains` any call will do. NotFound, with
+ * what was looked for, where there is none; or what went wrong when the program ended. */
 situ_status costs_read(const char *path, const struct scaling_gpu *gpu, double reached, bool trains,
                        struct measured *out);
 

@@ -7,6 +7,14 @@
 #include "command.h"
 #include "scaling.h"
 
+/* A training step that was found: counted in an iteration so many times, or not (0). */
+struct measured_part {
+  double times, runs, kernels, gradients; /* kernels: 0 of eager ones, which share what runs */
+  bool is_variant;                        /* trains the same variables as a counted one */
+};
+
+enum { MEASURED_PARTS = 16 };
+
 struct measured {
   double seconds; /* of the kernels of a step */
   double flops;
@@ -14,6 +22,8 @@ struct measured {
   double block;          /* bytes: memory of a step */
   double variables;      /* bytes of all variables */
   double gradients;      /* bytes of those that are trained */
+  struct measured_part parts[MEASURED_PARTS];
+  int n_parts; /* of a script; those that are not counted last */
 };
 
 /* Runs a script, whose output goes nowhere, on one simulated GPU. Returns DONE, or prints what is

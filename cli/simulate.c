@@ -218,12 +218,31 @@ static bool print_algorithms(const struct question *q) {
   return table_print(&table);
 }
 
+/* The training steps of an iteration, and those that were found but are not part of it. */
+static void print_parts(const struct measured *m) {
+  char size[32], kernels[32];
+  for (int i = 0; m->n_parts > 1 && i < m->n_parts; i++) {
+    const struct measured_part *part = &m->parts[i];
+    table_size((uint64_t)part->gradients, size);
+    snprintf(kernels, sizeof kernels, part->kernels > 0 ? " of %.0f kernels" : "", part->kernels);
+    if (part->times > 0)
+      printf("  %.3g x a training step%s, gradients %s\n", part->times, kernels, size);
+    else
+      printf("  not counted: a training step%s, gradients %s, run %.0f times: %s\n", kernels, size,
+             part->runs,
+             part->is_variant ? "it trains the same variables"
+                              : "it does not run in turns with the others");
+  }
+}
+
 static void print_head(const struct args *args, const struct question *q) {
   char a[32], b[32], c[32];
   const struct measured *m = &q->measured;
   if (args->n_words)
-    printf("%s: a step of %.0f kernels, %.3g GFLOP%s\n", args->words[0], m->kernels, m->flops / 1e9,
-           q->strong ? ", shared out" : " on each GPU");
+    printf("%s: %s of %.0f kernels, %.3g GFLOP%s\n", args->words[0],
+           m->n_parts > 1 && m->parts[1].times > 0 ? "an iteration" : "a step", m->kernels,
+           m->flops / 1e9, q->strong ? ", shared out" : " on each GPU");
+  print_parts(m);
   printf("gradients %s, computing %s on a %s (%.0f %% of its peak)\n",
          table_size((uint64_t)q->step.gradients, a), milliseconds(q->step.compute, b), q->gpu.model,
          100 * q->reached);
@@ -243,6 +262,17 @@ static void print_json(const struct question *q) {
   json_size("memory_bytes", (uint64_t)(q->measured.block + q->measured.variables));
   json_size("flops", (uint64_t)q->measured.flops);
   json_size("compute_ns", (uint64_t)(q->step.compute * 1e9));
+  json_open("steps", '[');
+  for (int i = 0; i < q->measured.n_parts; i++) {
+    const struct measured_part *part = &q->measured.parts[i];
+    json_open(NULL, '{');
+    json_bool("counted", part->times > 0);
+    json_size("runs", (uint64_t)part->runs);
+    json_size("kernels", (uint64_t)part->kernels);
+    json_size("gradient_bytes", (uint64_t)part->gradients);
+    json_close();
+  }
+  json_close();
   json_open("algorithms", '[');
   for (int i = 0; i < SCALING_ALGORITHMS; i++) {
     const struct answer a = answer(q, q->cluster.gpus, q->cluster.nodes, i);

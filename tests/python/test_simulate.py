@@ -337,3 +337,98 @@ def test_options_stand_before_or_behind_the_script(situ):
     one = situ("simulate", "train.py", "--json", "--", "--steps", "3", "--gpus", "1")
     assert json.loads(one.out)["algorithms"][0]["communication_ns"] == 0
     assert json.loads(behind.out)["algorithms"][0]["communication_ns"] > 0
+
+
+GAN = """\
+import sys
+import tensorflow as tf
+def make(*units):
+    return tf.keras.Sequential([tf.keras.layers.Dense(n) for n in units])
+def step(trained, loss):
+    optimizer = tf.keras.optimizers.SGD(0.1)
+    def run(x, z):
+        with tf.GradientTape() as tape:
+            value = loss(x, z)
+        variables = trained.trainable_variables
+        optimizer.apply_gradients(zip(tape.gradient(value, variables), variables))
+    return run if "eager" in sys.argv else tf.function(run)
+generator, critic = make(30, 40), make(20, 1)
+g = step(generator, lambda x, z: -tf.reduce_mean(critic(generator(z))))
+c = step(critic, lambda x, z: tf.reduce_mean(critic(generator(z))) - tf.reduce_mean(critic(x)))
+x, z = tf.zeros([64, 40]), tf.zeros([64, 10])
+"""
+GAN_LOOP = GAN + """
+for _ in range(int(sys.argv[1])):
+    for _ in range(int(sys.argv[2])):
+        c(x, z)
+    g(x, z)
+"""
+GAN_PHASES = GAN + """
+for _ in range(5):
+    c(x, z)
+for _ in range(3):
+    g(x, z)
+"""
+GAN_GRAPH = """\
+import sys
+import tensorflow as tf
+def net(x, scope, *units):
+    with tf.variable_scope(scope, reuse=tf.AUTO_REUSE):
+        for i, n in enumerate(units):
+            x = tf.layers.dense(x, n, name=str(i))
+        return x
+x, z = tf.zeros([64, 40]), tf.zeros([64, 10])
+fake = net(net(z, "g", 30, 40), "c", 20, 1)
+steps = [tf.train.GradientDescentOptimizer(0.1).minimize(loss, var_list=tf.trainable_variables(s))
+         for s, loss in (("c", tf.reduce_mean(fake - net(x, "c", 20, 1))),
+                         ("g", -tf.reduce_mean(fake)))]
+with tf.Session() as session:
+    session.run(tf.global_variables_initializer())
+    for _ in range(int(sys.argv[1])):
+        for _ in range(int(sys.argv[2])):
+            session.run(steps[0])
+        session.run(steps[1])
+"""
+GENERATOR, CRITIC = (10 * 30 + 30 + 30 * 40 + 40) * 4, (40 * 20 + 20 + 20 + 1) * 4
+
+
+def simulated(situ, text, *words):
+    result = situ("simulate", "train.py", "--gpus", "8", "--json", "--", *map(str, words),
+                  files={"train.py": text})
+    assert result.code == 0, result.err
+    return json.loads(result.out)
+
+
+@pytest.mark.parametrize("text, words", [(GAN_LOOP, []), (GAN_LOOP, ["eager"]), (GAN_GRAPH, [])],
+                         ids=["function", "eager", "graph"])
+@pytest.mark.parametrize("iterations, critics", [(1, 1), (3, 1), (8, 1), (3, 5)])
+def test_an_iteration_is_all_training_steps_that_run_in_turns(situ, text, words, iterations,
+                                                              critics):
+    found = simulated(situ, text, iterations, critics, *words)
+    assert found["gradient_bytes"] == GENERATOR + critics * CRITIC
+    assert sorted(s["runs"] for s in found["steps"]) == sorted([iterations, critics * iterations])
+    assert all(s["counted"] for s in found["steps"])
+    if not words:  # the work of both
+        kernels = sum(s["kernels"] * s["runs"] for s in found["steps"]) / iterations
+        result = situ("simulate", "train.py", "--", str(iterations), str(critics))
+        assert f"an iteration of {kernels:.0f} kernels" in result.out
+        assert f"  {critics} x a training step of " in result.out
+
+
+@pytest.mark.parametrize("words", [[], ["eager"]])
+def test_steps_of_another_phase_are_not_counted_but_listed(situ, words):
+    found = simulated(situ, GAN_PHASES, *words)
+    counted = [s for s in found["steps"] if s["counted"]]
+    assert len(found["steps"]) == 2 and len(counted) == 1
+    assert found["gradient_bytes"] == counted[0]["gradient_bytes"] in (GENERATOR, CRITIC)
+    result = situ("simulate", "train.py", "--", *words)
+    assert "  not counted: a training step" in result.out
+    assert "it does not run in turns with the others" in result.out
+
+
+def test_a_smaller_last_batch_is_the_same_step(situ):
+    text = FIT.replace("batch_size=64", "batch_size=80")
+    found = simulated(situ, text)
+    assert found["gradient_bytes"] == SIZES
+    assert [s["counted"] for s in found["steps"]] == [True, False]
+    assert "it trains the same variables" in situ("simulate", "train.py").out

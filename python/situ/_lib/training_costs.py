@@ -10,7 +10,19 @@ from situ._lib.indexed_slices import is_slices
 from situ._lib.tensors import EagerTensor, GraphTensor
 
 wanted = bool(os.environ.get("SITU_COSTS"))
-_tapes = collections.Counter()  # gradients of tapes, as (variable, bytes) pairs -> times
+_tapes = {}  # the variables of gradients of tapes -> _Tape
+
+
+class _Tape:
+    """How often gradients of some variables were computed, their bytes, and when it was."""
+    seen = 0  # of all tapes
+
+    def __init__(self):
+        self.times, self.bytes, self.first, self.last = 0, 0, _Tape.seen, 0
+
+    def add(self, size):
+        self.times, self.bytes, self.last = self.times + 1, self.bytes + size, _Tape.seen
+        _Tape.seen += 1
 
 
 _READS = {"Identity", "ReadVariableOp"}
@@ -67,7 +79,8 @@ def note_eager(sources, gradients) -> None:
     """Counts gradients that a tape has computed eagerly."""
     pairs = [(s, _parts(g)) for s, g in _pairs(sources, gradients)]
     if pairs and all(isinstance(p, EagerTensor) for _, parts in pairs for p in parts):
-        _tapes[tuple((_key(s), sum(_size(p) for p in parts)) for s, parts in pairs)] += 1
+        sizes = {_key(s): sum(_size(p) for p in parts) for s, parts in pairs}
+        _tapes.setdefault(frozenset(sizes), _Tape()).add(sum(sizes.values()))
 
 
 def _watch_tapes():
@@ -113,8 +126,8 @@ def _lines():
             devices[_device_number(variable.device)] += _size(variable)
     for device, size in sorted(devices.items()):
         yield f"V {device} {size}"
-    for pairs, times in _tapes.items():
-        yield f"T {times} {sum(dict(pairs).values())}"
+    for tape in _tapes.values():
+        yield f"T {tape.times} {tape.bytes / tape.times} {tape.first} {tape.last}"
 
 
 def install(path: str) -> None:
