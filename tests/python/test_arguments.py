@@ -28,6 +28,7 @@ UNKNOWN = {
                 "p.parse_args()",
     "getopt": "import getopt, sys\ngetopt.getopt(sys.argv[1:], '', ['steps='])",
     "sys.argv": "import sys\nsteps = '--steps' in sys.argv",
+    "sys.argv[0]": "import sys\nname = sys.argv[0]",
     "num_gpus": ARGPARSE + "p.add_argument('--num_gpus')\np.parse_known_args()",
     "a word of the text": ARGPARSE + "gpus = 1\np.parse_known_args()",
 }
@@ -51,6 +52,8 @@ KNOWN = {
     "two parsers": ARGPARSE + "_, rest = p.parse_known_args()\nq = argparse.ArgumentParser()\n"
                               "q.add_argument('--gpus')\nprint(q.parse_args(rest).gpus)",
     "sys.argv": "import sys\nprint(sys.argv[sys.argv.index('--gpus') + 1])",
+    "by index": "import sys\nprint(sys.argv[2])",
+    "all of them": "import sys\nprint([int(w) for w in sys.argv if w.isdigit()][0])",
     "another program": "import subprocess, sys\nsubprocess.run([sys.executable, '-c', 'import sys; "
                        "print(sys.argv[2])', *sys.argv[1:]])",
 }
@@ -82,6 +85,14 @@ def test_modules_are_judged_as_scripts_are(situ):
     assert result.out == "None\n"
     assert "behind -m tool this is the program's" in result.err
     assert "situ run --gpus 4 -m tool" in result.err
+
+
+def test_sys_argv_stays_a_list(situ):
+    text = "import copy, pickle, sys\nassert isinstance(sys.argv, list) and sys.argv == " \
+           "['a.py', '--gpus', '4'] and len(sys.argv) == 3\n" \
+           "print(type(pickle.loads(pickle.dumps(sys.argv))), repr(copy.copy(sys.argv)))\n"
+    result = situ("run", "a.py", "--gpus", "4", files={"a.py": text})
+    assert result.out == "<class 'list'> ['a.py', '--gpus', '4']\n"
 
 
 def test_a_program_without_arguments(situ):

@@ -3,8 +3,9 @@
 script's, and that nothing in the program takes.
 
 Whether the program takes one is known for certain from argparse and flags (tf.app.flags, absl) when
-they parse the command line. Other ways to read it (sys.argv, click, ...) are judged by the text of
-the program: where an option's name does not occur, nothing can look for it.
+they parse the command line. A program that takes the word from sys.argv itself, by its index or
+with others, is left alone. Other parsers (click, getopt, ...) are judged by the text of the
+program: where an option's name does not occur, nothing can look for it.
 """
 import argparse
 import atexit
@@ -27,7 +28,44 @@ class _Option:
     def __init__(self, words):
         self.text, self.word = " ".join(words), words[0]
         self.name = words[0].lstrip("-").partition("=")[0]
-        self.is_taken = self.is_left_over = self.is_told = False
+        self.is_taken = self.is_left_over = self.is_read = self.is_told = False
+
+
+class _Words(list):
+    """sys.argv, with a note of which options were read of it."""
+    options = ()
+
+    def _note(self, words):
+        for option in self.options:
+            option.is_read = option.is_read or any(w in words for w in option.text.split(" "))
+
+    def __getitem__(self, index):
+        found = super().__getitem__(index)
+        self._note(found if isinstance(index, slice) else [found])
+        return found
+
+    def __iter__(self):
+        self._note(list.copy(self))
+        return super().__iter__()
+
+    def __contains__(self, word):
+        self._note([word])
+        return super().__contains__(word)
+
+    def index(self, word, *limits):
+        self._note([word])
+        return super().index(word, *limits)
+
+    def pop(self, index=-1):
+        found = super().pop(index)
+        self._note([found])
+        return found
+
+    def copy(self):
+        return list(iter(self))
+
+    def __reduce__(self):
+        return list, (list.copy(self),)
 
 
 def _split(text):
@@ -58,19 +96,23 @@ class Watch:
     def start(self):
         """Tells now what the text decides; else watches the parsers, and tells the rest at the end
         of the program."""
-        if not any(self._has(pattern) for pattern in (_ARGV, _PARSERS, _HAND_ON)):
-            for option in self.options:
-                self._tell(option, "which does not look at its arguments")
+        reads = any(self._has(pattern) for pattern in (_ARGV, _PARSERS, _HAND_ON))
+        if not reads and not self.program.startswith("-m "):  # of a module not all text is known
+            self._tell(self.options, "which does not look at its arguments")
             return
+        sys.argv = _Words(sys.argv)
+        sys.argv.options = self.options
         self._watch_argparse()
         self._watch_flags()
         atexit.register(self._end)
 
-    def _tell(self, option, why="which does not know it"):
-        if not option.is_told:
+    def _tell(self, options, why="which does not know it"):
+        text = " ".join(o.text for o in options if not o.is_told)
+        if text:
+            print(f"situ run: {text}: behind {self.program} this is the program's, {why}. "
+                  f"For situ: situ run {text} {self.program}", file=sys.stderr)
+        for option in options:
             option.is_told = True
-            print(f"situ run: {option.text}: behind {self.program} this is the program's, {why}. "
-                  f"For situ: situ run {option.text} {self.program}", file=sys.stderr)
 
     def _note(self, option, is_taken):
         if is_taken:
@@ -78,7 +120,7 @@ class Watch:
             return
         option.is_left_over = True
         if not self._mentions(option):  # else another parser may know it
-            self._tell(option)
+            self._tell([option])
 
     def _watch_argparse(self):
         plain, watch = argparse.ArgumentParser.parse_known_args, self
@@ -115,7 +157,10 @@ class Watch:
         if os.getpid() != self.owner:
             return
         self._note_absl()
-        for option in self.options:
-            unknown = not self._mentions(option) and not self._has(_HAND_ON)
-            if not option.is_taken and (option.is_left_over or unknown):
-                self._tell(option)
+        self._tell([o for o in self.options if not o.is_taken and
+                    (o.is_left_over or self._is_unknown(o))])
+
+    def _is_unknown(self, option):
+        if self._mentions(option) or self._has(_HAND_ON):
+            return False
+        return not option.is_read or self._has(_PARSERS)
