@@ -86,6 +86,15 @@ INLINE C JOIN(polygamma, T_NAME)(C n, C x) {
 #define GUARD_NOT_NEGATIVE(y) \
   if ((y) < 0) FAIL(NEGATIVE_POWER, 0, 0, 0);
 
+/* The amount of a shift is clamped: beyond the bits of T a shift of C is not defined. Bits move to
+ * the left in an unsigned type, where no overflow is undefined. */
+#define shift_amount(y) ((y) < 0 ? (C)0 : (y) >= T_BYTES * 8 ? (C)(T_BYTES * 8 - 1) : (y))
+#if T_BYTES == 8
+#define left_shift(x, y) (C)((u64)(x) << shift_amount(y))
+#else
+#define left_shift(x, y) (C)((u32)(x) << shift_amount(y))
+#endif
+
 INLINE C JOIN(floor_rest, T_NAME)(C x, C y) {
   const C rest = remainder_of(x, y);
   return rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest;
@@ -185,3 +194,5 @@ INLINE C JOIN(int_power, T_NAME)(C x, C y) {
 #undef remainder_of
 #undef floor_remainder
 #undef power
+#undef shift_amount
+#undef left_shift

@@ -80,7 +80,7 @@ UNARY = {
     "IsNan": np.isnan, "IsInf": np.isinf, "IsFinite": np.isfinite, "LogicalNot": np.logical_not,
     "Identity": lambda x: x, "StopGradient": lambda x: x, "ZerosLike": np.zeros_like,
     "EnsureShape": lambda x: x, "PlaceholderWithDefault": lambda x: x,
-    "OnesLike": np.ones_like,
+    "OnesLike": np.ones_like, "Invert": np.invert,
 }
 
 BINARY = {
@@ -95,7 +95,9 @@ BINARY = {
     "Polygamma": each(polygamma),
     "Less": np.less, "LessEqual": np.less_equal, "Greater": np.greater,
     "GreaterEqual": np.greater_equal, "Equal": np.equal, "NotEqual": np.not_equal,
-    "LogicalAnd": np.logical_and, "LogicalOr": np.logical_or,
+    "LogicalAnd": np.logical_and, "LogicalOr": np.logical_or, "BitwiseAnd": np.bitwise_and,
+    "BitwiseOr": np.bitwise_or, "BitwiseXor": np.bitwise_xor, "LeftShift": np.left_shift,
+    "RightShift": np.right_shift,
 }
 
 

@@ -1,13 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """math_further.py: functions of numbers that programs use now and then, made of other ops."""
-import inspect
-
-import numpy
-
 from situ._lib.api import export, named
 from situ._lib.array_ops import cast, convert_to_tensor, op
-from situ._lib.keywords import bind, signature
-from situ._lib.readers import py_func
 
 
 @export("histogram_fixed_width_bins")
@@ -33,30 +27,3 @@ def vectorized_map(fn, elems, fallback_to_while_loop=True, warn=True):
     flat = [nest.flatten(m) for m in made]
     stacked = [op("Pack", [f[i] for f in flat], axis=0) for i in range(len(flat[0]))]
     return nest.pack_sequence_as(made[0], stacked)
-
-
-# Bits
-
-
-def _bits(name, function, count=2):
-    needed = inspect.Parameter.empty
-    defaults = {"x": needed, **({"y": needed} if count == 2 else {}), "name": None}
-
-    @export("bitwise." + name)
-    def call(*args, **kwargs):
-        values = bind(call.__name__, defaults, args, kwargs)
-        first = convert_to_tensor(values["x"])
-        rest = [convert_to_tensor(values["y"], first.dtype)] if count == 2 else []
-        made = py_func(lambda *arrays: function(*arrays).astype(arrays[0].dtype), [first, *rest],
-                       first.dtype)
-        if count == 1 and hasattr(made, "set_shape"):
-            made.set_shape(first.shape)
-        return made
-    call.__name__, call.__signature__ = name, signature(defaults)
-
-
-for _name, _function, _count in (
-        ("bitwise_and", numpy.bitwise_and, 2), ("bitwise_or", numpy.bitwise_or, 2),
-        ("bitwise_xor", numpy.bitwise_xor, 2), ("left_shift", numpy.left_shift, 2),
-        ("right_shift", numpy.right_shift, 2), ("invert", numpy.invert, 1)):
-    _bits(_name, _function, _count)

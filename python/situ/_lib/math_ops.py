@@ -128,21 +128,26 @@ def scalar_mul(scalar, x, name=None):
     return op("Mul", convert_to_tensor(scalar, None if dtype_of(scalar) else x.dtype), x, name=name)
 
 
-def _bitwise(logical, bitwise):
-    """An operator of bools and of the bits of integers; others fail as bools are wanted."""
-    def call(*operands):
-        tensors = _pair(*operands) if len(operands) == 2 else (convert_to_tensor(operands[0]),)
-        if all(t.dtype.is_integer for t in tensors) and tensors[0].dtype == tensors[-1].dtype:
-            from situ._lib import math_further  # noqa: F401  (defines tf.bitwise)
-            return named("bitwise." + bitwise)(*tensors)
-        return logical(*tensors)
+def _bitwise(node, logical, bits):
+    """A binary operator: `logical` of bools, the op `bits` of everything else."""
+    def call(x, y):
+        with scope(None, node) as full:
+            if _own_type(x) is None:
+                y = convert_to_tensor(y, name="y")
+                x = convert_to_tensor(x, y.dtype, "x")
+            if as_dtype(x.dtype).is_bool:
+                return logical(x, y, full)
+            return op(bits, x, y)
     return call
 
 
-def _xor(x, y):
-    if x.dtype.is_bool and y.dtype.is_bool:
-        return op("NotEqual", x, y)
-    return OPS["LogicalAnd"](x, y)  # which refuses them
+def _xor(x, y, name):
+    from situ._lib.small_math import logical_xor  # which imports this module
+    return logical_xor(x, convert_to_tensor(y, "bool", "y"), name or "xor")
+
+
+def _invert(x):
+    return op("LogicalNot" if as_dtype(x.dtype).is_bool else "Invert", x)
 
 
 def _conjunction(x, y):
@@ -194,10 +199,9 @@ COMPOSITE = {  # what C asks for by name
     "axes": lambda tensor: op("Range", 0, op("Rank", tensor), 1), "truediv": truediv,
     "pow": power, "matmul": lambda x, y: matmul(x, y, name="matmul"),
     "join": _join, "mul": _conjunction,
-    "and": _bitwise(lambda x, y: OPS["LogicalAnd"](x, y, name="and"), "bitwise_and"),
-    "or": _bitwise(lambda x, y: OPS["LogicalOr"](x, y, name="or"), "bitwise_or"),
-    "xor": _bitwise(_xor, "bitwise_xor"),
-    "invert": _bitwise(lambda x: OPS["LogicalNot"](x), "invert"),
+    "and": _bitwise("and", lambda x, y, name: op("LogicalAnd", x, y, name=name), "BitwiseAnd"),
+    "or": _bitwise("or", lambda x, y, name: op("LogicalOr", x, y, name=name), "BitwiseOr"),
+    "xor": _bitwise("xor", _xor, "BitwiseXor"), "invert": _invert,
     "eq": _equal(True), "ne": _equal(False)}
 _situ.hook("composite", COMPOSITE)
 
