@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * example.c: tf.Example: records with named lists of numbers and texts. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -140,18 +141,63 @@ static situ_status read_list(struct wire list, struct values *out) {
   return NULL;
 }
 
+/* What the parts of one call share. Inputs: serialized, names, sparse keys, dense keys, ragged
+ * keys, dense defaults. Outputs: indices, values and shapes of the sparse ones, then dense values.
+ */
+struct parsing {
+  const struct compute *compute;
+  const situ_tensor *examples;
+  int64_t n; /* of examples */
+  bool one;  /* a scalar: no dimension of examples */
+};
+
+enum { NAMES = 1, SPARSE_KEYS = 2, DENSE_KEYS = 3, DEFAULTS = 5, MOST_SHOWN = 200 };
+
+static int shown(situ_text text) { return (int)min_i64(MOST_SHOWN, (int64_t)text.length); }
+
+/* "Name: a, ", the name of an example of a batch; a single example has none. */
+static const char *name_of(const struct parsing *p, int64_t index, char out[MOST_SHOWN + 16]) {
+  const situ_tensor *names = p->compute->in[NAMES];
+  situ_text name = {"<unknown>", 9};
+  *out = 0;
+  if (p->one) return out;
+  if (index < situ_shape_count(names->shape)) name = situ_tensor_text(names, index);
+  snprintf(out, MOST_SHOWN + 16, "Name: %.*s, ", shown(name), name.data);
+  return out;
+}
+
+/* "Name: a, Key: x, Index: 0.  ", where in a batch a feature is wrong; "Key: x.  " of one. */
+static const char *place_of(const struct parsing *p, int64_t index, situ_text key,
+                            char out[2 * MOST_SHOWN + 64]) {
+  char name[MOST_SHOWN + 16], number[32] = "";
+  if (!p->one) snprintf(number, sizeof number, ", Index: %lld", (long long)index);
+  snprintf(out, 2 * MOST_SHOWN + 64, "%sKey: %.*s%s.  ", name_of(p, index, name), shown(key),
+           key.data, number);
+  return out;
+}
+
+static situ_status wrong_type(const struct parsing *p, int64_t index, situ_text key, bool dense,
+                              situ_type have, situ_type want) {
+  char place[2 * MOST_SHOWN + 64];
+  place_of(p, index, key, place);
+  if (dense)
+    return INVALID("%sData types don't match. Data type: %s but expected type: %s", place,
+                   situ_type_name(have), situ_type_name(want));
+  return INVALID("%sData types don't match. Expected type: %s, Actual type: %s", place,
+                 situ_type_name(want), situ_type_name(have));
+}
+
 /* The values of a feature of an example; *found is false where it has none. */
-static situ_status read_feature(const situ_tensor *examples, int64_t index, situ_text key,
+static situ_status read_feature(const struct parsing *p, int64_t index, situ_text key, bool dense,
                                 situ_type type, struct values *out, bool *found) {
   static const situ_type kinds[] = {SITU_NO_TYPE, SITU_STRING, SITU_FLOAT, SITU_INT64};
-  const situ_text text = situ_tensor_text(examples, index);
+  const situ_text text = situ_tensor_text(p->examples, index);
   const uint8_t *data = (const uint8_t *)text.data;
   struct wire feature, scan, whole = {data, data + text.length};
   struct field field;
   for (scan = whole; scan.at < scan.end;)
     if (!read_field(&scan, &field))
-      return INVALID("Could not parse example input, value: %.*s",
-                     (int)min_i64(64, (int64_t)text.length), text.data);
+      return INVALID("Could not parse example input, value: '%.*s'", shown(text), text.data);
   *found = false;
   out->type = type;
   out->count = 0;
@@ -160,9 +206,7 @@ static situ_status read_feature(const situ_tensor *examples, int64_t index, situ
     return INVALID("Could not parse example input.");
   *found = true;
   if (kinds[field.number] != type)
-    return INVALID("Key: %.*s.  Data types don't match. Data type: %s but expected type: %s",
-                   (int)key.length, key.data, situ_type_name(kinds[field.number]),
-                   situ_type_name(type));
+    return wrong_type(p, index, key, dense, kinds[field.number], type);
   return read_list(field.inside, out);
 }
 
@@ -175,33 +219,21 @@ static void store(const struct values *values, void *data, situ_text *texts, int
   if (values->type == SITU_STRING) memcpy(texts + at, values->texts, n * sizeof *texts);
 }
 
-/* What the parts of one call share. Inputs: serialized, names, sparse keys, dense keys, ragged
- * keys, dense defaults. Outputs: indices, values and shapes of the sparse ones, then dense values.
- */
-struct parsing {
-  const struct compute *compute;
-  const situ_tensor *examples;
-  int64_t n; /* of examples */
-  bool one;  /* a scalar: no dimension of examples */
-};
-
-enum { SPARSE_KEYS = 2, DENSE_KEYS = 3, DEFAULTS = 5 };
-
 static situ_status finish(const struct compute *compute, int out, situ_type type, situ_shape shape,
                           void *data, const situ_text *texts) {
   if (type == SITU_STRING) return situ_tensor_create_texts(shape, texts, &compute->out[out]);
   return situ_tensor_create(type, shape, data, &compute->out[out]);
 }
 
-/* The values that stand for a missing feature. */
-static situ_status take_default(const situ_tensor *preset, int64_t count, situ_text key,
-                                int64_t example, struct values *out) {
-  const int64_t have = situ_shape_count(preset->shape);
-  if (!have)
-    return INVALID(
-        "Name: <unknown>, Feature: %.*s (data type: %s) is required but could not be "
-        "found. (example %lld)",
-        (int)key.length, key.data, situ_type_name(preset->type), (long long)example);
+static situ_status is_missing(const struct parsing *p, int64_t index, situ_text key,
+                              situ_type type) {
+  char name[MOST_SHOWN + 16];
+  return INVALID("%sFeature: %.*s (data type: %s) is required but could not be found.",
+                 name_of(p, index, name), shown(key), key.data, situ_type_name(type));
+}
+
+/* Appends the values that stand for a missing feature. */
+static situ_status take_default(const situ_tensor *preset, int64_t count, struct values *out) {
   for (int64_t i = 0; i < count; i++) {
     struct field field = {0};
     if (preset->type == SITU_STRING) {
@@ -217,6 +249,16 @@ static situ_status take_default(const situ_tensor *preset, int64_t count, situ_t
   return NULL;
 }
 
+static situ_status wrong_count(const struct parsing *p, int index, int64_t example, int64_t count) {
+  const situ_shape *want = &call_attr(p->compute->call, "dense_shapes")->shapes.items[index];
+  const situ_text key = situ_tensor_text(p->compute->in[DENSE_KEYS], index);
+  char place[2 * MOST_SHOWN + 64], shape[SHAPE_TEXT];
+  return INVALID("%sNumber of %s values != expected.  Values size: %lld but output shape: %s",
+                 place_of(p, example, key, place),
+                 situ_type_name(p->compute->in[DEFAULTS + index]->type), (long long)count,
+                 shape_print(want, shape));
+}
+
 static situ_status dense_values(const struct parsing *p, int index, int64_t count, void *data,
                                 situ_text *texts) {
   const situ_tensor *preset = p->compute->in[DEFAULTS + index];
@@ -225,14 +267,11 @@ static situ_status dense_values(const struct parsing *p, int index, int64_t coun
   situ_status status = NULL;
   for (int64_t i = 0; i < p->n && !status; i++) {
     bool found = false;
-    status = read_feature(p->examples, i, key, preset->type, &values, &found);
-    if (!status && !found) status = take_default(preset, count, key, i, &values);
-    if (!status && values.count != count)
-      status = INVALID(
-          "Key: %.*s, Index: %lld.  Number of %s values != expected.  values size: "
-          "%lld but output shape has %lld",
-          (int)key.length, key.data, (long long)i, situ_type_name(preset->type),
-          (long long)values.count, (long long)count);
+    status = read_feature(p, i, key, true, preset->type, &values, &found);
+    if (!status && !found)
+      status = situ_shape_count(preset->shape) ? take_default(preset, count, &values)
+                                               : is_missing(p, i, key, preset->type);
+    if (!status && values.count != count) status = wrong_count(p, index, i, values.count);
     if (!status) store(&values, data, texts, i * count);
   }
   values_free(&values);
@@ -267,7 +306,7 @@ static situ_status gather(const struct parsing *p, int index, situ_type type, st
   all->type = type;
   for (int64_t i = 0; i < p->n && !status; i++) {
     bool found = false;
-    status = read_feature(p->examples, i, key, type, &values, &found);
+    status = read_feature(p, i, key, false, type, &values, &found);
     counts[i] = status ? 0 : values.count;
     for (int64_t k = 0; k < counts[i] && !status; k++) {
       struct field field = {0};
@@ -373,6 +412,12 @@ static situ_status check_parse(const struct call *call) {
   if (call->in[0].shape.rank > 1)
     return INVALID("Expected serialized to be a scalar or vector, got rank %d",
                    call->in[0].shape.rank);
+  const situ_shape *names = &call->in[NAMES].shape;
+  char have[SHAPE_TEXT];
+  if (call->in[0].shape.rank == 1 && shape_is_known(names) && situ_shape_count(*names) &&
+      !shape_compatible(names, &call->in[0].shape))
+    return INVALID("Expected len(names) == len(serialized), got names of shape %s",
+                   shape_print(names, have));
   TRY(need_keys(call, SPARSE_KEYS, n_sparse, "sparse_keys"));
   TRY(need_keys(call, DENSE_KEYS, n_dense, "dense_keys"));
   return need_defaults(call);

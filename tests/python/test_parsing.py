@@ -45,6 +45,68 @@ def test_features_that_cannot_be_filled(serialized, feature, error, text):
         parse(serialized, {"absent": feature})
 
 
+@pytest.mark.parametrize("feature, error, text", [
+    (tf.io.FixedLenFeature([3], tf.float32, [3., 4.]), tf.errors.InvalidArgumentError,
+     r"Feature: absent \(data type: float\) .* with 2 values, but the requested shape has 3"),
+    (tf.io.FixedLenFeature([], tf.int64, [3, 4]), tf.errors.InvalidArgumentError,
+     r"Feature: absent \(data type: int64\) .* tensor with 2 values"),
+    (tf.io.FixedLenFeature([2], tf.float32, ["a", "b"]), TypeError,
+     r"Feature: absent \(data type: float\) "),
+    (tf.io.FixedLenSequenceFeature([2], tf.float32, True, [3., 4.]),
+     tf.errors.InvalidArgumentError, r"Feature: absent \(data type: float\) "),
+    (tf.io.FixedLenFeature(None, tf.float32), ValueError, "Missing shape for feature absent"),
+    (tf.io.FixedLenFeature([], None), ValueError, "Missing type for feature absent"),
+    (tf.io.VarLenFeature(None), ValueError, "Missing type for feature absent"),
+    (3, ValueError, "Unsupported int 3 for key 'absent'"),
+])
+def test_errors_of_features_name_them(feature, error, text):
+    with pytest.raises(error, match=text):
+        tf.io.parse_example(EXAMPLES, {"absent": feature})
+    with pytest.raises((error, ValueError), match=r"absent"), tf.Graph().as_default():
+        tf.io.parse_example(EXAMPLES, {"absent": feature})
+
+
+def raised(parse, *args, **kwargs):
+    with pytest.raises(tf.errors.InvalidArgumentError) as caught:
+        parse(*args, **kwargs)
+    return str(caught.value)
+
+
+def test_errors_of_examples_are_tensorflows():
+    one, many = tf.io.parse_single_example, tf.io.parse_example
+    absent = {"x": tf.io.FixedLenFeature([2], tf.float32)}
+    text = "Feature: x (data type: float) is required but could not be found."
+    assert raised(one, EXAMPLES[0], absent).startswith(text)
+    assert raised(many, EXAMPLES, absent).startswith("Name: <unknown>, " + text)
+    assert raised(many, EXAMPLES, absent, example_names=["a", "b"]).startswith("Name: a, " + text)
+    wrong = {"f": tf.io.FixedLenFeature([2], tf.int64)}
+    text = "Data types don't match. Data type: float but expected type: int64"
+    assert raised(one, EXAMPLES[0], wrong).startswith("Key: f.  " + text)
+    assert raised(many, EXAMPLES, wrong).startswith("Name: <unknown>, Key: f, Index: 0.  " + text)
+    wrong = {"f": tf.io.VarLenFeature(tf.int64)}
+    text = "Key: f.  Data types don't match. Expected type: int64, Actual type: float"
+    assert raised(one, EXAMPLES[0], wrong).startswith(text)
+    wrong = {"i": tf.io.FixedLenFeature([4], tf.int64)}
+    assert raised(many, EXAMPLES, wrong).startswith(
+        "Name: <unknown>, Key: i, Index: 0.  Number of int64 values != expected.  Values size: 3 "
+        "but output shape: [4]")
+    assert raised(many, [b"abc"], wrong).startswith("Could not parse example input, value: 'abc'")
+    with pytest.raises((tf.errors.InvalidArgumentError, ValueError), match="Expected len.names."):
+        many(EXAMPLES, absent, example_names=["a"])
+
+
+@pytest.mark.parametrize("feature", [tf.io.VarLenFeature(tf.int64),
+                                     tf.io.FixedLenSequenceFeature([], tf.int64)])
+def test_feature_list_of_another_type(feature):
+    steps = [tf.train.Feature(float_list=tf.train.FloatList(value=[1.0]))]
+    record = tf.train.SequenceExample(feature_lists=tf.train.FeatureLists(
+        feature_list={"l": tf.train.FeatureList(feature=steps)})).SerializeToString()
+    with pytest.raises(tf.errors.InvalidArgumentError,
+                       match="Feature list: l, Index: 0.  Data types don't match. Expected type: "
+                             "int64"):
+        tf.io.parse_single_sequence_example(record, sequence_features={"l": feature})
+
+
 def test_default_has_the_shape_of_the_feature():
     parsed = tf.io.parse_example(EXAMPLES, {
         "absent": tf.io.FixedLenFeature([2, 2], tf.float32, [3., 4., 5., 6.]),

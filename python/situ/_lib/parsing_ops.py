@@ -3,6 +3,7 @@
 import collections
 from typing import Optional
 
+from situ._lib import errors
 from situ._lib.api import BOTH, OPS, V1, export, named
 from situ._lib.array_ops import cast, constant, convert_to_tensor, op
 from situ._lib.dtypes import as_dtype
@@ -34,38 +35,59 @@ for _class in (FixedLenFeature, FixedLenSequenceFeature, VarLenFeature):
     BOTH["io." + _class.__name__] = V1[_class.__name__] = _class
 
 
-def _default(feature):
+def type_name(dtype):
+    """The name of a type in messages of TensorFlow's kernels."""
+    return {"float32": "float", "float64": "double"}.get(dtype.name, dtype.name)
+
+
+def _default(key, feature, shape):
     """The values for records that lack a feature; none: it is required."""
     dtype = as_dtype(feature.dtype)
     if feature.default_value is None:
         return constant([], dtype)
-    return op("Reshape", convert_to_tensor(feature.default_value, dtype),
-              as_shape(feature.shape).as_list())
+    try:
+        return op("Reshape", convert_to_tensor(feature.default_value, dtype), shape)
+    except (errors.InvalidArgumentError, TypeError, ValueError) as error:
+        text = f"Feature: {key} (data type: {type_name(dtype)}) has a wrong default_value: " \
+            f"{error}"
+        if isinstance(error, errors.InvalidArgumentError):
+            raise errors.InvalidArgumentError(None, None, text) from error
+        raise type(error)(text) from error
 
 
-def _check(features):
+def _check_shape(key, feature):
+    if feature.shape is None:
+        raise ValueError(f"Missing shape for feature {key}. Received feature={feature}.")
+    shape = as_shape(feature.shape)
+    if shape.rank is None or None in shape.as_list()[1:]:
+        raise ValueError(f"All dimensions of shape for feature {key} need to be known but "
+                         f"received {feature.shape}.")
+    if shape.rank and shape.as_list()[0] is None:
+        raise ValueError(f"First dimension of shape for feature {key} unknown. Consider using "
+                         f"FixedLenSequenceFeature. Received feature={feature}.")
+
+
+def check_features(features):
     """Raises TensorFlow's error for a feature that no record could fill."""
     for key in sorted(features):
         feature = features[key]
+        if not isinstance(feature, (FixedLenFeature, FixedLenSequenceFeature, VarLenFeature)):
+            raise ValueError(f"Unsupported {type(feature).__name__} {feature} for key '{key}'")
+        if not feature.dtype:
+            raise ValueError(f"Missing type for feature {key}. Received feature={feature}")
+        if isinstance(feature, FixedLenFeature):
+            _check_shape(key, feature)
+
+
+def _parse(serialized, features, name, names=None):
+    """A dict of tensors, by the names of the features."""
+    if not features:
+        raise ValueError(f"Argument `features` cannot be None or falsy. Got {features}")
+    check_features(features)
+    for feature in features.values():
         if isinstance(feature, FixedLenSequenceFeature) and not feature.allow_missing:
             raise ValueError("Unsupported: FixedLenSequenceFeature requires allow_missing to be "
                              "True.")
-        if isinstance(feature, FixedLenFeature):
-            shape = as_shape(feature.shape)
-            if shape.rank is None or None in shape.as_list()[1:]:
-                raise ValueError(f"All dimensions of shape for feature {key} need to be known but "
-                                 f"received {shape}.")
-            if shape.rank and shape.as_list()[0] is None:
-                raise ValueError(
-                    f"First dimension of shape for feature {key} unknown. Consider using "
-                    f"FixedLenSequenceFeature. Received feature={feature}.")
-
-
-def _parse(serialized, features, name):
-    """A dict of tensors, by the names of the features."""
-    if not features:
-        raise ValueError("Argument `features` cannot be None.")
-    _check(features)
     dense = sorted(k for k, f in features.items() if isinstance(f, FixedLenFeature))
     sparse = sorted(k for k in features if k not in dense)
     with scope(name, "ParseSingleExample"):
@@ -73,26 +95,28 @@ def _parse(serialized, features, name):
         one = as_shape(serialized.shape).rank == 0
         keys = [constant(k, "string") if k else constant([], "string") for k in (sparse, dense)]
         parts = OPS["ParseExampleV2"](
-            serialized, constant([], "string"), *keys, constant([], "string"),
-            [_default(features[k]) for k in dense], num_sparse=len(sparse),
-            Tdense=[as_dtype(features[k].dtype) for k in dense],
+            serialized, convert_to_tensor([] if names is None else names, "string"), *keys,
+            constant([], "string"),
+            [_default(k, features[k], as_shape(features[k].shape).as_list()) for k in dense],
+            num_sparse=len(sparse), Tdense=[as_dtype(features[k].dtype) for k in dense],
             sparse_types=[as_dtype(features[k].dtype) for k in sparse],
             dense_shapes=[as_shape(features[k].shape) for k in dense], name="ParseExample")
     parts = parts if isinstance(parts, (list, tuple)) else [parts]
     n, found = len(sparse), {}
     for i, key in enumerate(sparse):
-        found[key] = _sparse(features[key], *parts[i:3 * n:n], one)
+        found[key] = _sparse(key, features[key], *parts[i:3 * n:n], one)
     found.update(zip(dense, parts[3 * n:]))
     return {k: found[k] for k in features}
 
 
-def _sparse(feature, indices, values, shape, one):
+def _sparse(key, feature, indices, values, shape, one):
     if isinstance(feature, VarLenFeature):
         return SparseTensor(indices, values, shape)
     tail = as_shape(feature.shape).as_list()
     if one:
         return op("Reshape", values, [-1] + tail)
-    made = sparse_tensor_to_dense(SparseTensor(indices, values, shape), feature.default_value)
+    default = None if feature.default_value is None else _default(key, feature, [])
+    made = sparse_tensor_to_dense(SparseTensor(indices, values, shape), default)
     rows = op("StridedSlice", shape, [0], [1], [1], shrink_axis_mask=1)
     return op("Reshape", made, op("ConcatV2", [
         op("Reshape", cast(rows, "int32"), [1]), constant([-1] + tail, "int32")], 0)) if tail \
@@ -102,13 +126,15 @@ def _sparse(feature, indices, values, shape, one):
 @export("io.parse_single_example", v1="parse_single_example")
 def parse_single_example(serialized, features, name=None, example_names=None):
     """The features of one tf.Example."""
+    if not features:
+        raise ValueError("Invalid argument: features cannot be empty.")
     return _parse(serialized, features, name)
 
 
 @export("io.parse_example", v1="parse_example")
 def parse_example(serialized, features, name=None, example_names=None):
     """The features of a vector of tf.Examples: each with a dimension for the examples."""
-    return _parse(serialized, features, name)
+    return _parse(serialized, features, name, example_names)
 
 
 @export("image.decode_image", "io.decode_image")

@@ -18,6 +18,11 @@ def _steps(lists, key, dtype):
         return None
     kind = "bytes_list" if dtype.name == "string" else \
         "float_list" if dtype.is_floating else "int64_list"
+    for number, step in enumerate(lists[key].feature):
+        if step.WhichOneof("kind") not in (None, kind):
+            raise errors.InvalidArgumentError(
+                None, None, f"Name: <unknown>, Feature list: {key}, Index: {number}.  Data types "
+                f"don't match. Expected type: {parsing_ops.type_name(dtype)}")
     return [list(getattr(step, kind).value) for step in lists[key].feature]
 
 
@@ -25,7 +30,7 @@ def _dense(lists, key, feature, dtype, shape):
     steps = _steps(lists, key, dtype)
     if steps is None:
         if not feature.allow_missing:
-            raise errors.CLASSES[3](
+            raise errors.InvalidArgumentError(
                 None, None, f"Name: <unknown>, Feature list '{key}' is required but could not be "
                 "found.  Did you mean to include it in feature_list_dense_missing_assumed_empty "
                 "or feature_list_dense_defaults?")
@@ -33,7 +38,7 @@ def _dense(lists, key, feature, dtype, shape):
     count = int(numpy.prod(shape))
     for number, values in enumerate(steps):
         if len(values) != count:
-            raise errors.CLASSES[3](
+            raise errors.InvalidArgumentError(
                 None, None, f"Name: <unknown>, Key: {key}, Index: {number}.  Number of values != "
                 f"expected.  values size: {len(values)} but output shape: {list(shape)}")
     kind = object if dtype.name == "string" else dtype.as_numpy_dtype
@@ -94,6 +99,7 @@ def parse_single_sequence_example(serialized, context_features=None, sequence_fe
     """(features, feature lists) of one tf.SequenceExample record, as dicts of tensors."""
     if not (context_features or sequence_features):
         raise ValueError("Missing features.")
+    parsing_ops.check_features(sequence_features or {})
     with scope(name, "ParseSingleSequenceExample"):
         serialized = convert_to_tensor(serialized, "string", name="serialized")
         # The context stands where a tf.Example has its features.
