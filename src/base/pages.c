@@ -2,13 +2,20 @@
  * pages.c: see pages.h. */
 #include "base/pages.h"
 
+#include <fcntl.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { HUGE_PAGE = 2 << 20, MOST_PIECES = 16, MOST_BYTES = 256 << 20, SHARE = 32 };
+enum {
+  HUGE_PAGE = 2 << 20,
+  MOST_PIECES = 16,
+  MOST_BYTES = 256 << 20,
+  SHARE = 32,
+  LITTLE = 1 << 20
+};
 
 struct piece {
   void *memory;
@@ -64,12 +71,42 @@ static void *find(size_t bytes) {
   return memory;
 }
 
+/* The bytes behind a word of /proc/meminfo; 0 where it is not there. */
+static uint64_t meminfo_bytes(const char *text, const char *word) {
+  const char *at = strstr(text, word);
+  return at ? strtoull(at + strlen(word), NULL, 10) << 10 : 0;
+}
+
+/* Free memory, with what the system can take back from its caches, and swap; 0: not known. */
+static uint64_t free_bytes(void) {
+  char text[4096] = "";
+  const int file = open("/proc/meminfo", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return 0;
+  const ssize_t n = read(file, text, sizeof text - 1);
+  close(file);
+  if (n <= 0) return 0;
+  const uint64_t memory = meminfo_bytes(text, "MemAvailable:");
+  return memory ? memory + meminfo_bytes(text, "SwapFree:") : 0;
+}
+
+bool pages_available(size_t bytes) {
+  if (bytes <= LITTLE) return true; /* asking takes longer than many a call */
+  const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+  if (pages <= 0 || page <= 0) return true;
+  const uint64_t total = (uint64_t)pages * (uint64_t)page;
+  if (bytes <= total / SHARE) return true;
+  if (bytes > total) return false;
+  const uint64_t now = free_bytes();
+  return !now || bytes <= now;
+}
+
 void *pages_alloc(size_t bytes, size_t alignment) {
   const size_t unit = bytes < HUGE_PAGE ? alignment : HUGE_PAGE;
   const size_t rounded = round_up(bytes ? bytes : 1, unit);
   if (rounded < bytes || rounded > PTRDIFF_MAX) return NULL;
   void *memory = unit == HUGE_PAGE ? find(rounded) : NULL;
   if (memory) return memory;
+  if (!pages_available(rounded)) return NULL;
   memory = aligned_alloc(unit, rounded);
   if (!memory) {
     pages_trim();

@@ -8,8 +8,13 @@
 
 #include "base/base.h"
 
+/* Whether the machine can give that many bytes now. An allocation beyond that may seem to succeed
+ * and end the process when it is touched. */
+bool pages_available(size_t bytes);
+
 /* Memory that begins at a multiple of `alignment`, a power of two; not cleared. pages_free or
- * free() frees it. NULL without memory. */
+ * free() frees it. NULL without memory, also where
+ * pages_available denies it. */
 void *pages_alloc(size_t bytes, size_t alignment);
 
 /* Frees memory of pages_alloc, as many bytes as were asked for, or keeps it. */

@@ -4,8 +4,8 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "base/pages.h"
 #include "base/text.h"
 #include "tensor/shape.h"
 
@@ -31,19 +31,8 @@ static situ_status too_large(situ_type type, const situ_shape *shape, size_t byt
                             text_bytes(bytes, size));
 }
 
-enum { LITTLE = 1 << 20 };
-
-/* Whether the machine could hold so much at all: an allocation beyond that may seem to succeed and
- * end the process when it is touched. */
-static bool fits_host(size_t bytes) {
-  if (bytes <= LITTLE) return true; /* asking takes longer than many a call */
-  const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-  return pages <= 0 || page <= 0 || bytes / (size_t)page <= (size_t)pages;
-}
-
 static situ_status allocate(situ_type type, const situ_shape *shape, size_t bytes,
                             struct buffer **out) {
-  if (!fits_host(bytes)) return too_large(type, shape, bytes);
   const situ_status status = buffer_host(bytes, out);
   if (situ_status_code(status) != SITU_RESOURCE_EXHAUSTED) return status;
   situ_status_release(status);
@@ -76,7 +65,7 @@ static situ_text text_of(const struct texts *from, size_t i) {
 /* One block: the pointers, then the texts. */
 static situ_status copy_strings(const situ_shape *shape, const struct texts *from, size_t bytes,
                                 struct buffer **out) {
-  if (!fits_host(bytes)) return too_large(SITU_STRING, shape, bytes);
+  if (!pages_available(bytes)) return too_large(SITU_STRING, shape, bytes);
   const size_t count = bytes / sizeof(char *);
   size_t total = bytes;
   for (size_t i = 0; i < count; i++) {

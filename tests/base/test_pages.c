@@ -3,8 +3,10 @@
 #include "base/pages.h"
 
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "support/expect.h"
 #include "support/skip.h"
@@ -67,9 +69,30 @@ static void the_oldest_goes_first(void **state) {
   pages_trim();
 }
 
+/* Memory beyond what is free is refused before it is touched: the system might grant it. */
+static void more_than_free_is_refused(void **state) {
+  (void)state;
+  const size_t total = (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE);
+  assert_true(pages_available(0));
+  assert_true(pages_available(mib));
+  assert_false(pages_available(total + 1));
+  assert_false(pages_available(SIZE_MAX));
+  assert_null(pages_alloc(total + 1, 64));
+  FILE *file = fopen("/proc/meminfo", "r");
+  char line[128];
+  unsigned long long memory = 0, swap = 0;
+  while (file && fgets(line, sizeof line, file)) {
+    sscanf(line, "MemAvailable: %llu", &memory);
+    sscanf(line, "SwapFree: %llu", &swap);
+  }
+  if (file) fclose(file);
+  const size_t beyond = (size_t)((memory + swap) << 10) + total / 8;
+  if (memory && beyond < total) assert_null(pages_alloc(beyond, 64));
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(memory_is_aligned),
-                                     cmocka_unit_test(what_was_freed_is_taken_again),
-                                     cmocka_unit_test(the_oldest_goes_first)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(memory_is_aligned), cmocka_unit_test(what_was_freed_is_taken_again),
+      cmocka_unit_test(the_oldest_goes_first), cmocka_unit_test(more_than_free_is_refused)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

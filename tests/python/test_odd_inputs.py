@@ -384,3 +384,12 @@ def test_types_of_one_hot_and_linspace():
 def test_half_precision_has_infinities():
     x = tf.constant([1e5, -1e5, 65519.0, float("nan")], tf.float16).numpy()
     np.testing.assert_array_equal(x, np.array([np.inf, -np.inf, 65504, np.nan], "float16"))
+
+
+def test_a_stitch_beyond_the_memory_is_an_error():
+    """The output has as many rows as the greatest index says; no memory is touched for it."""
+    import os
+    pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    width = pages // 4 // 2 ** 31 + 1
+    with pytest.raises(tf.errors.ResourceExhaustedError, match=r"OOM when allocating tensor"):
+        tf.dynamic_stitch([[2 ** 31 - 1]], [tf.ones([1, width])])
