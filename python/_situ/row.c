@@ -116,23 +116,48 @@ static bool is_simple(const struct row *row) {
   return simple;
 }
 
-/* Parameters that have another name in Python than in the op; both are understood. */
-static PyObject *other_name(const char *name) {
-  static const char *const pairs[][2] = {
-      {"dim", "axis"},        {"squeeze_dims", "axis"},      {"dimension", "axis"},
-      {"concat_dim", "axis"}, {"reduction_indices", "axis"}, {"keep_dims", "keepdims"},
-      {"DstT", "dtype"},      {"string_tensor", "input"},    {"bytes", "input_bytes"}};
-  for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
-    if (!strcmp(pairs[i][0], name)) return PyUnicode_InternFromString(pairs[i][1]);
+/* Parameters that have another name in Python than in the op, of one op or of all (NULL); both are
+ * understood. */
+static PyObject *other_name(const char *op, const char *name) {
+  static const char *const names[][3] = {
+      {"Select", "t", "x"},
+      {"Select", "e", "y"},
+      {"Where", "input", "condition"},
+      {"SparseApplyProximalGradientDescent", "delta", "grad"},
+      {"ResourceSparseApplyProximalGradientDescent", "delta", "grad"},
+      {NULL, "dim", "axis"},
+      {NULL, "squeeze_dims", "axis"},
+      {NULL, "dimension", "axis"},
+      {NULL, "concat_dim", "axis"},
+      {NULL, "split_dim", "axis"},
+      {NULL, "reduction_indices", "axis"},
+      {NULL, "keep_dims", "keepdims"},
+      {NULL, "DstT", "dtype"},
+      {NULL, "string_tensor", "input"},
+      {NULL, "bytes", "input_bytes"}};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (!strcmp(names[i][1], name) && (!names[i][0] || !strcmp(names[i][0], op)))
+      return PyUnicode_InternFromString(names[i][2]);
   return NULL;
 }
 
 static void find_other_names(struct row *row) {
-  for (int i = 0; i < row->n_inputs; i++) row->input_alias[i] = other_name(row->inputs[i].name);
-  for (int i = 0; i < row->n_attrs; i++) row->attrs[i].alias = other_name(row->attrs[i].name);
+  for (int i = 0; i < row->n_inputs; i++)
+    row->input_alias[i] = other_name(row->name, row->inputs[i].name);
+  for (int i = 0; i < row->n_attrs; i++)
+    row->attrs[i].alias = other_name(row->name, row->attrs[i].name);
   if (row->n_inputs != 2 || strcmp(row->inputs[1].name, "reduction_indices") != 0) return;
   row->input_alias[0] = PyUnicode_InternFromString("input_tensor");
   row->inputs[1].all_axes = true;
+}
+
+/* Parameters behind the inputs: as in TensorFlow, attributes with a default follow the others. */
+static void order_params(struct row *row) {
+  row->n_params = row->n_inputs;
+  for (int preset = 0; preset < 2; preset++)
+    for (int i = 0; i < row->n_attrs; i++)
+      if (!row->attrs[i].inferred && row->attrs[i].has_preset == preset)
+        row->param_attr[row->n_params++] = i;
 }
 
 bool row_parse(const situ_op *op, struct row *out) {
@@ -152,9 +177,7 @@ bool row_parse(const situ_op *op, struct row *out) {
     if (strchr(word, '*') || (attr >= 0 && out->attrs[attr].kind == SITU_ATTR_TYPES))
       out->list_output = true;
   }
-  out->n_params = out->n_inputs;
-  for (int i = 0; i < out->n_attrs; i++)
-    if (!out->attrs[i].inferred) out->param_attr[out->n_params++] = i;
+  order_params(out);
   find_other_names(out);
   out->n_needed = out->n_inputs;
   while (out->n_needed && out->inputs[out->n_needed - 1].all_axes) out->n_needed--;

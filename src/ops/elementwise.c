@@ -36,6 +36,7 @@ static situ_status record_binary(struct call *call, const struct kernel *flat,
   static situ_status name##_record(struct call *call) {                    \
     return record_binary(call, &name##_kernel, &name##_wide_kernel, cost); \
   }
+#define BINARY_OF(ports, ...) BINARY(__VA_ARGS__)
 #define GRADIENT BINARY
 #define COMPARE BINARY
 #include "ops/elementwise.def"
@@ -43,6 +44,7 @@ static situ_status record_binary(struct call *call, const struct kernel *flat,
 #undef ACTIVATION
 #undef PREDICATE
 #undef BINARY
+#undef BINARY_OF
 #undef GRADIENT
 #undef COMPARE
 
@@ -58,6 +60,7 @@ const struct kernel *const elementwise_greatest[2] = {&Maximum_kernel, &Maximum_
 #define PREDICATE(...)
 #define BINARY(name, class, cost, f, guard, dx, dy, ...) \
   static void name##_grad(struct gradient *g) { derivative_binary(g, dx, dy); }
+#define BINARY_OF(ports, ...) BINARY(__VA_ARGS__)
 #define GRADIENT(name, class, cost, f, dx, dy, ...) \
   static void name##_grad(struct gradient *g) { derivative_binary(g, dx, dy); }
 #define COMPARE(...)
@@ -66,6 +69,7 @@ const struct kernel *const elementwise_greatest[2] = {&Maximum_kernel, &Maximum_
 #undef ACTIVATION
 #undef PREDICATE
 #undef BINARY
+#undef BINARY_OF
 #undef GRADIENT
 #undef COMPARE
 
@@ -91,9 +95,9 @@ const struct kernel *const elementwise_greatest[2] = {&Maximum_kernel, &Maximum_
             doc)
 #define PREDICATE(name, class, cost, f, domain, python, doc) \
   UNARY_ROW(name, class, "x", "y:bool", 0, NULL, domain, python, doc)
-#define BINARY_ROW(name_, class, out_, flags_, grad_, dx, dy, python_, doc_)                     \
+#define BINARY_ROW(name_, ports, class, out_, flags_, grad_, dx, dy, python_, doc_)              \
   {.name = #name_,                                                                               \
-   .inputs = "x:T y:T",                                                                          \
+   .inputs = ports,                                                                              \
    .outputs = out_,                                                                              \
    .attrs = "T:{" WORDS_##class "}",                                                             \
    .python = python_,                                                                            \
@@ -106,8 +110,12 @@ const struct kernel *const elementwise_greatest[2] = {&Maximum_kernel, &Maximum_
    .shape = broadcast_shape,                                                                     \
    .record = name_##_record,                                                                     \
    .grad = grad_},
-#define BINARY(name, class, cost, f, guard, gx, gy, dx, dy, python, doc) \
-  BINARY_ROW(name, class, "z:T", OP_INPLACE | GRAD_FLAG(gx), name##_grad, dx, dy, python, doc)
+#define BINARY(name, class, cost, f, guard, gx, gy, dx, dy, python, doc)                     \
+  BINARY_ROW(name, "x:T y:T", class, "z:T", OP_INPLACE | GRAD_FLAG(gx), name##_grad, dx, dy, \
+             python, doc)
+#define BINARY_OF(ports, name, class, cost, f, guard, gx, gy, dx, dy, python, doc)               \
+  BINARY_ROW(name, ports, class, "z:T", OP_INPLACE | GRAD_FLAG(gx), name##_grad, dx, dy, python, \
+             doc)
 #define GRADIENT(name_, class, cost, f, gx, gy, dx, ports, doc_)   \
   {.name = #name_,                                                 \
    .inputs = ports,                                                \
@@ -122,7 +130,7 @@ const struct kernel *const elementwise_greatest[2] = {&Maximum_kernel, &Maximum_
    .grad = name_##_grad},
 /* Elements of another size than the inputs': never in place, a short input might be as large. */
 #define COMPARE(name, class, cost, f, python, doc) \
-  BINARY_ROW(name, class, "z:bool", 0, NULL, "", "", python, doc)
+  BINARY_ROW(name, "x:T y:T", class, "z:bool", 0, NULL, "", "", python, doc)
 
 static const struct op rows[] = {
 #include "ops/elementwise.def"
