@@ -89,15 +89,20 @@ static uint64_t free_bytes(void) {
   return memory ? memory + meminfo_bytes(text, "SwapFree:") : 0;
 }
 
+bool pages_fit(uint64_t bytes, uint64_t total, uint64_t available) {
+  if (bytes <= total / SHARE) return true;
+  return bytes <= total && (!available || bytes <= available);
+}
+
 bool pages_available(size_t bytes) {
-  if (bytes <= LITTLE) return true; /* asking takes longer than many a call */
+  if (bytes <= LITTLE) return true; /* reading /proc takes longer than a small allocation */
   const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
   if (pages <= 0 || page <= 0) return true;
   const uint64_t total = (uint64_t)pages * (uint64_t)page;
-  if (bytes <= total / SHARE) return true;
-  if (bytes > total) return false;
-  const uint64_t now = free_bytes();
-  return !now || bytes <= now;
+  if (bytes <= total / SHARE) return true; /* without reading /proc */
+  if (pages_fit(bytes, total, free_bytes())) return true;
+  pages_trim();
+  return pages_fit(bytes, total, free_bytes());
 }
 
 void *pages_alloc(size_t bytes, size_t alignment) {

@@ -8,13 +8,16 @@
 
 #include "base/base.h"
 
-/* Whether the machine can give that many bytes now. An allocation beyond that may seem to succeed
- * and end the process when it is touched. */
+/* Whether an allocation fits into a host with `total` bytes of memory, of which `available` can be
+ * had now (0: unknown). A small part of the total always fits. */
+bool pages_fit(uint64_t bytes, uint64_t total, uint64_t available);
+
+/* Whether the host can allocate that many bytes now, if need be after pages_trim. The kernel may
+ * grant a larger allocation and end the process when it is touched. */
 bool pages_available(size_t bytes);
 
 /* Memory that begins at a multiple of `alignment`, a power of two; not cleared. pages_free or
- * free() frees it. NULL without memory, also where
- * pages_available denies it. */
+ * free() frees it. NULL if the host cannot allocate it: pages_available. */
 void *pages_alloc(size_t bytes, size_t alignment);
 
 /* Frees memory of pages_alloc, as many bytes as were asked for, or keeps it. */

@@ -3,7 +3,6 @@
 #include "base/pages.h"
 
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -78,21 +77,23 @@ static void more_than_free_is_refused(void **state) {
   assert_false(pages_available(total + 1));
   assert_false(pages_available(SIZE_MAX));
   assert_null(pages_alloc(total + 1, 64));
-  FILE *file = fopen("/proc/meminfo", "r");
-  char line[128];
-  unsigned long long memory = 0, swap = 0;
-  while (file && fgets(line, sizeof line, file)) {
-    sscanf(line, "MemAvailable: %llu", &memory);
-    sscanf(line, "SwapFree: %llu", &swap);
-  }
-  if (file) fclose(file);
-  const size_t beyond = (size_t)((memory + swap) << 10) + total / 8;
-  if (memory && beyond < total) assert_null(pages_alloc(beyond, 64));
+}
+
+static void large_allocations_need_available_memory(void **state) {
+  (void)state;
+  const uint64_t gib = UINT64_C(1) << 30, total = 32 * gib;
+  assert_true(pages_fit(gib, total, 1)); /* a small part is not looked at */
+  assert_true(pages_fit(16 * gib, total, 16 * gib));
+  assert_false(pages_fit(16 * gib, total, 16 * gib - 1));
+  assert_true(pages_fit(total, total, 0)); /* unknown */
+  assert_false(pages_fit(total + 1, total, 0));
+  assert_false(pages_fit(UINT64_MAX, total, UINT64_MAX));
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(memory_is_aligned), cmocka_unit_test(what_was_freed_is_taken_again),
-      cmocka_unit_test(the_oldest_goes_first), cmocka_unit_test(more_than_free_is_refused)};
+      cmocka_unit_test(the_oldest_goes_first), cmocka_unit_test(more_than_free_is_refused),
+      cmocka_unit_test(large_allocations_need_available_memory)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
