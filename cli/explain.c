@@ -140,7 +140,7 @@ const struct command explain_command = {
     .most = 1,
     .help = "where each node of a graph goes, why, and what is copied for it",
     .more =
-        "GRAPH is a file with a GraphDef as text or as JSON (situ_graph_save writes it); - is\n"
+        "GRAPH is a file with a GraphDef as text, as JSON or in binary form (.pb); - is\n"
         "standard input. Nothing runs and no device is opened. Exit code 1 if the graph\n"
         "cannot be placed; the error says which node, and why.\n\n"
         "  situ explain model.pbtxt --gpus 4\n"

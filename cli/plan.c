@@ -116,7 +116,7 @@ const struct command plan_command = {
     .most = 1,
     .help = "what a run of a graph will copy, and how much memory it needs where",
     .more =
-        "GRAPH is a file with a GraphDef as text or as JSON (situ_graph_save writes it); - is\n"
+        "GRAPH is a file with a GraphDef as text, as JSON or in binary form (.pb); - is\n"
         "standard input. variables stay from run to run; step is what one run takes besides:\n"
         "values, copies, scratch and constants; peak the smallest limit with which a session\n"
         "can initialize all variables and run the step; limit what may be taken of the device.\n"

@@ -265,15 +265,20 @@ static situ_status add_with_inputs(struct loading *load, int32_t number) {
   return NULL;
 }
 
-static situ_status load_graph(struct loading *load) {
-  struct proto_message *def = NULL;
-  const struct proto_source *source = &load->source;
+/* Reads the form that it finds: binary, JSON or text. */
+static situ_status read_def(const struct proto_source *source, struct proto_message **out) {
+  if (source->is_binary) return protobinary_read(source, &proto_graph, out);
   size_t start = 0;
   while (start < source->length && strchr(" \t\r\n", source->text[start]) && source->text[start])
     start++;
   const bool is_json = start < source->length && source->text[start] == '{';
-  TRY(is_json ? protojson_read(source, &proto_graph, &def)
-              : prototext_read(source, &proto_graph, &def));
+  return is_json ? protojson_read(source, &proto_graph, out)
+                 : prototext_read(source, &proto_graph, out);
+}
+
+static situ_status load_graph(struct loading *load) {
+  struct proto_message *def = NULL;
+  TRY(read_def(&load->source, &def));
   TRY(read_items(load, def));
   for (int32_t i = 0; i < load->count; i++) TRY(read_links(load, &load->items[i]));
   for (int32_t i = 0; i < load->count; i++) TRY(add_with_inputs(load, i));
@@ -285,7 +290,8 @@ situ_status situ_graph_load(const char *text, size_t length, situ_graph **out) {
   *out = NULL;
   if (!text && length) return INVALID("situ_graph_load: text is NULL.");
   struct loading load = {.graph = situ_graph_create(), .budget = {FREE_BYTES}};
-  load.source = (struct proto_source){text ? text : "", length, &load.arena};
+  load.source = (struct proto_source){text ? text : "", length, &load.arena,
+                                      text && protobinary_is(text, length)};
   situ_status status = load.graph ? load_graph(&load) : NO_MEMORY();
   map_free(&load.names);
   arena_free(&load.arena);

@@ -4,6 +4,7 @@
 
 #include "graph/attrs.h"
 #include "graph/graphdef.h"
+#include "schema/default_attr.h"
 
 /* What an attribute is read with. */
 struct reading {
@@ -92,6 +93,22 @@ static situ_status read_one(struct reading *in, const struct proto_value *from, 
   return NULL;
 }
 
+static bool is_value(const struct proto_message *message, const char *expected) {
+  struct text text = {0};
+  prototext_write(&text, message, 0);
+  const bool same = !text.failed && !strcmp(text_get(&text), expected);
+  text_free(&text);
+  return same;
+}
+
+/* Whether an attribute that situ's op does not have changes nothing. */
+static bool is_default(const char *op, const char *name, const struct proto_message *value) {
+  for (const struct default_attr *attr = default_attrs; attr->op; attr++)
+    if (!strcmp(attr->op, op) && !strcmp(attr->name, name))
+      return !attr->value || is_value(value, attr->value);
+  return false;
+}
+
 situ_status graphdef_read_attr(const struct proto_source *source, const char *name,
                                const struct proto_value *from, struct graphdef_budget *budget,
                                struct situ_graph *graph, struct draft *draft) {
@@ -100,6 +117,7 @@ situ_status graphdef_read_attr(const struct proto_source *source, const char *na
     return proto_wrong(source, from->offset, "attribute '%s' must have one value", name);
   const struct schema *schema = draft->node->schema;
   const int index = schema_attr(schema, name);
+  if (index < 0 && is_default(schema->op->name, name, from->message)) return NULL;
   struct reading in = {source, budget, NULL, SITU_ATTR_INTS};
   if (index >= 0 && (schema->attrs[index].kind == SITU_ATTR_TYPES ||
                      schema->attrs[index].kind == SITU_ATTR_FLOATS ||

@@ -11,81 +11,82 @@
 
 static const struct proto_type dim = {
     "Dim", (const struct proto_field[]){
-               {"size", PROTO_INT64, false, NULL}, {"name", PROTO_TEXT, false, NULL}, {0}}};
+               {"size", 1, PROTO_INT64, false, NULL}, {"name", 2, PROTO_TEXT, false, NULL}, {0}}};
 
 static const struct proto_type shape = {
     "TensorShapeProto",
     (const struct proto_field[]){
-        {"dim", PROTO_MESSAGE, true, &dim}, {"unknown_rank", PROTO_BOOL, false, NULL}, {0}}};
+        {"dim", 2, PROTO_MESSAGE, true, &dim}, {"unknown_rank", 3, PROTO_BOOL, false, NULL}, {0}}};
 
 static const struct proto_type tensor = {
-    "TensorProto", (const struct proto_field[]){{"dtype", PROTO_TYPE, false, NULL},
-                                                {"tensor_shape", PROTO_MESSAGE, false, &shape},
-                                                {"version_number", PROTO_IGNORED, false, NULL},
-                                                {"tensor_content", PROTO_BYTES, false, NULL},
-                                                {"half_val", PROTO_INT32, true, NULL},
-                                                {"float_val", PROTO_FLOAT, true, NULL},
-                                                {"double_val", PROTO_DOUBLE, true, NULL},
-                                                {"int_val", PROTO_INT32, true, NULL},
-                                                {"string_val", PROTO_BYTES, true, NULL},
-                                                {"int64_val", PROTO_INT64, true, NULL},
-                                                {"bool_val", PROTO_BOOL, true, NULL},
+    "TensorProto", (const struct proto_field[]){{"dtype", 1, PROTO_TYPE, false, NULL},
+                                                {"tensor_shape", 2, PROTO_MESSAGE, false, &shape},
+                                                {"version_number", 3, PROTO_IGNORED, false, NULL},
+                                                {"tensor_content", 4, PROTO_BYTES, false, NULL},
+                                                {"half_val", 13, PROTO_INT32, true, NULL},
+                                                {"float_val", 5, PROTO_FLOAT, true, NULL},
+                                                {"double_val", 6, PROTO_DOUBLE, true, NULL},
+                                                {"int_val", 7, PROTO_INT32, true, NULL},
+                                                {"string_val", 8, PROTO_BYTES, true, NULL},
+                                                {"int64_val", 10, PROTO_INT64, true, NULL},
+                                                {"bool_val", 11, PROTO_BOOL, true, NULL},
                                                 {0}}};
 
 static const struct proto_type list = {
-    "ListValue", (const struct proto_field[]){{"s", PROTO_BYTES, true, NULL},
-                                              {"i", PROTO_INT64, true, NULL},
-                                              {"f", PROTO_FLOAT, true, NULL},
-                                              {"b", PROTO_BOOL, true, NULL},
-                                              {"type", PROTO_TYPE, true, NULL},
-                                              {"shape", PROTO_MESSAGE, true, &shape},
-                                              {"tensor", PROTO_MESSAGE, true, &tensor},
-                                              {"func", PROTO_REFUSED, true, NULL},
+    "ListValue", (const struct proto_field[]){{"s", 2, PROTO_BYTES, true, NULL},
+                                              {"i", 3, PROTO_INT64, true, NULL},
+                                              {"f", 4, PROTO_FLOAT, true, NULL},
+                                              {"b", 5, PROTO_BOOL, true, NULL},
+                                              {"type", 6, PROTO_TYPE, true, NULL},
+                                              {"shape", 7, PROTO_MESSAGE, true, &shape},
+                                              {"tensor", 8, PROTO_MESSAGE, true, &tensor},
+                                              {"func", 9, PROTO_REFUSED, true, NULL},
                                               {0}}};
 
 static const struct proto_type func = {
     "NameAttrList",
     (const struct proto_field[]){
-        {"name", PROTO_TEXT, false, NULL}, {"attr", PROTO_IGNORED, true, NULL}, {0}}};
+        {"name", 1, PROTO_TEXT, false, NULL}, {"attr", 2, PROTO_IGNORED, true, NULL}, {0}}};
 
 static const struct proto_type attr = {
-    "AttrValue", (const struct proto_field[]){{"s", PROTO_BYTES, false, NULL},
-                                              {"i", PROTO_INT64, false, NULL},
-                                              {"f", PROTO_DOUBLE, false, NULL},
-                                              {"b", PROTO_BOOL, false, NULL},
-                                              {"type", PROTO_TYPE, false, NULL},
-                                              {"shape", PROTO_MESSAGE, false, &shape},
-                                              {"tensor", PROTO_MESSAGE, false, &tensor},
-                                              {"list", PROTO_MESSAGE, false, &list},
-                                              {"func", PROTO_MESSAGE, false, &func},
-                                              {"placeholder", PROTO_REFUSED, false, NULL},
+    "AttrValue", (const struct proto_field[]){{"s", 2, PROTO_BYTES, false, NULL},
+                                              {"i", 3, PROTO_INT64, false, NULL},
+                                              {"f", 4, PROTO_DOUBLE, false, NULL},
+                                              {"b", 5, PROTO_BOOL, false, NULL},
+                                              {"type", 6, PROTO_TYPE, false, NULL},
+                                              {"shape", 7, PROTO_MESSAGE, false, &shape},
+                                              {"tensor", 8, PROTO_MESSAGE, false, &tensor},
+                                              {"list", 1, PROTO_MESSAGE, false, &list},
+                                              {"func", 10, PROTO_MESSAGE, false, &func},
+                                              {"placeholder", 9, PROTO_REFUSED, false, NULL},
                                               {0}}};
 
 static const struct proto_type entry = {
     "AttrEntry",
     (const struct proto_field[]){
-        {"key", PROTO_TEXT, false, NULL}, {"value", PROTO_MESSAGE, false, &attr}, {0}}};
+        {"key", 1, PROTO_TEXT, false, NULL}, {"value", 2, PROTO_MESSAGE, false, &attr}, {0}}};
 
 const struct proto_type proto_node = {
-    "NodeDef", (const struct proto_field[]){{"name", PROTO_TEXT, false, NULL},
-                                            {"op", PROTO_TEXT, false, NULL},
-                                            {"input", PROTO_TEXT, true, NULL},
-                                            {"device", PROTO_TEXT, false, NULL},
-                                            {"attr", PROTO_MAP, true, &entry},
-                                            {"experimental_debug_info", PROTO_IGNORED, false, NULL},
-                                            {"experimental_type", PROTO_IGNORED, false, NULL},
-                                            {0}}};
+    "NodeDef",
+    (const struct proto_field[]){{"name", 1, PROTO_TEXT, false, NULL},
+                                 {"op", 2, PROTO_TEXT, false, NULL},
+                                 {"input", 3, PROTO_TEXT, true, NULL},
+                                 {"device", 4, PROTO_TEXT, false, NULL},
+                                 {"attr", 5, PROTO_MAP, true, &entry},
+                                 {"experimental_debug_info", 6, PROTO_IGNORED, false, NULL},
+                                 {"experimental_type", 7, PROTO_IGNORED, false, NULL},
+                                 {0}}};
 
 static const struct proto_type library = {
-    "FunctionDefLibrary",
-    (const struct proto_field[]){
-        {"function", PROTO_REFUSED, true, NULL}, {"gradient", PROTO_REFUSED, true, NULL}, {0}}};
+    "FunctionDefLibrary", (const struct proto_field[]){{"function", 1, PROTO_REFUSED, true, NULL},
+                                                       {"gradient", 2, PROTO_REFUSED, true, NULL},
+                                                       {0}}};
 
 const struct proto_type proto_graph = {
-    "GraphDef", (const struct proto_field[]){{"node", PROTO_MESSAGE, true, &proto_node},
-                                             {"versions", PROTO_IGNORED, false, NULL},
-                                             {"version", PROTO_IGNORED, false, NULL},
-                                             {"library", PROTO_MESSAGE, false, &library},
+    "GraphDef", (const struct proto_field[]){{"node", 1, PROTO_MESSAGE, true, &proto_node},
+                                             {"versions", 4, PROTO_IGNORED, false, NULL},
+                                             {"version", 3, PROTO_IGNORED, false, NULL},
+                                             {"library", 2, PROTO_MESSAGE, false, &library},
                                              {0}}};
 
 struct proto_message *proto_create(struct arena *arena, const struct proto_type *type) {
@@ -132,16 +133,27 @@ const char *proto_text(const struct proto_message *message, const char *name) {
   return value ? value->bytes.data : "";
 }
 
-/* Line and column, counted from 1, of a place in the text. */
-static void locate(const struct proto_source *source, size_t offset, size_t *line, size_t *column) {
-  size_t start = 0;
-  *line = 1;
-  for (size_t i = 0; i < offset && i < source->length; i++) {
+const struct proto_field *proto_numbered(const struct proto_type *type, uint64_t number) {
+  for (const struct proto_field *field = type->fields; field->name; field++)
+    if ((uint64_t)field->number == number) return field;
+  return NULL;
+}
+
+enum { PLACE_SIZE = 64 };
+
+/* Line and column of a place in a text, counted from 1; in the binary form the byte, from 0. */
+static const char *locate(const struct proto_source *source, size_t offset, char out[PLACE_SIZE]) {
+  size_t start = 0, line = 1;
+  for (size_t i = 0; !source->is_binary && i < offset && i < source->length; i++) {
     if (source->text[i] != '\n') continue;
-    ++*line;
+    line++;
     start = i + 1;
   }
-  *column = offset - start + 1;
+  if (source->is_binary)
+    snprintf(out, PLACE_SIZE, "byte %zu", offset);
+  else
+    snprintf(out, PLACE_SIZE, "line %zu, column %zu", line, offset - start + 1);
+  return out;
 }
 
 situ_status proto_wrong(const struct proto_source *source, size_t offset, const char *format, ...) {
@@ -151,16 +163,14 @@ situ_status proto_wrong(const struct proto_source *source, size_t offset, const 
   const int length = vasprintf(&text, format, arguments);
   va_end(arguments);
   if (length < 0) return NO_MEMORY();
-  size_t line = 0, column = 0;
-  locate(source, offset, &line, &column);
-  const situ_status status = INVALID("GraphDef, line %zu, column %zu: %s", line, column, text);
+  char place[PLACE_SIZE];
+  const situ_status status = INVALID("GraphDef, %s: %s", locate(source, offset, place), text);
   free(text);
   return status;
 }
 
 situ_status proto_locate(const struct proto_source *source, size_t offset, situ_status status) {
-  size_t line = 0, column = 0;
+  char place[PLACE_SIZE];
   if (!status) return NULL;
-  locate(source, offset, &line, &column);
-  return status_note(status, "at line %zu, column %zu of the GraphDef", line, column);
+  return status_note(status, "at %s of the GraphDef", locate(source, offset, place));
 }

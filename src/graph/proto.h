@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * proto.h: messages of a GraphDef as trees, which its text form and its JSON form both give.
+ * proto.h: messages of a GraphDef as trees, which its text, JSON and binary forms all give.
  *
  * A table says which fields each kind of message has; readers and writers know nothing else. */
 #ifndef SITU_GRAPH_PROTO_H
@@ -28,6 +28,7 @@ struct proto_type;
 
 struct proto_field {
   const char *name; /* as in the text form; in JSON also dtypeName */
+  int number;       /* in the binary form */
   enum proto_kind kind;
   bool repeated;
   const struct proto_type *message; /* of kind MESSAGE and MAP */
@@ -70,6 +71,9 @@ struct proto_message *proto_create(struct arena *arena, const struct proto_type 
 const struct proto_field *proto_field(const struct proto_type *type, const char *name,
                                       size_t length);
 
+/* The field of that number in the binary form, or NULL. */
+const struct proto_field *proto_numbered(const struct proto_type *type, uint64_t number);
+
 /* Appends a value to a field; NULL without memory. A field that is not in the table is a bug. */
 struct proto_value *proto_add(struct arena *arena, struct proto_message *message,
                               const struct proto_field *field);
@@ -84,14 +88,15 @@ const struct proto_value *proto_next(const struct proto_message *message, const 
 /* The bytes of a field as text; "" if it is not there. */
 const char *proto_text(const struct proto_message *message, const char *name);
 
-/* A text that is being read, for errors with line and column. */
+/* A text that is being read, for errors with line and column; of the binary form with the byte. */
 struct proto_source {
   const char *text;
   size_t length;
   struct arena *arena;
+  bool is_binary;
 };
 
-/* A failure at a place: "line 3, column 14: ...". */
+/* A failure at a place: "line 3, column 14: ...", "byte 17: ...". */
 situ_status proto_wrong(const struct proto_source *source, size_t offset, const char *format,
                         ...) SITU_MUST_USE SITU_FORMAT(3, 4);
 
@@ -99,7 +104,12 @@ situ_status proto_wrong(const struct proto_source *source, size_t offset, const 
 situ_status proto_locate(const struct proto_source *source, size_t offset,
                          situ_status status) SITU_MUST_USE;
 
-/* Reads the text form, or JSON. */
+/* Whether this is a GraphDef in the binary form, and not a text. */
+bool protobinary_is(const char *data, size_t length);
+
+/* Reads the text form, JSON, or the binary form. */
+situ_status protobinary_read(const struct proto_source *source, const struct proto_type *type,
+                             struct proto_message **out) SITU_MUST_USE;
 situ_status prototext_read(const struct proto_source *source, const struct proto_type *type,
                            struct proto_message **out) SITU_MUST_USE;
 situ_status protojson_read(const struct proto_source *source, const struct proto_type *type,

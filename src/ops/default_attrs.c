@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * default_attrs.c: see schema/default_attr.h. */
+#include "schema/default_attr.h"
+
+#include <stddef.h>
+
+const struct default_attr default_attrs[] = {
+    {"Equal", "incompatible_shape_error", "b: true\n"},
+    {"NotEqual", "incompatible_shape_error", "b: true\n"},
+    {"GatherV2", "batch_dims", "i: 0\n"},
+    {"GatherNd", "bad_indices_policy", "s: \"\"\n"},
+    {"ScatterNd", "bad_indices_policy", "s: \"\"\n"},
+    {"TensorScatterUpdate", "bad_indices_policy", "s: \"\"\n"},
+    {"TensorScatterAdd", "bad_indices_policy", "s: \"\"\n"},
+    {"TensorScatterSub", "bad_indices_policy", "s: \"\"\n"},
+    {"TensorScatterMax", "bad_indices_policy", "s: \"\"\n"},
+    {"TensorScatterMin", "bad_indices_policy", "s: \"\"\n"},
+    {"ScatterNdUpdate", "bad_indices_policy", "s: \"\"\n"},
+    {"ResourceScatterNdUpdate", "bad_indices_policy", "s: \"\"\n"},
+    {"ScatterNdAdd", "bad_indices_policy", "s: \"\"\n"},
+    {"ResourceScatterNdAdd", "bad_indices_policy", "s: \"\"\n"},
+    {"ScatterNdSub", "bad_indices_policy", "s: \"\"\n"},
+    {"ResourceScatterNdSub", "bad_indices_policy", "s: \"\"\n"},
+    {"StringLower", "encoding", "s: \"\"\n"},
+    {"StringUpper", "encoding", "s: \"\"\n"},
+    {"StringLength", "unit", "s: \"BYTE\"\n"},
+    {"DecodeCSV", "na_value", "s: \"\"\n"},
+    {"DecodeCSV", "select_cols", "list {\n}\n"},
+    {"StringFormat", "template", "s: \"%s\"\n"},
+    {"StringFormat", "placeholder", "s: \"%s\"\n"},
+    {"MatMul", "grad_a", "b: false\n"},
+    {"MatMul", "grad_b", "b: false\n"},
+    {"BatchMatMul", "grad_x", "b: false\n"},
+    {"BatchMatMul", "grad_y", "b: false\n"},
+    {"BatchMatMulV2", "grad_x", "b: false\n"},
+    {"BatchMatMulV2", "grad_y", "b: false\n"},
+    {"VarHandleOp", "debug_name", NULL},
+    {"VarHandleOp", "allowed_devices", "list {\n}\n"},
+    {"TopKV2", "Tk", "type: DT_INT32\n"},
+    {"TopKV2", "index_type", "type: DT_INT32\n"},
+    {"DatasetToSingleElement", "metadata", "s: \"\"\n"},
+    {"TensorListGetItem", "Tshape", "type: DT_INT32\n"},
+    {"NonMaxSuppressionV3", "T", "type: DT_FLOAT\n"},
+    {"NonMaxSuppressionV3", "T_threshold", "type: DT_FLOAT\n"},
+    {0},
+};
