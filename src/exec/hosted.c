@@ -152,8 +152,8 @@ static situ_status find_ready(const struct frame *frame, const struct host_op *o
   struct state_entry *entry = NULL;
   if (slot->kind != SLOT_STATE) return NULL;
   TRY(state_find(frame->state, frame->program, slot, &entry));
-  if (op->is_set) entry->ready = true;
-  *ready = &entry->ready;
+  if (op->is_set) state_set(frame->state, entry);
+  *ready = &state_holder(entry)->ready;
   return NULL;
 }
 

@@ -323,11 +323,24 @@ static situ_status not_set(const struct situ_graph *graph, const struct slot *sl
       reader_of(graph, slot)->name);
 }
 
+/* The program was planned for the shape that its graph declares. */
+static situ_status other_shape(const struct situ_graph *graph, const struct slot *slot) {
+  const struct node *variable = graph->nodes[slot->node];
+  char shape[256];
+  return status_at_node(
+      INVALID("Variable '%s' has the shape that a session of another graph has assigned; in this "
+              "graph it has shape %s. Initialize it here, or declare it with that shape.",
+              variable_name(variable), shape_print_python(variable_shape(variable), shape)),
+      reader_of(graph, slot)->name);
+}
+
 /* Variables must have a value before a run may read them. */
 static situ_status check_states(const struct frame *frame) {
   for (int32_t i = 0; i < frame->n_states; i++) {
     const struct held_state *held = &frame->states[i];
     if (!held->slot->needs || held->entry->ready) continue;
+    if (state_holder(held->entry) != held->entry)
+      return other_shape(frame->program->graph, held->slot);
     return not_set(frame->program->graph, held->slot);
   }
   return NULL;
@@ -335,7 +348,7 @@ static situ_status check_states(const struct frame *frame) {
 
 static void mark_states(const struct frame *frame) {
   for (int32_t i = 0; i < frame->n_states; i++)
-    if (frame->states[i].slot->sets) frame->states[i].entry->ready = true;
+    if (frame->states[i].slot->sets) state_set(frame->state, frame->states[i].entry);
 }
 
 static situ_status walk(struct frame *frame) {

@@ -62,6 +62,19 @@ situ_status state_find(struct state *state, const struct program *program, const
   return status;
 }
 
+void state_set(const struct state *state, struct state_entry *entry) {
+  if (entry->twin)
+    store_set(state->store, entry);
+  else
+    entry->ready = true;
+}
+
+struct state_entry *state_holder(struct state_entry *entry) {
+  struct state_entry *twin = entry->twin;
+  while (twin && twin != entry && !twin->ready) twin = twin->twin;
+  return !entry->ready && twin ? twin : entry;
+}
+
 void state_clear(struct state *state) {
   while (state->entries) {
     struct state_entry *entry = state->entries;

@@ -17,6 +17,9 @@ struct state_entry {
   int32_t node, output, device; /* as in struct slot */
   struct buffer *buffer;
   _Atomic bool ready; /* has a value */
+  /* In a store: a ring of the entries that hold the same variable in other shapes, of which at most
+   * one has a value; NULL: there are none. */
+  _Atomic(struct state_entry *) twin;
 };
 
 /* Zero, with its lock initialised, remembers nothing. */
@@ -37,6 +40,12 @@ situ_status state_find(struct state *state, const struct program *program, const
 /* Allocates the memory of an entry, with its initial value where there is one. */
 situ_status state_fill(struct state_entry *entry, const struct program *program,
                        const struct slot *slot) SITU_MUST_USE;
+
+/* Notes that an entry has a value: those of the same variable with another shape lose theirs. */
+void state_set(const struct state *state, struct state_entry *entry);
+
+/* The entry that holds the value of the variable, whatever its shape; `entry` where none does. */
+struct state_entry *state_holder(struct state_entry *entry);
 
 /* Forgets everything. */
 void state_clear(struct state *state);

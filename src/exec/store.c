@@ -18,6 +18,7 @@ struct stored {
   char *key, *container;
   situ_type type; /* of a variable; SITU_NO_TYPE for other state */
   situ_shape shape;
+  bool reset; /* the container was cleared since: the shape binds nobody */
 };
 
 struct situ_store {
@@ -63,12 +64,17 @@ void situ_store_release(situ_store *store) {
   free(store);
 }
 
+static void forget(struct stored *stored) {
+  stored->entry.ready = false;
+  stored->reset = true;
+}
+
 /* Frames of idle sessions hold addresses of entries: the memory stays, without a value. */
 void situ_store_reset(situ_store *store, const char *container) {
   pthread_mutex_lock(&store->lock);
   for (struct stored *stored = store->entries; stored; stored = stored->next)
     if (stored->type != SITU_NO_TYPE && (!container || !strcmp(stored->container, container)))
-      stored->entry.ready = false;
+      forget(stored);
   pthread_mutex_unlock(&store->lock);
   if (container)
     resource_clear_container(&store->resources, container);
@@ -123,11 +129,30 @@ static void write_key(const struct state *state, const struct program *program,
 
 /* ---- Entries ---- */
 
-static struct stored *lookup(const situ_store *store, const char *key, int32_t device) {
-  struct stored *stored = store->entries;
-  while (stored && (stored->entry.device != device || strcmp(stored->key, key) != 0))
-    stored = stored->next;
-  return stored;
+static struct output value_of(const struct program *program, const struct slot *slot) {
+  return variable_value(program->graph, (struct edge){slot->node, slot->output});
+}
+
+static bool same_key(const struct stored *stored, const char *key, int32_t device) {
+  return stored->entry.device == device && !strcmp(stored->key, key);
+}
+
+static bool same_value(const struct stored *stored, const struct output *value) {
+  return value->type == stored->type && shape_equal(&value->shape, &stored->shape);
+}
+
+/* The entry of the key with the type and shape of the slot; `other` gets one with another. */
+static struct stored *lookup(const situ_store *store, const char *key,
+                             const struct program *program, const struct slot *slot,
+                             struct stored **other) {
+  for (struct stored *stored = store->entries; stored; stored = stored->next) {
+    if (!same_key(stored, key, slot->device)) continue;
+    if (!is_variable(slot)) return stored;
+    const struct output value = value_of(program, slot);
+    if (same_value(stored, &value)) return stored;
+    if (!*other || (*other)->reset) *other = stored;
+  }
+  return NULL;
 }
 
 static situ_status make(situ_store *store, const char *key, const struct program *program,
@@ -139,8 +164,7 @@ static situ_status make(situ_store *store, const char *key, const struct program
   stored->entry.output = slot->output;
   stored->entry.device = slot->device;
   if (is_variable(slot)) {
-    const struct edge edge = {slot->node, slot->output};
-    const struct output value = variable_value(program->graph, edge);
+    const struct output value = value_of(program, slot);
     stored->container = strdup(variable_container(program->graph->nodes[slot->node]));
     stored->type = value.type;
     stored->shape = value.shape;
@@ -157,20 +181,55 @@ static situ_status make(situ_store *store, const char *key, const struct program
   return NULL;
 }
 
-/* Another graph may have a variable of that name with another type or shape. */
+static bool is_handle(const struct program *program, const struct slot *slot) {
+  return program->graph->nodes[slot->node]->outputs[0].type == SITU_RESOURCE;
+}
+
+/* Whether the container was reset and nobody has assigned the variable since. */
+static bool is_free(const struct stored *stored) { return stored->reset && !stored->entry.ready; }
+
+/* Whether a variable may have another type or shape than a session of another graph has made it. */
 static situ_status check(const struct stored *stored, const struct program *program,
                          const struct slot *slot) {
-  if (!is_variable(slot)) return NULL;
   const struct node *node = program->graph->nodes[slot->node];
-  const struct output value =
-      variable_value(program->graph, (struct edge){slot->node, slot->output});
-  if (value.type == stored->type && shape_equal(&value.shape, &stored->shape)) return NULL;
+  const struct output value = value_of(program, slot);
+  if (is_free(stored) || (is_handle(program, slot) && value.type == stored->type)) return NULL;
   char here[256], there[256];
   return INVALID(
       "Variable '%s' is %s of shape %s, but another session of its task has made it %s "
       "of shape %s.",
       node->name, situ_type_name(value.type), shape_print_python(&value.shape, here),
       situ_type_name(stored->type), shape_print_python(&stored->shape, there));
+}
+
+/* Puts an entry into the ring of another one. */
+static void join(struct state_entry *entry, struct state_entry *other) {
+  struct state_entry *next = other->twin;
+  entry->twin = next ? next : other;
+  other->twin = entry;
+}
+
+void store_set(situ_store *store, struct state_entry *entry) {
+  pthread_mutex_lock(&store->lock);
+  for (struct state_entry *twin = entry->twin; twin != entry; twin = twin->twin)
+    twin->ready = false;
+  entry->ready = true;
+  pthread_mutex_unlock(&store->lock);
+}
+
+static situ_status find_or_make(situ_store *store, const char *key, const struct program *program,
+                                const struct slot *slot, struct stored **out) {
+  struct stored *other = NULL;
+  *out = lookup(store, key, program, slot, &other);
+  if (*out && !is_free(*out)) return NULL;
+  if (other) TRY(check(other, program, slot));
+  if (*out) {
+    (*out)->reset = false;
+    return NULL;
+  }
+  TRY(make(store, key, program, slot, out));
+  if (other) join(&(*out)->entry, &other->entry);
+  return NULL;
 }
 
 situ_status store_find(const struct state *state, const struct program *program,
@@ -183,9 +242,8 @@ situ_status store_find(const struct state *state, const struct program *program,
     return NO_MEMORY();
   }
   pthread_mutex_lock(&store->lock);
-  struct stored *stored = lookup(store, text_get(&key), slot->device);
-  situ_status status =
-      stored ? check(stored, program, slot) : make(store, text_get(&key), program, slot, &stored);
+  struct stored *stored = NULL;
+  const situ_status status = find_or_make(store, text_get(&key), program, slot, &stored);
   pthread_mutex_unlock(&store->lock);
   text_free(&key);
   if (!status) *out = &stored->entry;

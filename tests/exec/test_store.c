@@ -83,6 +83,87 @@ static void a_variable_has_one_shape(void **state) {
   situ_store_release(store);
 }
 
+/* A graph with a variable by handle of n floats, and what changes it. */
+static void open_handle(struct program *p, situ_store *store, int n) {
+  const situ_attr attrs[] = {situ_attr_shape("shape", SITU_SHAPE(n)),
+                             situ_attr_type("dtype", SITU_FLOAT)};
+  const situ_attr type = situ_attr_type("dtype", SITU_FLOAT);
+  const float values[] = {1, 2, 3};
+  p->graph = situ_graph_create();
+  const situ_value handle = situ_emit(p->graph, "VarHandleOp", "w", NULL, 0, attrs, 2);
+  const situ_value one = situ_constant(p->graph, NULL, SITU_FLOAT, SITU_SHAPE(n), values);
+  p->w = situ_emit(p->graph, "ReadVariableOp", NULL, &handle, 1, &type, 1);
+  p->begin = emit2(p->graph, "AssignVariableOp", handle, one);
+  p->more = situ_emit(p->graph, "VarIsInitializedOp", NULL, &handle, 1, NULL, 0);
+  const situ_config config = {.store = store, .task = "/job:worker/task:0"};
+  OK(situ_session_create(p->graph, &config, &p->session));
+}
+
+static void assign(const struct program *p) {
+  situ_tensor *none = NULL;
+  OK(situ_session_run(p->session, NULL, 0, &p->begin, 1, &none));
+}
+
+static bool is_initialized(const struct program *p) {
+  situ_tensor *result = NULL;
+  OK(situ_session_eval(p->session, p->more, &result));
+  const bool is = *(const bool *)situ_tensor_data(result);
+  situ_tensor_release(result);
+  return is;
+}
+
+static void a_handle_takes_the_shape_that_is_assigned(void **state) {
+  (void)state;
+  fleet("");
+  situ_store *store = NULL;
+  OK(situ_store_create(&store));
+  struct program two, three;
+  situ_tensor *result = NULL;
+  open_handle(&two, store, 2);
+  open_handle(&three, store, 3);
+  assert_false(is_initialized(&three));
+  assign(&two);
+  assert_true(is_initialized(&three));
+  FAILS(situ_session_eval(three.session, three.w, &result), SITU_INVALID_ARGUMENT, "shape (3,)");
+  assign(&three);
+  OK(situ_session_eval(three.session, three.w, &result));
+  expect_floats(result, (float[]){1, 2, 3}, 3);
+  situ_tensor_release(result);
+  assert_true(is_initialized(&two));
+  FAILS(situ_session_eval(two.session, two.w, &result), SITU_INVALID_ARGUMENT, "shape (2,)");
+  assign(&two);
+  expect(&two, two.w, 1, 2);
+  situ_store_reset(store, NULL);
+  assert_false(is_initialized(&two));
+  assert_false(is_initialized(&three));
+  close_program(&two);
+  close_program(&three);
+  situ_store_release(store);
+}
+
+static void a_reset_frees_the_shape(void **state) {
+  (void)state;
+  fleet("");
+  situ_store *store = NULL;
+  OK(situ_store_create(&store));
+  struct program two, three, again;
+  situ_tensor *result = NULL;
+  open_program(&two, store, "", 2);
+  open_program(&three, store, "", 3);
+  expect(&two, two.begin, 1, 2);
+  situ_store_reset(store, NULL);
+  OK(situ_session_eval(three.session, three.begin, &result));
+  expect_floats(result, (float[]){1, 2, 3}, 3);
+  situ_tensor_release(result);
+  open_program(&again, store, "", 2);
+  FAILS(situ_session_eval(again.session, again.begin, &result), SITU_INVALID_ARGUMENT,
+        "another session of its task has made it float of shape (3,)");
+  close_program(&again);
+  close_program(&three);
+  close_program(&two);
+  situ_store_release(store);
+}
+
 static void a_reset_forgets_values(void **state) {
   (void)state;
   fleet("1");
@@ -160,6 +241,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_variable_belongs_to_a_task),
       cmocka_unit_test(a_variable_has_one_shape),
+      cmocka_unit_test(a_handle_takes_the_shape_that_is_assigned),
+      cmocka_unit_test(a_reset_frees_the_shape),
       cmocka_unit_test(a_reset_forgets_values),
       cmocka_unit_test(sessions_of_a_scope_go_on_drawing),
       cmocka_unit_test(a_copy_of_a_node_has_other_inputs),

@@ -369,3 +369,22 @@ def test_an_interactive_session(graph, cluster):
     session.run(v.initializer)
     assert v.eval() == 3.0 and session.graph is graph
     session.close()
+
+
+def test_a_resource_variable_takes_the_shape_that_another_session_assigns():
+    target = tf.train.Server.create_local_server().target
+
+    def opened(shape, value):
+        with tf.Graph().as_default() as graph:
+            v = tf.get_variable("reshaped", shape, use_resource=True,
+                                initializer=tf.constant_initializer(value))
+            read = v.read_value()
+        return tf.Session(target, graph=graph), v, read
+    (a, va, ra), (b, vb, rb) = opened([2], 1.), opened([3], 5.)
+    a.run(va.initializer)
+    b.run(vb.initializer)
+    assert b.run(rb).tolist() == [5, 5, 5]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="another graph has assigned"):
+        a.run(ra)
+    a.run(va.initializer)
+    assert a.run(ra).tolist() == [1, 1]
