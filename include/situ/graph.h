@@ -227,7 +227,8 @@ SITU_API situ_value situ_graph_find(situ_graph *graph, const char *name);
 /* Reads a graph: a GraphDef in protobuf's text form, as JSON (protobuf's mapping: bytes in base64),
  * or in the binary form (.pb). Nodes may stand in any order. Versions, attributes that begin with
  * '_' (other than "_class") and attributes of TensorFlow that situ does not have are read over, the
- * latter at their default value only; functions are refused. Errors give line and column, or byte.
+ * latter at their default value only. Functions are read from the library where nodes call them.
+ * Errors give line and column, or the byte.
  * Tensors whose elements the text only repeats may take 256 MiB in all. */
 SITU_API situ_status situ_graph_load(const char *text, size_t length,
                                      situ_graph **out) SITU_MUST_USE;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * graphdef.c: loading a graph.
+ * graphdef.c: loading a graph and the functions that it calls.
  *
- * The nodes of a text may stand in any order: a walk in depth adds the inputs of a node before it,
- * so that a text that is in order already stays as it is. */
+ * A GraphDef has one library; in situ each graph owns the functions that its own nodes call, so a
+ * function is read into every graph that calls it. The nodes of a text may stand in any order: a
+ * walk in depth adds the inputs of a node before it, so that a text that is in order already stays
+ * as it is. */
 #include "graph/graphdef.h"
 
 #include <stdlib.h>
@@ -13,7 +15,7 @@
 #include "graph/scope.h"
 #include "graph/spec.h"
 
-enum { FREE_BYTES = 256 << 20, SHOWN_NODES = 20 };
+enum { FREE_BYTES = 256 << 20, SHOWN_NODES = 20, MOST_BODIES = 10000, MOST_DEPTH = 50 };
 
 enum state { UNSEEN, OPEN, DONE };
 
@@ -21,6 +23,7 @@ enum state { UNSEEN, OPEN, DONE };
 struct link {
   int32_t item; /* the node it comes from */
   int32_t output;
+  const char *port; /* of functions: the name of the output, in which it has that index; or NULL */
   size_t offset;
 };
 
@@ -40,7 +43,9 @@ struct item {
 
 struct loading {
   struct proto_source source;
-  struct arena arena;
+  const struct proto_message *library;  /* NULL: none */
+  const struct proto_message *function; /* the FunctionDef whose body is read; NULL: the graph */
+  struct loading *outer;                /* of a function: who calls it */
   struct situ_graph *graph;
   struct item *items;
   int32_t count;
@@ -51,6 +56,9 @@ struct loading {
 };
 
 /* Nodes and their inputs */
+
+static situ_status add_args(struct loading *load);
+static situ_status need_function(struct loading *load, const struct proto_value *call);
 
 /* The text of a field, which must be there; `what` names it. */
 static situ_status need_text(const struct loading *load, const struct item *item, const char *field,
@@ -81,15 +89,18 @@ static situ_status read_item(struct loading *load, struct item *item) {
   return proto_locate(&load->source, proto_get(item->def, "op")->offset, emit_unknown_op(op));
 }
 
-static situ_status read_items(struct loading *load, const struct proto_message *def) {
+/* Reads the nodes of a field, behind `n_args` items that are there already. */
+static situ_status read_items(struct loading *load, const struct proto_message *def,
+                              const char *field, int64_t n_args) {
   const struct proto_value *node = NULL;
-  int64_t count = 0;
-  while ((node = proto_next(def, "node", node))) count++;
+  int64_t count = n_args;
+  while ((node = proto_next(def, field, node))) count++;
   if (count > INT32_MAX) return INVALID("A graph of more than 2^31 - 1 nodes.");
-  load->items = ARENA_ARRAY(&load->arena, struct item, count);
-  load->stack = ARENA_ARRAY(&load->arena, int32_t, count);
+  load->items = ARENA_ARRAY(load->source.arena, struct item, count);
+  load->stack = ARENA_ARRAY(load->source.arena, int32_t, count);
   if (!load->items || !load->stack) return NO_MEMORY();
-  while ((node = proto_next(def, "node", node))) {
+  if (n_args) TRY(add_args(load));
+  while ((node = proto_next(def, field, node))) {
     struct item *item = &load->items[load->count];
     item->def = node->message;
     item->offset = node->offset;
@@ -99,8 +110,28 @@ static situ_status read_items(struct loading *load, const struct proto_message *
   return NULL;
 }
 
+/* The input of a node of a function: "arg", "node:port:index" or "^node". */
+static situ_status read_function_link(const struct loading *load, const char *user,
+                                      const struct proto_value *input, struct link *out) {
+  const char *text = input->bytes.data + (input->bytes.data[0] == '^');
+  const char *port = strchr(text, ':'), *index = port ? strchr(port + 1, ':') : NULL;
+  char *end = NULL;
+  out->offset = input->offset;
+  out->item = map_get(&load->names, text, port ? (size_t)(port - text) : strlen(text));
+  const long number = index ? strtol(index + 1, &end, 10) : 0;
+  const bool right = !port || (index && index[1] >= '0' && index[1] <= '9' && !*end);
+  if (out->item < 0 || !right || number > INT32_MAX)
+    return proto_wrong(&load->source, input->offset, "node '%s' has the unknown input '%s'", user,
+                       input->bytes.data);
+  out->output = (int32_t)number;
+  if (!port) return NULL;
+  out->port = arena_text(load->source.arena, port + 1, (size_t)(index - port - 1));
+  return out->port ? NULL : NO_MEMORY();
+}
+
 static situ_status read_link(const struct loading *load, const struct item *item,
                              const struct proto_value *input, struct link *out) {
+  if (load->function) return read_function_link(load, item->name, input, out);
   const char *text = input->bytes.data;
   const size_t length = input->bytes.length, control = text[0] == '^';
   const size_t name = graph_split(text + control, length - control, &out->output);
@@ -116,7 +147,7 @@ static situ_status read_links(struct loading *load, struct item *item) {
   int64_t count = 0;
   while ((input = proto_next(item->def, "input", input))) count++;
   if (count > INT32_MAX / 2) return INVALID("Node '%s' has too many inputs.", item->name);
-  item->links = ARENA_ARRAY(&load->arena, struct link, count);
+  item->links = ARENA_ARRAY(load->source.arena, struct link, count);
   if (!item->links) return NO_MEMORY();
   while ((input = proto_next(item->def, "input", input))) {
     const bool control = input->bytes.data[0] == '^';
@@ -159,10 +190,11 @@ static situ_status read_attrs(struct loading *load, const struct item *item, str
     const struct proto_value *value = proto_get(entry->message, "value");
     if (!*key || !value)
       return proto_wrong(&load->source, entry->offset, "an attribute needs a key and a value");
-    if (!strcmp(key, "_class"))
-      TRY(read_groups(load, value, draft->node));
-    else if (key[0] != '_')
-      TRY(graphdef_read_attr(&load->source, key, value, &load->budget, load->graph, draft));
+    if (!strcmp(key, "_class")) TRY(read_groups(load, value, draft->node));
+    if (key[0] == '_') continue;
+    const struct proto_value *call = proto_get(value->message, "func");
+    if (call && schema_attr(item->schema, key) >= 0) TRY(need_function(load, call));
+    TRY(graphdef_read_attr(&load->source, key, value, &load->budget, load->graph, draft));
   }
   return NULL;
 }
@@ -176,16 +208,27 @@ static situ_status read_device(struct loading *load, const struct item *item, st
                       spec_parse(load->graph, device->bytes.data, 0, &node->spec));
 }
 
+/* The flat number of an output that a function's link names. */
+static int32_t find_output(const struct node *from, const struct link *link) {
+  for (int32_t i = 0; link->port && i < from->n_outputs; i++) {
+    int within = 0;
+    const struct port *port = schema_output_port(from->schema, from->attrs, i, &within);
+    if (within == link->output && !strcmp(port->name, link->port)) return i;
+  }
+  return link->port ? from->n_outputs : link->output;
+}
+
 static situ_status set_inputs(const struct loading *load, const struct item *item,
                               const struct draft *draft) {
   for (int32_t i = 0; i < item->n_inputs; i++) {
     const struct link *link = &item->links[i];
     const struct node *from = load->graph->nodes[load->items[link->item].id];
-    if (link->output >= from->n_outputs)
+    const int32_t output = find_output(from, link);
+    if (output >= from->n_outputs)
       return proto_wrong(&load->source, link->offset,
                          "node '%s' has the input '%s:%d', but that node has %d outputs",
                          item->name, from->name, (int)link->output, (int)from->n_outputs);
-    draft->inputs[i] = (struct edge){from->id, link->output};
+    draft->inputs[i] = (struct edge){from->id, output};
   }
   return NULL;
 }
@@ -276,25 +319,165 @@ static situ_status read_def(const struct proto_source *source, struct proto_mess
                  : prototext_read(source, &proto_graph, out);
 }
 
+static situ_status add_items(struct loading *load) {
+  for (int32_t i = 0; i < load->count; i++)
+    if (load->items[i].state != DONE) TRY(read_links(load, &load->items[i]));
+  for (int32_t i = 0; i < load->count; i++) TRY(add_with_inputs(load, i));
+  return NULL;
+}
+
 static situ_status load_graph(struct loading *load) {
   struct proto_message *def = NULL;
   TRY(read_def(&load->source, &def));
-  TRY(read_items(load, def));
-  for (int32_t i = 0; i < load->count; i++) TRY(read_links(load, &load->items[i]));
-  for (int32_t i = 0; i < load->count; i++) TRY(add_with_inputs(load, i));
+  const struct proto_value *library = proto_get(def, "library");
+  load->library = library ? library->message : NULL;
+  TRY(read_items(load, def, "node", 0));
+  return add_items(load);
+}
+
+/* Functions */
+
+static const struct proto_message *signature_of(const struct proto_message *function) {
+  const struct proto_value *signature = proto_get(function, "signature");
+  return signature ? signature->message : NULL;
+}
+
+static int64_t count_args(const struct proto_message *function, const char *field) {
+  const struct proto_value *arg = NULL;
+  int64_t count = 0;
+  while ((arg = proto_next(signature_of(function), field, arg))) count++;
+  return count;
+}
+
+/* The shape of argument `index` as its attribute _output_shapes has it; else unknown. */
+static situ_status arg_shape(const struct loading *load, int64_t index, situ_shape *out) {
+  const struct proto_value *arg = NULL, *attr = NULL;
+  *out = SITU_ANY_SHAPE;
+  while ((arg = proto_next(load->function, "arg_attr", arg))) {
+    const struct proto_value *key = proto_get(arg->message, "key");
+    const struct proto_value *attrs = proto_get(arg->message, "value");
+    if ((key ? key->integer : 0) != index || !attrs) continue;
+    while ((attr = proto_next(attrs->message, "attr", attr))) {
+      const struct proto_value *value = proto_get(attr->message, "value");
+      if (!value || strcmp(proto_text(attr->message, "key"), "_output_shapes") != 0) continue;
+      const struct proto_value *list = proto_get(value->message, "list");
+      const struct proto_value *shape = list ? proto_get(list->message, "shape") : NULL;
+      if (shape) return graphdef_read_shape(&load->source, shape, out);
+    }
+  }
   return NULL;
+}
+
+/* Arguments of a function are placeholders of its body. */
+static situ_status add_args(struct loading *load) {
+  const struct proto_value *arg = NULL;
+  while ((arg = proto_next(signature_of(load->function), "input_arg", arg))) {
+    struct item *item = &load->items[load->count];
+    const struct proto_value *type = proto_get(arg->message, "type");
+    const char *name = proto_text(arg->message, "name");
+    situ_shape shape;
+    int32_t found = -1;
+    if (!type || !names_legal(name))
+      return proto_wrong(&load->source, arg->offset, "an argument needs a name and a type");
+    TRY(arg_shape(load, load->count, &shape));
+    if (!map_find_or_put(&load->names, name, load->count, &found)) return NO_MEMORY();
+    if (found >= 0)
+      return proto_wrong(&load->source, arg->offset, "Duplicate argument name: '%s'", name);
+    const situ_value value = situ_placeholder(load->graph, name, (situ_type)type->integer, shape);
+    TRY(proto_locate(&load->source, arg->offset, situ_graph_take_error(load->graph)));
+    *item = (struct item){.name = name, .id = value.node, .state = DONE};
+    load->count++;
+  }
+  return NULL;
+}
+
+/* The value that a function returns under a name. */
+static situ_status find_return(const struct loading *load, const struct proto_value *arg,
+                               situ_value *out) {
+  const struct proto_value *ret = NULL;
+  const char *name = proto_text(arg->message, "name");
+  while ((ret = proto_next(load->function, "ret", ret)))
+    if (!strcmp(proto_text(ret->message, "key"), name)) break;
+  const struct proto_value *value = ret ? proto_get(ret->message, "value") : NULL;
+  if (!value) return proto_wrong(&load->source, arg->offset, "'%s' is not returned", name);
+  struct link link = {0};
+  TRY(read_function_link(load, name, value, &link));
+  const struct node *from = load->graph->nodes[load->items[link.item].id];
+  *out = (situ_value){load->graph, from->id, find_output(from, &link)};
+  if (out->output < from->n_outputs) return NULL;
+  return proto_wrong(&load->source, value->offset, "there is no output '%s'", value->bytes.data);
+}
+
+/* Reads the body and gives the function to the graph of the caller. */
+static situ_status load_body(struct loading *load, const char *name) {
+  const int64_t n_in = count_args(load->function, "input_arg");
+  const int64_t n_out = count_args(load->function, "output_arg");
+  if (n_in > INT32_MAX / 2 || n_out > INT32_MAX / 2) return INVALID("Too many arguments.");
+  TRY(read_items(load, load->function, "node_def", n_in));
+  TRY(add_items(load));
+  situ_value *values = ARENA_ARRAY(load->source.arena, situ_value, n_in + n_out + 1);
+  if (!values) return NO_MEMORY();
+  for (int64_t i = 0; i < n_in; i++) values[i] = (situ_value){load->graph, load->items[i].id, 0};
+  const struct proto_value *arg = NULL;
+  for (situ_value *out = values + n_in;
+       (arg = proto_next(signature_of(load->function), "output_arg", arg)); out++)
+    TRY(find_return(load, arg, out));
+  situ_function_add(load->outer->graph, name, load->graph, values, (int)n_in, values + n_in,
+                    (int)n_out);
+  return situ_graph_take_error(load->outer->graph);
+}
+
+static situ_status load_function(struct loading *outer, const struct proto_value *def,
+                                 const char *name) {
+  struct loading load = {.source = outer->source,
+                         .library = outer->library,
+                         .function = def->message,
+                         .outer = outer,
+                         .graph = situ_graph_create(),
+                         .budget = outer->budget};
+  const situ_status status = load.graph ? load_body(&load, name) : NO_MEMORY();
+  outer->budget = load.budget;
+  map_free(&load.names);
+  situ_graph_release(load.graph);
+  return status;
+}
+
+/* A function must not call itself; nor may a small text ask for bodies without end. */
+static situ_status check_calls(struct loading *load, const struct proto_value *call,
+                               const struct proto_value *def) {
+  int depth = 0;
+  for (const struct loading *at = load; at; at = at->outer, depth++)
+    if (at->function == def->message)
+      return proto_wrong(&load->source, call->offset, "a function calls itself");
+  if (depth <= MOST_DEPTH && load->budget.bodies++ < MOST_BODIES) return NULL;
+  return proto_wrong(&load->source, call->offset, "functions call each other too often");
+}
+
+/* Reads a function of the library into the graph that calls it, once. */
+static situ_status need_function(struct loading *load, const struct proto_value *call) {
+  const char *name = proto_text(call->message, "name");
+  const struct proto_value *def = NULL;
+  if (graph_function(load->graph, name)) return NULL;
+  while (load->library && (def = proto_next(load->library, "function", def)))
+    if (signature_of(def->message) && !strcmp(proto_text(signature_of(def->message), "name"), name))
+      break;
+  if (!def)
+    return proto_wrong(&load->source, call->offset, "the library has no function '%s'", name);
+  TRY(check_calls(load, call, def));
+  return load_function(load, def, name);
 }
 
 situ_status situ_graph_load(const char *text, size_t length, situ_graph **out) {
   if (!out) return INVALID("situ_graph_load: out is NULL.");
   *out = NULL;
   if (!text && length) return INVALID("situ_graph_load: text is NULL.");
-  struct loading load = {.graph = situ_graph_create(), .budget = {FREE_BYTES}};
-  load.source = (struct proto_source){text ? text : "", length, &load.arena,
-                                      text && protobinary_is(text, length)};
+  struct loading load = {.graph = situ_graph_create(), .budget = {FREE_BYTES, 0}};
+  struct arena arena = {0};
+  load.source =
+      (struct proto_source){text ? text : "", length, &arena, text && protobinary_is(text, length)};
   situ_status status = load.graph ? load_graph(&load) : NO_MEMORY();
   map_free(&load.names);
-  arena_free(&load.arena);
+  arena_free(&arena);
   if (!status)
     *out = load.graph;
   else

@@ -10,6 +10,7 @@
  * thousand numbers may be written as one that is repeated, and so may one of a million million. */
 struct graphdef_budget {
   size_t bytes;
+  int bodies; /* of functions: one that two others call is read twice */
 };
 
 /* Makes the tensor of a TensorProto. */

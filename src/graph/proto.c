@@ -77,10 +77,60 @@ const struct proto_type proto_node = {
                                  {"experimental_type", 7, PROTO_IGNORED, false, NULL},
                                  {0}}};
 
+static const struct proto_type arg = {
+    "ArgDef",
+    (const struct proto_field[]){{"name", 1, PROTO_TEXT, false, NULL},
+                                 {"description", 2, PROTO_IGNORED, false, NULL},
+                                 {"type", 3, PROTO_TYPE, false, NULL},
+                                 {"type_attr", 4, PROTO_REFUSED, false, NULL},
+                                 {"number_attr", 5, PROTO_REFUSED, false, NULL},
+                                 {"type_list_attr", 6, PROTO_REFUSED, false, NULL},
+                                 {"handle_data", 7, PROTO_IGNORED, true, NULL},
+                                 {"is_ref", 16, PROTO_REFUSED, false, NULL},
+                                 {"experimental_full_type", 17, PROTO_IGNORED, false, NULL},
+                                 {0}}};
+
+static const struct proto_type signature = {
+    "OpDef", (const struct proto_field[]){{"name", 1, PROTO_TEXT, false, NULL},
+                                          {"input_arg", 2, PROTO_MESSAGE, true, &arg},
+                                          {"output_arg", 3, PROTO_MESSAGE, true, &arg},
+                                          {"attr", 4, PROTO_REFUSED, true, NULL},
+                                          {"summary", 5, PROTO_IGNORED, false, NULL},
+                                          {"description", 6, PROTO_IGNORED, false, NULL},
+                                          {"is_stateful", 17, PROTO_IGNORED, false, NULL},
+                                          {"control_output", 20, PROTO_IGNORED, true, NULL},
+                                          {0}}};
+
+static const struct proto_type ret = {
+    "RetEntry",
+    (const struct proto_field[]){
+        {"key", 1, PROTO_TEXT, false, NULL}, {"value", 2, PROTO_TEXT, false, NULL}, {0}}};
+
+static const struct proto_type arg_attrs = {
+    "ArgAttrs", (const struct proto_field[]){{"attr", 1, PROTO_MAP, true, &entry}, {0}}};
+
+static const struct proto_type arg_entry = {
+    "ArgAttrEntry",
+    (const struct proto_field[]){
+        {"key", 1, PROTO_INT32, false, NULL}, {"value", 2, PROTO_MESSAGE, false, &arg_attrs}, {0}}};
+
+static const struct proto_type function = {
+    "FunctionDef",
+    (const struct proto_field[]){{"signature", 1, PROTO_MESSAGE, false, &signature},
+                                 {"node_def", 3, PROTO_MESSAGE, true, &proto_node},
+                                 {"ret", 4, PROTO_MAP, true, &ret},
+                                 {"attr", 5, PROTO_IGNORED, true, NULL},
+                                 {"control_ret", 6, PROTO_IGNORED, true, NULL},
+                                 {"arg_attr", 7, PROTO_MAP, true, &arg_entry},
+                                 {"resource_arg_unique_id", 8, PROTO_IGNORED, true, NULL},
+                                 {0}}};
+
 static const struct proto_type library = {
-    "FunctionDefLibrary", (const struct proto_field[]){{"function", 1, PROTO_REFUSED, true, NULL},
-                                                       {"gradient", 2, PROTO_REFUSED, true, NULL},
-                                                       {0}}};
+    "FunctionDefLibrary",
+    (const struct proto_field[]){{"function", 1, PROTO_MESSAGE, true, &function},
+                                 {"gradient", 2, PROTO_REFUSED, true, NULL},
+                                 {"registered_gradients", 3, PROTO_REFUSED, true, NULL},
+                                 {0}}};
 
 const struct proto_type proto_graph = {
     "GraphDef", (const struct proto_field[]){{"node", 1, PROTO_MESSAGE, true, &proto_node},

@@ -183,8 +183,12 @@ static situ_status read_map(const struct proto_source *source, const struct json
     struct proto_value *key = proto_add(source->arena, pair, &entry->fields[0]);
     if (!key) return NO_MEMORY();
     key->offset = at->offset;
-    key->bytes.data = at->key;
-    key->bytes.length = at->key_length;
+    if (entry->fields[0].kind == PROTO_INT32) {
+      key->integer = strtol(at->key, NULL, 10);
+    } else {
+      key->bytes.data = at->key;
+      key->bytes.length = at->key_length;
+    }
     TRY(read_value(source, at, pair, &entry->fields[1]));
   }
   return NULL;

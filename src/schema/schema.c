@@ -330,6 +330,12 @@ situ_type schema_output_type(const struct schema *schema, const struct attr_valu
   return port->type_attr < 0 ? port->type : attrs[port->type_attr].type;
 }
 
+const struct port *schema_output_port(const struct schema *schema, const struct attr_value *attrs,
+                                      int index, int *within) {
+  *within = index;
+  return find_port(schema->outputs, schema->n_outputs, attrs, within);
+}
+
 const struct port *schema_input_port(const struct schema *schema, const struct attr_value *attrs,
                                      int index) {
   return find_port(schema->inputs, schema->n_inputs, attrs, &index);

@@ -92,6 +92,10 @@ situ_status schema_resolve(const struct schema *schema, const char *node, const 
 situ_type schema_output_type(const struct schema *schema, const struct attr_value *attrs,
                              int index);
 
+/* The port that flat output `index` belongs to, and its place there. */
+const struct port *schema_output_port(const struct schema *schema, const struct attr_value *attrs,
+                                      int index, int *within);
+
 /* The port that flat input `index` belongs to. */
 const struct port *schema_input_port(const struct schema *schema, const struct attr_value *attrs,
                                      int index);

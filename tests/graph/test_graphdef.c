@@ -188,12 +188,6 @@ static void wrong_devices(void **state) {
   expect_wrong(NODE("a", "NoOp", "device: '/gpu:0\\000'"), "byte of 0");
 }
 
-static void functions_are_refused(void **state) {
-  (void)state;
-  expect_wrong("library { function { signature { name: 'f' } } }", "'function' of FunctionDefLib");
-  expect_wrong("{\"library\": {\"function\": [{}]}}", "'function' of FunctionDefLib");
-}
-
 static void null_arguments(void **state) {
   situ_graph *graph = *state, *out = NULL;
   expect_status(situ_graph_load(NULL, 1, &out), SITU_INVALID_ARGUMENT, "NULL");
@@ -251,7 +245,6 @@ int main(void) {
       cmocka_unit_test(wrong_inputs),
       cmocka_unit_test(wrong_attributes),
       cmocka_unit_test(wrong_devices),
-      cmocka_unit_test(functions_are_refused),
       cmocka_unit_test(number_of_outputs_is_bounded),
       GRAPH_TEST(null_arguments),
       GRAPH_TEST(a_full_stream),
