@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "device/bfc.h"
-#include "device/list.h"
+#include "device/registry.h"
 #include "support/bench.h"
 
 enum { PAIRS = 1000, SLOTS = 512, STEPS = 20000 };
@@ -131,7 +131,7 @@ static void open_memory(void) {
   const situ_device_config config = {.sim_gpus = "1", .visible_devices = "0"};
   const struct device_list *devices = NULL;
   bench_check(situ_devices_configure(&config));
-  bench_check(list_acquire(NULL, false, &devices));
+  bench_check(registry_acquire(NULL, false, &devices));
   bench_check(device_open(devices->devices[1]));
   bench.memory = devices->devices[1]->memory;
   const struct bfc_options options = {.limit = (uint64_t)4 << 30};
@@ -149,6 +149,6 @@ int main(int argc, char **argv) {
   measure("memory.trace", "random trace, 256 B to 8 MiB, 256 pieces in use", run_trace,
           bench.n_steps / 2.0);
   bfc_destroy(bench.bfc);
-  list_release();
+  registry_release();
   return 0;
 }

@@ -2,7 +2,7 @@
  * placer.c: what it costs to place a graph of 100,000 nodes on nine devices. */
 #include <stdio.h>
 
-#include "device/list.h"
+#include "device/registry.h"
 #include "place/place.h"
 #include "support/bench.h"
 
@@ -91,7 +91,7 @@ static void measure(const char *name, const char *what, void (*build)(situ_graph
   struct problem p = {.graph = situ_graph_create()};
   build(p.graph);
   bench_check(situ_graph_status(p.graph));
-  bench_check(list_acquire(NULL, false, &p.devices));
+  bench_check(registry_acquire(NULL, false, &p.devices));
   bench_expect(p.devices->count == GPUS + 1, "number of devices");
   struct bench_side side = {.run = place, .context = &p, .alone = true, .after = forget};
   bench_alternate(&side, 1);
@@ -102,7 +102,7 @@ static void measure(const char *name, const char *what, void (*build)(situ_graph
                                    .against = "limit",
                                    .yardstick = 1000,
                                    .target = 1});
-  list_release();
+  registry_release();
   situ_graph_release(p.graph);
 }
 

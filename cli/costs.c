@@ -71,7 +71,7 @@ static struct program *find_program(struct costs *costs, unsigned long long id) 
   return &all[costs->n_programs++];
 }
 
-/* Such counts are written when a program runs, others when the process ends: exec/costs.c. */
+/* Such counts are written when a program runs, others when the process ends: exec/cost_log.c. */
 static bool is_power_of_2(double count) {
   const unsigned long long n = (unsigned long long)count;
   return n && !(n & (n - 1));
@@ -120,7 +120,7 @@ static void add_kernel(const struct costs *costs, struct share *to, double flops
   to->kernels++;
 }
 
-/* A line: src/exec/costs.h says what those of the engine hold; those of Python's end are
+/* A line: src/exec/cost_log.h says what those of the engine hold; those of Python's end are
  * "V device bytes" (variables), "T count bytes first last" (gradients of tapes), "E text" (an
  * error). */
 static void read_line(const char *line, struct costs *costs) {

@@ -5,7 +5,8 @@ set(patience 3600) # seconds: ends what hangs, not what a busy machine does slow
 
 find_path(CMOCKA_INCLUDE cmocka.h)
 find_library(CMOCKA_LIBRARY cmocka)
-file(GLOB tests CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/*/test_*.c)
+file(GLOB tests CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/*/test_*.c
+     ${CMAKE_SOURCE_DIR}/tests/ops/*/test_*.c)
 list(FILTER tests EXCLUDE REGEX "/tests/cuda/") # cuda.cmake has them
 file(GLOB support CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/support/*.c)
 if(NOT CMOCKA_LIBRARY OR NOT CMOCKA_INCLUDE)
@@ -29,8 +30,8 @@ endif()
 foreach(file IN LISTS tests)
   get_filename_component(name ${file} NAME_WE)
   get_filename_component(folder ${file} DIRECTORY)
-  get_filename_component(folder ${folder} NAME)
-  set(target ${folder}_${name})
+  file(RELATIVE_PATH folder ${CMAKE_SOURCE_DIR}/tests ${folder})
+  string(REPLACE "/" "_" target ${folder}_${name})
   add_internal_program(${target} tests/${folder} ${file})
   set_target_properties(${target} PROPERTIES OUTPUT_NAME ${name})
   target_include_directories(${target} PRIVATE ${CMOCKA_INCLUDE})

@@ -28,7 +28,7 @@ def array(number, text):
 
 def main():
     root, output = pathlib.Path(sys.argv[1]) / "src", pathlib.Path(sys.argv[2])
-    names = sorted(f"ops/{path.name}" for path in (root / "ops").glob("*.cl"))
+    names = sorted(str(path.relative_to(root)) for path in (root / "ops").rglob("*.cl"))
     names += [name for name in PRELUDES if (root / name).exists()]
     texts = [read(root, name) for name in names]
     lines = ["/* Made by tools/embed.py. */\n", '#include "device/backend.h"\n']

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "bench.h"
-#include "host/pool.h"
+#include "host/thread_pool.h"
 
 enum { MAX_TEAM = 256, UNIT = 1024 };
 
@@ -54,7 +54,7 @@ static void *member(void *number) {
 
 int team_size(void) {
   if (team.size) return team.size;
-  team.size = pool_threads() < MAX_TEAM ? pool_threads() : MAX_TEAM;
+  team.size = thread_pool_threads() < MAX_TEAM ? thread_pool_threads() : MAX_TEAM;
   for (int i = 1; i < team.size; i++) {
     pthread_t thread;
     if (pthread_create(&thread, NULL, member, (void *)(intptr_t)i)) exit(1);

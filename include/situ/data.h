@@ -104,7 +104,7 @@ typedef struct situ_recipe {
  *   Rows                     params: tensors, n_parts for each element
  *   Bound                    inner, params: the arguments of that one
  *   Handle                   params: a handle of a data set (Window gives them) */
-SITU_API situ_status situ_dataset_create(const char *kind, const situ_recipe *recipe,
+SITU_API situ_status situ_dataset_create(const char *kind, const situ_recipe *spec,
                                          situ_dataset **out) SITU_MUST_USE;
 
 /* The kinds that are needed most. Each keeps its own references to what it is given. */

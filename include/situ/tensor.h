@@ -22,7 +22,7 @@ extern "C" {
 /* Every element type once: name, TensorFlow's number, bytes, TensorFlow's word, NumPy's word. A
  * string element is a pointer to text that the tensor owns (see situ_tensor_text); a resource
  * element is a handle of a queue, a variable, ...; a variant is a list of tensors
- * (schema/series.h). All three live in host memory only. */
+ * (schema/tensor_list.h). All three live in host memory only. */
 #define SITU_TYPES(X)                        \
   X(FLOAT, 1, 4, "float", "float32")         \
   X(DOUBLE, 2, 8, "double", "float64")       \

@@ -161,7 +161,7 @@ static int read_shapes(PyObject *shapes, struct parts *parts) {
   return PyErr_Occurred() ? -1 : 0;
 }
 
-static int read_options(PyObject *words, situ_recipe *recipe, situ_generator *generator,
+static int read_options(PyObject *words, situ_recipe *spec, situ_generator *generator,
                         PyObject **shapes) {
   static char *names[] = {"transform", "inner", "parallel", "cycle", "block",     "flags",
                           "n_parts",   "type",  "shapes",   "text",  "generator", NULL};
@@ -169,40 +169,40 @@ static int read_options(PyObject *words, situ_recipe *recipe, situ_generator *ge
   PyObject *empty = PyTuple_New(0);
   if (!empty) return -1;
   const int done = PyArg_ParseTupleAndKeywords(
-      empty, words, "|OOiiiIiOOzO", names, &transform, &inner, &recipe->parallel, &recipe->cycle,
-      &recipe->block, &recipe->flags, &recipe->n_parts, &type, shapes, &recipe->text, &function);
+      empty, words, "|OOiiiIiOOzO", names, &transform, &inner, &spec->parallel, &spec->cycle,
+      &spec->block, &spec->flags, &spec->n_parts, &type, shapes, &spec->text, &function);
   Py_DECREF(empty);
   if (!done) return -1;
   if (transform && Py_TYPE(transform) == &transform_type)
-    recipe->transform = ((struct transform_object *)transform)->transform;
+    spec->transform = ((struct transform_object *)transform)->transform;
   if (inner && Py_TYPE(inner) == &dataset_type)
-    recipe->inner = ((struct dataset_object *)inner)->dataset;
+    spec->inner = ((struct dataset_object *)inner)->dataset;
   if (function && function != Py_None) {
     *generator = (situ_generator){generator_open, generator_next, give_back, give_back, function};
-    recipe->generator = generator;
+    spec->generator = generator;
   }
-  return type && types_number(type, &recipe->type) ? -1 : 0;
+  return type && types_number(type, &spec->type) ? -1 : 0;
 }
 
 static PyObject *dataset_new(PyTypeObject *type, PyObject *args, PyObject *words) {
   const char *kind;
   PyObject *inputs, *params, *shapes = NULL;
-  situ_recipe recipe = {0};
+  situ_recipe spec = {0};
   situ_generator generator;
   struct parts parts = {0};
   if (!PyArg_ParseTuple(args, "sO!O!", &kind, &PyTuple_Type, &inputs, &PyTuple_Type, &params))
     return NULL;
   struct dataset_object *self = (struct dataset_object *)type->tp_alloc(type, 0);
-  if (self && !read_options(words, &recipe, &generator, &shapes) &&
+  if (self && !read_options(words, &spec, &generator, &shapes) &&
       !read_inputs(inputs, params, &parts) && !read_shapes(shapes, &parts)) {
-    recipe.inputs = parts.inputs;
-    recipe.n_inputs = (int)PyTuple_GET_SIZE(inputs);
-    recipe.params = parts.params;
-    recipe.n_params = (int)PyTuple_GET_SIZE(params);
-    recipe.shape = parts.shapes;
-    if (recipe.generator) Py_INCREF((PyObject *)generator.context);
-    const situ_status status = situ_dataset_create(kind, &recipe, &self->dataset);
-    if (status && recipe.generator) Py_DECREF((PyObject *)generator.context);
+    spec.inputs = parts.inputs;
+    spec.n_inputs = (int)PyTuple_GET_SIZE(inputs);
+    spec.params = parts.params;
+    spec.n_params = (int)PyTuple_GET_SIZE(params);
+    spec.shape = parts.shapes;
+    if (spec.generator) Py_INCREF((PyObject *)generator.context);
+    const situ_status status = situ_dataset_create(kind, &spec, &self->dataset);
+    if (status && spec.generator) Py_DECREF((PyObject *)generator.context);
     if (status) errors_raise_building(status);
   }
   PyMem_Free(parts.inputs);

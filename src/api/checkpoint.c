@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/json.h"
-#include "ops/file.h"
+#include "ops/io/file_ops.h"
 #include "tensor/tensor.h"
 
 static const struct {
@@ -45,8 +45,8 @@ uint32_t checkpoint_sum(const void *data, size_t bytes) {
   return ~sum;
 }
 
-void checkpoint_path(const char *prefix, struct text *out) {
-  text_addf(out, "%s.data-00000-of-00001", prefix);
+void checkpoint_path(const char *prefix, struct strbuf *out) {
+  strbuf_appendf(out, "%s.data-00000-of-00001", prefix);
 }
 
 /* Files */
@@ -54,13 +54,13 @@ void checkpoint_path(const char *prefix, struct text *out) {
 /* A rename is kept when its folder is. */
 static situ_status sync_folder(const char *path) {
   const char *slash = strrchr(path, '/');
-  struct text folder = {0};
-  text_add_n(&folder, path, slash ? (size_t)(slash - path) + 1 : 0);
-  if (!slash) text_add(&folder, ".");
-  const int handle = folder.failed ? -1 : open(text_get(&folder), O_RDONLY | O_DIRECTORY);
+  struct strbuf folder = {0};
+  strbuf_append_n(&folder, path, slash ? (size_t)(slash - path) + 1 : 0);
+  if (!slash) strbuf_append(&folder, ".");
+  const int handle = folder.failed ? -1 : open(strbuf_get(&folder), O_RDONLY | O_DIRECTORY);
   const int error = folder.failed ? ENOMEM : handle < 0 || fsync(handle) ? errno : 0;
   if (handle >= 0) close(handle);
-  text_free(&folder);
+  strbuf_free(&folder);
   return error ? file_failure(path, error) : NULL;
 }
 
@@ -71,22 +71,23 @@ struct part {
 
 /* Writes a file aside, then puts it in its place: a crash leaves the old one or the new one. */
 static situ_status replace(const char *path, const struct part *parts, int count) {
-  struct text aside = {0};
-  text_addf(&aside, "%s.tmp%ld.%llx", path, (long)getpid(), (unsigned long long)pthread_self());
+  struct strbuf aside = {0};
+  strbuf_appendf(&aside, "%s.tmp%ld.%llx", path, (long)getpid(),
+                 (unsigned long long)pthread_self());
   if (aside.failed) {
-    text_free(&aside);
+    strbuf_free(&aside);
     return NO_MEMORY();
   }
-  FILE *file = fopen(text_get(&aside), "wb");
+  FILE *file = fopen(strbuf_get(&aside), "wb");
   bool good = file;
   for (int i = 0; i < count && good; i++)
     good = fwrite(parts[i].data, 1, parts[i].bytes, file) == parts[i].bytes;
   good = good && !fflush(file) && !fsync(fileno(file));
   int error = good ? 0 : errno ? errno : EIO; /* never taken for success */
   if (file && fclose(file) && !error) error = errno ? errno : EIO;
-  if (!error && rename(text_get(&aside), path)) error = errno;
-  if (error && file) remove(text_get(&aside));
-  text_free(&aside);
+  if (!error && rename(strbuf_get(&aside), path)) error = errno;
+  if (error && file) remove(strbuf_get(&aside));
+  strbuf_free(&aside);
   return error ? file_failure(path, error) : sync_folder(path);
 }
 
@@ -96,67 +97,68 @@ static int by_name(const void *a, const void *b) {
   return strcmp(((const situ_named *)a)->name, ((const situ_named *)b)->name);
 }
 
-static void add_sizes(struct text *out, situ_shape shape) {
-  text_add(out, "[");
+static void add_sizes(struct strbuf *out, situ_shape shape) {
+  strbuf_append(out, "[");
   for (int d = 0; d < shape.rank; d++)
-    text_addf(out, "%s%lld", d ? "," : "", (long long)shape.dim[d]);
-  text_add(out, "]");
+    strbuf_appendf(out, "%s%lld", d ? "," : "", (long long)shape.dim[d]);
+  strbuf_append(out, "]");
 }
 
 /* The header: where each tensor is, and its checksum; padded to whole words. */
-static void describe(const situ_named *tensors, int count, struct text *out) {
-  struct text sums = {0};
+static void describe(const situ_named *tensors, int count, struct strbuf *out) {
+  struct strbuf sums = {0};
   size_t at = 0;
-  text_add(out, "{");
-  text_add(&sums, "{");
+  strbuf_append(out, "{");
+  strbuf_append(&sums, "{");
   for (int i = 0; i < count; i++) {
     const situ_tensor *tensor = tensors[i].tensor;
     json_write_string(out, tensors[i].name);
-    text_addf(out, ":{\"dtype\":\"%s\",\"shape\":", checkpoint_word(tensor->type));
+    strbuf_appendf(out, ":{\"dtype\":\"%s\",\"shape\":", checkpoint_word(tensor->type));
     add_sizes(out, tensor->shape);
-    text_addf(out, ",\"data_offsets\":[%zu,%zu]},", at, at + tensor->bytes);
+    strbuf_appendf(out, ",\"data_offsets\":[%zu,%zu]},", at, at + tensor->bytes);
     at += tensor->bytes;
     json_write_string(&sums, tensors[i].name);
-    text_addf(&sums, ":%u%s", checkpoint_sum(situ_tensor_data(tensor), tensor->bytes),
-              i + 1 < count ? "," : "");
+    strbuf_appendf(&sums, ":%u%s", checkpoint_sum(situ_tensor_data(tensor), tensor->bytes),
+                   i + 1 < count ? "," : "");
   }
-  text_add(&sums, "}");
-  text_add(out, "\"__metadata__\":{\"format\":\"situ\",\"crc32\":");
-  json_write_string(out, text_get(&sums));
-  text_add(out, "}}");
-  while (out->length % 8 && !out->failed) text_add(out, " ");
+  strbuf_append(&sums, "}");
+  strbuf_append(out, "\"__metadata__\":{\"format\":\"situ\",\"crc32\":");
+  json_write_string(out, strbuf_get(&sums));
+  strbuf_append(out, "}}");
+  while (out->length % 8 && !out->failed) strbuf_append(out, " ");
   out->failed |= sums.failed;
-  text_free(&sums);
+  strbuf_free(&sums);
 }
 
 /* The list for people. */
 static situ_status write_index(const char *prefix, const char *data, const situ_named *tensors,
                                int count) {
-  struct text path = {0}, text = {0};
+  struct strbuf path = {0}, text = {0};
   const char *slash = strrchr(data, '/');
-  text_addf(&path, "%s.index", prefix);
-  text_add(&text, "{\n \"format\": \"situ checkpoint\",\n \"data\": [");
+  strbuf_appendf(&path, "%s.index", prefix);
+  strbuf_append(&text, "{\n \"format\": \"situ checkpoint\",\n \"data\": [");
   json_write_string(&text, slash ? slash + 1 : data);
-  text_add(&text, "],\n \"variables\": {");
+  strbuf_append(&text, "],\n \"variables\": {");
   for (int i = 0; i < count; i++) {
-    text_add(&text, i ? ",\n  " : "\n  ");
+    strbuf_append(&text, i ? ",\n  " : "\n  ");
     json_write_string(&text, tensors[i].name);
-    text_addf(&text, ": {\"dtype\": \"%s\", \"shape\": ", situ_type_numpy(tensors[i].tensor->type));
+    strbuf_appendf(&text,
+                   ": {\"dtype\": \"%s\", \"shape\": ", situ_type_numpy(tensors[i].tensor->type));
     add_sizes(&text, tensors[i].tensor->shape);
-    text_add(&text, "}");
+    strbuf_append(&text, "}");
   }
-  text_add(&text, "\n }\n}\n");
+  strbuf_append(&text, "\n }\n}\n");
   const situ_status s = path.failed || text.failed
                             ? NO_MEMORY()
-                            : replace(text_get(&path), &(struct part){text.data, text.length}, 1);
-  text_free(&path);
-  text_free(&text);
+                            : replace(strbuf_get(&path), &(struct part){text.data, text.length}, 1);
+  strbuf_free(&path);
+  strbuf_free(&text);
   return s;
 }
 
 static situ_status write_files(const char *prefix, const situ_named *tensors, int count) {
   struct part *parts = calloc((size_t)count + 2, sizeof *parts);
-  struct text header = {0}, path = {0};
+  struct strbuf header = {0}, path = {0};
   describe(tensors, count, &header);
   checkpoint_path(prefix, &path);
   unsigned char length[8];
@@ -167,11 +169,11 @@ static situ_status write_files(const char *prefix, const situ_named *tensors, in
     parts[1] = (struct part){header.data, header.length};
     for (int i = 0; i < count; i++)
       parts[i + 2] = (struct part){situ_tensor_data(tensors[i].tensor), tensors[i].tensor->bytes};
-    s = replace(text_get(&path), parts, count + 2);
+    s = replace(strbuf_get(&path), parts, count + 2);
   }
-  if (!s) s = write_index(prefix, text_get(&path), tensors, count);
-  text_free(&header);
-  text_free(&path);
+  if (!s) s = write_index(prefix, strbuf_get(&path), tensors, count);
+  strbuf_free(&header);
+  strbuf_free(&path);
   free(parts);
   return s;
 }

@@ -4,7 +4,7 @@
 #define SITU_API_CHECKPOINT_H
 
 #include "base/base.h"
-#include "base/text.h"
+#include "base/strbuf.h"
 #include "situ/checkpoint.h"
 
 /* The checksum of bytes that zlib calls crc32. */
@@ -15,6 +15,6 @@ const char *checkpoint_word(situ_type type);
 situ_type checkpoint_type(const char *word);
 
 /* The path of the file with the elements. */
-void checkpoint_path(const char *prefix, struct text *out);
+void checkpoint_path(const char *prefix, struct strbuf *out);
 
 #endif

@@ -7,7 +7,7 @@
 
 #include "api/checkpoint.h"
 #include "base/json.h"
-#include "ops/file.h"
+#include "ops/io/file_ops.h"
 #include "tensor/tensor.h"
 
 enum { MOST_HEADER = 100 << 20 };
@@ -120,15 +120,15 @@ situ_status situ_checkpoint_read(const char *prefix, const char *const *names, i
     results[i] = NULL;
     if (!names[i]) return INVALID("Name %d of what is read of a checkpoint is missing.", i);
   }
-  struct text path = {0};
+  struct strbuf path = {0};
   checkpoint_path(prefix, &path);
-  struct reading r = {.path = text_get(&path)};
+  struct reading r = {.path = strbuf_get(&path)};
   situ_status s = path.failed ? NO_MEMORY() : read_all(&r, names, count, results);
   for (int i = 0; i < count && s; i++) {
     situ_tensor_release(results[i]);
     results[i] = NULL;
   }
   arena_free(&r.arena);
-  text_free(&path);
+  strbuf_free(&path);
   return s;
 }

@@ -2,8 +2,8 @@
  * cluster.c: exchanges of a cluster for programs that call them themselves. */
 #include "situ/cluster.h"
 
-#include "cluster/exchange.h"
-#include "cluster/post.h"
+#include "cluster/collectives.h"
+#include "cluster/send_recv.h"
 #include "schema/compute.h"
 
 static situ_status ask(void *what) { return compute_interrupted(what); }
@@ -12,35 +12,35 @@ static situ_status ask(void *what) { return compute_interrupted(what); }
 
 situ_status situ_cluster_all_reduce(const void *in, void *out, int64_t count, situ_type type,
                                     situ_combine reduction) {
-  return exchange_all_reduce(CALLER("AllReduce"), in, out, count, type, reduction);
+  return collective_all_reduce(CALLER("AllReduce"), in, out, count, type, reduction);
 }
 
 situ_status situ_cluster_broadcast(void *data, size_t bytes, int root) {
-  return exchange_broadcast(CALLER("Broadcast"), data, bytes, root);
+  return collective_broadcast(CALLER("Broadcast"), data, bytes, root);
 }
 
 situ_status situ_cluster_gather(const void *data, size_t bytes, void **out, size_t *sizes) {
-  return exchange_gather(CALLER("AllGather"), data, bytes, out, sizes);
+  return collective_all_gather(CALLER("AllGather"), data, bytes, out, sizes);
 }
 
-situ_status situ_cluster_barrier(void) { return exchange_barrier(CALLER("Barrier")); }
+situ_status situ_cluster_barrier(void) { return collective_barrier(CALLER("Barrier")); }
 
 situ_status situ_cluster_send(const situ_tensor *tensor, int to, const char *name) {
-  return post_send(CALLER("Send"), tensor, to, name);
+  return cluster_send_tensor(CALLER("Send"), tensor, to, name);
 }
 
 situ_status situ_cluster_receive(int from, const char *name, situ_tensor **out) {
   *out = NULL;
-  return post_receive(CALLER("Receive"), from, name, out);
+  return cluster_receive_tensor(CALLER("Receive"), from, name, out);
 }
 
 situ_status situ_cluster_poll(int from, const char *name, situ_tensor **out) {
   *out = NULL;
-  return post_poll(CALLER("Receive"), from, name, out);
+  return cluster_try_receive_tensor(CALLER("Receive"), from, name, out);
 }
 
 situ_status situ_cluster_fail(int to, situ_code code, const char *text) {
-  return post_fail(CALLER("Send"), to, code, text);
+  return cluster_send_error(CALLER("Send"), to, code, text);
 }
 
-void situ_cluster_epoch(uint64_t epoch) { post_epoch(epoch); }
+void situ_cluster_epoch(uint64_t epoch) { cluster_set_epoch(epoch); }

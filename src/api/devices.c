@@ -1,33 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0
  * devices.c: the public view of the devices. */
 #include "api/session.h"
-#include "device/list.h"
+#include "device/registry.h"
 #include "situ/device.h"
 
 /* Runs `what` on the device with that number. */
 static situ_status with_device(int number, situ_status (*what)(struct device *device, void *out),
                                void *out) {
   const struct device_list *list = NULL;
-  TRY(list_acquire(NULL, false, &list));
+  TRY(registry_acquire(NULL, false, &list));
   const situ_status status =
       number >= 0 && number < list->count
           ? what(list->devices[number], out)
           : INVALID("There is no device number %d: there are %d.", number, list->count);
-  list_release();
+  registry_release();
   return status;
 }
 
 situ_status situ_devices_configure(const situ_device_config *config) {
   if (!config) return INVALID("situ_devices_configure: the config is NULL.");
-  return list_configure(config);
+  return registry_configure(config);
 }
 
 situ_status situ_devices_count(int *count) {
   if (!count) return INVALID("situ_devices_count: `count` is NULL.");
   const struct device_list *list = NULL;
-  TRY(list_acquire(NULL, false, &list));
+  TRY(registry_acquire(NULL, false, &list));
   *count = list->count;
-  list_release();
+  registry_release();
   return NULL;
 }
 
@@ -55,12 +55,12 @@ situ_status situ_devices_get(int number, situ_device *out) {
 }
 
 static situ_status not_found(const struct device_list *list, const char *name) {
-  struct text names = {0};
+  struct strbuf names = {0};
   for (int i = 0; i < list->count; i++)
-    text_addf(&names, "%s%s", i ? ", " : "", list->devices[i]->full);
+    strbuf_appendf(&names, "%s%s", i ? ", " : "", list->devices[i]->full);
   const situ_status status = situ_status_create(
-      SITU_NOT_FOUND, "There is no device '%s'. Devices: %s.", name, text_get(&names));
-  text_free(&names);
+      SITU_NOT_FOUND, "There is no device '%s'. Devices: %s.", name, strbuf_get(&names));
+  strbuf_free(&names);
   return status;
 }
 
@@ -78,9 +78,9 @@ static situ_status find(const struct device_list *list, const char *name, int *n
 situ_status situ_devices_find(const char *name, int *number) {
   if (!name || !number) return INVALID("situ_devices_find: an argument is NULL.");
   const struct device_list *list = NULL;
-  TRY(list_acquire(NULL, false, &list));
+  TRY(registry_acquire(NULL, false, &list));
   const situ_status status = find(list, name, number);
-  list_release();
+  registry_release();
   return status;
 }
 
@@ -143,16 +143,16 @@ situ_status situ_device_trim(int number, uint64_t *bytes) {
 }
 
 static situ_status report(struct device *device, void *out) {
-  struct text text = {0};
+  struct strbuf text = {0};
   struct memory *memory = NULL;
   TRY(device_memory(device, &memory));
   if (memory)
     memory_report(memory, &text);
   else
-    text_add(&text, "{}");
+    strbuf_append(&text, "{}");
   const bool failed = text.failed;
-  if (!failed) fprintf(out, "%s\n", text_get(&text));
-  text_free(&text);
+  if (!failed) fprintf(out, "%s\n", strbuf_get(&text));
+  strbuf_free(&text);
   return failed ? NO_MEMORY() : NULL;
 }
 
@@ -163,7 +163,7 @@ situ_status situ_device_memory_report(int number, FILE *stream) {
 
 situ_status situ_devices_evacuate(void) {
   TRY(session_close_all());
-  return list_evacuate();
+  return registry_evacuate();
 }
 
-situ_status situ_devices_reset(void) { return list_reset(); }
+situ_status situ_devices_reset(void) { return registry_reset(); }

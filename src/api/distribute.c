@@ -7,7 +7,7 @@
 
 #include "base/base.h"
 #include "device/backend.h"
-#include "ops/collective.h"
+#include "ops/collective/collective_ops.h"
 #include "situ/catalog.h"
 
 /* With fewer elements one device adds: copies of parts would cost more than they save. */

@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "api/numerics.h"
-#include "api/recipe.h"
+#include "api/compiled_call.h"
 #include "api/tape.h"
 #include "base/fork.h"
-#include "device/list.h"
+#include "device/registry.h"
 #include "schema/schema.h"
 #include "situ/eager.h"
 #include "tensor/tensor.h"
@@ -21,16 +21,16 @@ struct situ_eager {
   struct fork_handler fork;
   const struct device_list *devices;
   bool log, soft, checked;
-  struct recipe *buckets[N_BUCKETS];
-  struct recipe **recent; /* per op: the last one that was run */
+  struct compiled_call *buckets[N_BUCKETS];
+  struct compiled_call **recent; /* per op: the last one that was run */
   int n_recipes;
-  struct recipe_log *said; /* what was logged */
+  struct compiled_call_log *said; /* what was logged */
   struct resources resources;
   struct services services;
-  struct backward_cache *backward; /* compiled gradients */
+  struct tape_gradient_cache *backward; /* compiled gradients */
 };
 
-struct backward_cache **eager_backward(situ_eager *eager) {
+struct tape_gradient_cache **eager_backward(situ_eager *eager) {
   return &eager->backward;
 }
 
@@ -41,7 +41,7 @@ situ_status eager_log_node(situ_eager *eager, const struct node *node, int32_t d
   const situ_type type = node->n_outputs ? node->outputs[0].type : SITU_NO_TYPE;
   pthread_mutex_lock(&eager->lock);
   const situ_status status =
-      recipe_say(node->schema, eager->devices->devices[device], type, &eager->said);
+      compiled_call_log_op(node->schema, eager->devices->devices[device], type, &eager->said);
   pthread_mutex_unlock(&eager->lock);
   return status;
 }
@@ -59,9 +59,9 @@ static void in_child(void *context) {
     eager->said = NULL;
   }
   for (int i = 0; i < N_BUCKETS; i++)
-    for (struct recipe *recipe = eager->buckets[i]; recipe; recipe = recipe->next)
-      pthread_mutex_init(&recipe->state.lock, NULL);
-  if (backward_in_child()) eager->backward = NULL;
+    for (struct compiled_call *compiled = eager->buckets[i]; compiled; compiled = compiled->next)
+      pthread_mutex_init(&compiled->state.lock, NULL);
+  if (tape_gradient_after_fork()) eager->backward = NULL;
   pthread_mutex_init(&eager->lock, NULL);
   pthread_mutex_init(&eager->resources.lock, NULL);
 }
@@ -75,11 +75,11 @@ situ_status situ_eager_create(const situ_config *config, situ_eager **out) {
   pthread_mutex_init(&eager->resources.lock, NULL);
   eager->resources.anonymous = true;
   eager->services = (struct services){.resources = &eager->resources};
-  eager->recent = calloc((size_t)schema_count(), sizeof(struct recipe *));
+  eager->recent = calloc((size_t)schema_count(), sizeof(struct compiled_call *));
   const situ_status status = !eager->recent
                                  ? NO_MEMORY()
-                                 : list_acquire(config ? &config->devices : NULL,
-                                                config && config->strict, &eager->devices);
+                                 : registry_acquire(config ? &config->devices : NULL,
+                                                    config && config->strict, &eager->devices);
   if (status) {
     pthread_mutex_destroy(&eager->resources.lock);
     pthread_mutex_destroy(&eager->lock);
@@ -97,18 +97,18 @@ situ_status situ_eager_create(const situ_config *config, situ_eager **out) {
 
 /* Forgets compiled calls that nobody runs. */
 static void forget(situ_eager *eager) {
-  backward_forget(&eager->backward);
+  tape_gradient_clear(&eager->backward);
   memset(eager->recent, 0, sizeof *eager->recent * (size_t)schema_count());
   for (int i = 0; i < N_BUCKETS; i++) {
-    struct recipe **link = &eager->buckets[i];
+    struct compiled_call **link = &eager->buckets[i];
     while (*link) {
-      struct recipe *recipe = *link;
-      if (recipe->active) {
-        link = &recipe->next;
+      struct compiled_call *compiled = *link;
+      if (compiled->active) {
+        link = &compiled->next;
         continue;
       }
-      *link = recipe->next;
-      recipe_destroy(recipe);
+      *link = compiled->next;
+      compiled_call_destroy(compiled);
       eager->n_recipes--;
     }
   }
@@ -118,10 +118,10 @@ void situ_eager_release(situ_eager *eager) {
   if (!eager) return;
   fork_unregister(&eager->fork);
   forget(eager);
-  recipe_log_free(eager->said);
+  compiled_call_log_free(eager->said);
   resource_clear(&eager->resources);
   pthread_mutex_destroy(&eager->resources.lock);
-  list_release();
+  registry_release();
   pthread_mutex_destroy(&eager->lock);
   free(eager->recent);
   free(eager);
@@ -139,7 +139,8 @@ situ_status situ_eager_log(situ_eager *eager, const char *op, situ_type type, co
   TRY(situ_devices_find(device, &number));
   pthread_mutex_lock(&eager->lock);
   const situ_status status =
-      eager->log ? recipe_say(schema, eager->devices->devices[number], type, &eager->said) : NULL;
+      eager->log ? compiled_call_log_op(schema, eager->devices->devices[number], type, &eager->said)
+                 : NULL;
   pthread_mutex_unlock(&eager->lock);
   return status;
 }
@@ -176,42 +177,43 @@ static situ_status check(const situ_eager *eager, const situ_call *call, situ_te
 
 /* The compiled form of a call that differs from the last one of its op; made if there is none. */
 static situ_status search(situ_eager *eager, const situ_call *call, bool checked,
-                          const struct recipe_key *key, struct recipe **out) {
-  struct recipe **bucket = &eager->buckets[recipe_hash(key) % N_BUCKETS];
-  struct recipe *recipe = *bucket;
-  while (recipe && !recipe_matches(recipe, key)) recipe = recipe->next;
-  if (!recipe) {
+                          const struct compiled_call_key *key, struct compiled_call **out) {
+  struct compiled_call **bucket = &eager->buckets[compiled_call_hash(key) % N_BUCKETS];
+  struct compiled_call *compiled = *bucket;
+  while (compiled && !compiled_call_matches(compiled, key)) compiled = compiled->next;
+  if (!compiled) {
     if (eager->n_recipes >= MAX_RECIPES) forget(eager);
-    TRY(recipe_create(call, key, eager->devices, eager->soft, checked, &eager->services, &recipe));
-    recipe->next = *bucket;
-    *bucket = recipe;
+    TRY(compiled_call_create(call, key, eager->devices, eager->soft, checked, &eager->services,
+                             &compiled));
+    compiled->next = *bucket;
+    *bucket = compiled;
     eager->n_recipes++;
   }
-  *out = eager->recent[call->op] = recipe;
+  *out = eager->recent[call->op] = compiled;
   return NULL;
 }
 
 /* The compiled form of a call. Called with the lock. */
-static situ_status find(situ_eager *eager, const situ_call *call, struct recipe **out) {
-  struct recipe_key key;
+static situ_status find(situ_eager *eager, const situ_call *call, struct compiled_call **out) {
+  struct compiled_call_key key;
   const bool checked = eager->checked || numerics_wanted();
-  TRY(recipe_key(call, checked, &key));
+  TRY(compiled_call_key(call, checked, &key));
   situ_status status = NULL;
   *out = eager->recent[call->op];
-  if (!*out || !recipe_matches(*out, &key)) status = search(eager, call, checked, &key, out);
-  recipe_key_free(&key);
-  return !status && eager->log ? recipe_log(*out, &eager->said) : status;
+  if (!*out || !compiled_call_matches(*out, &key)) status = search(eager, call, checked, &key, out);
+  compiled_call_key_free(&key);
+  return !status && eager->log ? compiled_call_log(*out, &eager->said) : status;
 }
 
 /* Runs a compiled call. Called with the lock, which a call that takes its time lets go meanwhile.
  */
-static situ_status run(situ_eager *eager, struct recipe *recipe, situ_tensor *const *inputs,
-                       situ_tensor **outputs) {
-  struct frame *frame = recipe_take(recipe);
-  if (!recipe->tiny) pthread_mutex_unlock(&eager->lock);
-  const situ_status status = recipe_run(recipe, &frame, inputs, outputs);
-  if (!recipe->tiny) pthread_mutex_lock(&eager->lock);
-  recipe_give(recipe, frame);
+static situ_status run(situ_eager *eager, struct compiled_call *compiled,
+                       situ_tensor *const *inputs, situ_tensor **outputs) {
+  struct frame *frame = compiled_call_begin_run(compiled);
+  if (!compiled->tiny) pthread_mutex_unlock(&eager->lock);
+  const situ_status status = compiled_call_run(compiled, &frame, inputs, outputs);
+  if (!compiled->tiny) pthread_mutex_lock(&eager->lock);
+  compiled_call_end_run(compiled, frame);
   return status;
 }
 
@@ -251,16 +253,16 @@ situ_status situ_eager_run(situ_eager *eager, const situ_call *call, situ_tensor
                            int capacity, int *count) {
   TRY(check(eager, call, outputs, count));
   if (needs_host(call)) return run_with_copies(eager, call, outputs, capacity, count);
-  struct recipe *recipe = NULL;
+  struct compiled_call *compiled = NULL;
   pthread_mutex_lock(&eager->lock);
-  situ_status status = find(eager, call, &recipe);
-  if (!status && recipe->program->n_fetches > capacity)
+  situ_status status = find(eager, call, &compiled);
+  if (!status && compiled->program->n_fetches > capacity)
     status = INVALID("%s has %d outputs, but there is room for %d.", schema_get(call->op)->op->name,
-                     recipe->program->n_fetches, capacity);
+                     compiled->program->n_fetches, capacity);
   if (!status) {
-    *count = recipe->program->n_fetches;
+    *count = compiled->program->n_fetches;
     for (int i = 0; i < *count; i++) outputs[i] = NULL;
-    status = run(eager, recipe, call->inputs, outputs);
+    status = run(eager, compiled, call->inputs, outputs);
   }
   pthread_mutex_unlock(&eager->lock);
   return status;

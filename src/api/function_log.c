@@ -6,23 +6,23 @@
 #include <string.h>
 
 #include "api/session.h"
-#include "place/log.h"
+#include "place/placement_log.h"
 
 /* Marks nodes whose values are fed; another output of such a node may still be needed. */
-static void mark_arguments(const struct plan_request *request, struct log_node *nodes) {
+static void mark_arguments(const struct plan_request *request, struct placement_log_node *nodes) {
   for (int32_t i = 0; i < request->n_feeds; i++) {
-    struct log_node *node = &nodes[request->feeds[i].edge.node];
+    struct placement_log_node *node = &nodes[request->feeds[i].edge.node];
     node->is_argument = true;
     node->device = request->feeds[i].device;
   }
 }
 
-static void mark(struct log_node *nodes, int32_t id) {
+static void mark(struct placement_log_node *nodes, int32_t id) {
   if (!nodes[id].is_argument) nodes[id].runs = true;
 }
 
 /* Marks what the fetches depend on. Inputs of a node come before it. */
-static void mark_running(const struct plan_request *request, struct log_node *nodes) {
+static void mark_running(const struct plan_request *request, struct placement_log_node *nodes) {
   const struct situ_graph *graph = request->graph;
   for (int32_t i = 0; i < request->n_fetches; i++) mark(nodes, request->fetches[i].node);
   for (int32_t i = graph->n_nodes - 1; i >= 0; i--) {
@@ -35,7 +35,8 @@ static void mark_running(const struct plan_request *request, struct log_node *no
 }
 
 /* Leaves out what was printed before, and remembers the rest. */
-static situ_status skip_logged(struct situ_session *session, struct log_node *nodes, int32_t n) {
+static situ_status skip_logged(struct situ_session *session, struct placement_log_node *nodes,
+                               int32_t n) {
   if (session->n_logged < n) {
     char *larger = realloc(session->logged, (size_t)n);
     if (!larger) return NO_MEMORY();
@@ -45,7 +46,7 @@ static situ_status skip_logged(struct situ_session *session, struct log_node *no
   }
   for (int32_t i = 0; i < n; i++) {
     const bool is_wanted = nodes[i].runs || nodes[i].is_argument;
-    if (session->logged[i]) nodes[i] = (struct log_node){0};
+    if (session->logged[i]) nodes[i] = (struct placement_log_node){0};
     session->logged[i] |= is_wanted;
   }
   return NULL;
@@ -53,12 +54,12 @@ static situ_status skip_logged(struct situ_session *session, struct log_node *no
 
 situ_status session_log_program(struct situ_session *session, const struct plan_request *request) {
   const int32_t n = request->graph->n_nodes;
-  struct log_node *nodes = calloc((size_t)n + 1, sizeof *nodes);
+  struct placement_log_node *nodes = calloc((size_t)n + 1, sizeof *nodes);
   if (!nodes) return NO_MEMORY();
   mark_arguments(request, nodes);
   mark_running(request, nodes);
   situ_status status = skip_logged(session, nodes, n);
-  if (!status) status = log_function(&session->placement, nodes);
+  if (!status) status = placement_log_function(&session->placement, nodes);
   free(nodes);
   return status;
 }

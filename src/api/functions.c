@@ -6,7 +6,7 @@
 
 #include "api/session.h"
 #include "schema/function.h"
-#include "schema/series.h"
+#include "schema/tensor_list.h"
 #include "tensor/tensor.h"
 
 /* The session of a body, made when it is first needed. */
@@ -83,16 +83,16 @@ static situ_status ask(const struct function *function, const struct function_sa
 static situ_status run_taped(situ_session *session, const struct function *function,
                              const struct function_saved *saved, struct asked *asked,
                              situ_tensor **out, situ_tensor **tape) {
-  struct series *list = NULL;
+  struct tensor_list *list = NULL;
   const int n = function->n_outputs, n_saved = saved ? saved->count : 0;
-  TRY(series_create(n_saved, &list));
+  TRY(tensor_list_create(n_saved, &list));
   situ_tensor **results = ARENA_ARRAY(&asked->arena, situ_tensor *, n + n_saved + 1);
   situ_status status = results ? steps_run(session, asked, results) : NO_MEMORY();
   for (int i = 0; i < n && !status; i++) out[i] = results[i];
   for (int i = 0; i < n_saved && !status; i++) list->items[i] = results[n + i];
   for (int i = 0; i < n_saved && !status; i++) status = tensor_own(&list->items[i]);
-  if (!status) return series_tensor(list, tape);
-  series_release(list);
+  if (!status) return tensor_list_tensor(list, tape);
+  tensor_list_release(list);
   return status;
 }
 

@@ -3,7 +3,7 @@
 #include "api/initializers.h"
 
 #include "graph/variable.h"
-#include "schema/op.h"
+#include "schema/op_def.h"
 #include "schema/schema.h"
 
 /* The first node of the variable that a reference or a handle names; -1: the value is neither. */

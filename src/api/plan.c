@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "api/initializers.h"
-#include "api/peak.h"
+#include "api/peak_memory.h"
 #include "api/session.h"
 #include "tensor/shape.h"
 
@@ -30,15 +30,15 @@ static situ_status show_placement(const struct situ_session *session, situ_plan 
   if (!plan->placed) return NO_MEMORY();
   for (int32_t i = 0; i < graph->n_nodes; i++) {
     const struct node *node = graph->nodes[i];
-    struct text cause = {0};
+    struct strbuf cause = {0};
     place_explain(&session->placement, i, &cause);
     plan->placed[i] =
         (situ_placed){.node = keep(plan, node->name),
                       .op = node->schema->op->name,
                       .requested = keep(plan, node->spec ? graph->specs[node->spec].written : ""),
                       .assigned = session->devices->devices[session->placement.device[i]]->full,
-                      .cause = keep(plan, text_get(&cause))};
-    text_free(&cause);
+                      .cause = keep(plan, strbuf_get(&cause))};
+    strbuf_free(&cause);
   }
   plan->n_placed = graph->n_nodes;
   return plan->arena.failed ? NO_MEMORY() : NULL;
@@ -85,8 +85,8 @@ static situ_status show_need(const struct rehearsal *rehearsal, struct device *d
   struct peak peak;
   const struct lane *lane = lane_of(step_of(rehearsal), device->number);
   TRY(situ_device_memory_info(device->number, &info));
-  TRY(peak_find((const struct program *const *)rehearsal->programs, rehearsal->n, device,
-                info.limit, &peak));
+  TRY(peak_memory_find((const struct program *const *)rehearsal->programs, rehearsal->n, device,
+                       info.limit, &peak));
   if (!lane && !peak.peak) return NULL;
   plan->needs[plan->n_needs++] = (situ_need){.device = device->full,
                                              .peak_bytes = peak.peak,
@@ -114,7 +114,7 @@ static bool runs_function(const struct node *node) {
 
 /* Names what takes memory that no plan can tell: bodies of functions are planned when they run. */
 static situ_status show_uncounted(const struct rehearsal *rehearsal, situ_plan *plan) {
-  struct text text = {0};
+  struct strbuf text = {0};
   int n = 0;
   for (int p = 0; p < rehearsal->n; p++) {
     const struct program *program = rehearsal->programs[p];
@@ -122,17 +122,17 @@ static situ_status show_uncounted(const struct rehearsal *rehearsal, situ_plan *
       const struct node *node = program->graph->nodes[program->host_ops[i].node];
       if (!runs_function(node)) continue;
       if (n < 3)
-        text_addf(&text, "%s'%s' (%s)", n ? ", " : "the functions of ", node->name,
-                  node->schema->op->name);
+        strbuf_appendf(&text, "%s'%s' (%s)", n ? ", " : "the functions of ", node->name,
+                       node->schema->op->name);
       n++;
     }
   }
-  if (n > 3) text_addf(&text, " and %d more", n - 3);
+  if (n > 3) strbuf_appendf(&text, " and %d more", n - 3);
   if (rehearsal->failed)
-    text_addf(&text, "%sthe initializers of the variables (%s)", n ? ", and " : "",
-              situ_status_message(rehearsal->failed));
-  if (text.length) plan->uncounted = keep(plan, text_get(&text));
-  text_free(&text);
+    strbuf_appendf(&text, "%sthe initializers of the variables (%s)", n ? ", and " : "",
+                   situ_status_message(rehearsal->failed));
+  if (text.length) plan->uncounted = keep(plan, strbuf_get(&text));
+  strbuf_free(&text);
   return plan->arena.failed ? NO_MEMORY() : NULL;
 }
 

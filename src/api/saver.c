@@ -4,7 +4,7 @@
 
 #include "base/base.h"
 #include "graph/variable.h"
-#include "ops/state.h"
+#include "ops/state/variable_ops.h"
 #include "situ/checkpoint.h"
 #include "tensor/shape.h"
 
@@ -36,8 +36,8 @@ static situ_status add(situ_graph *graph, situ_value value, struct kept *out) {
   out->name = variable_name(node);
   situ_colocate_push(graph, value);
   out->feed = situ_placeholder(graph, "save/value", type, *variable_shape(node));
-  out->read = state_read(graph, value, type, "save/read");
-  out->assign = state_assign(graph, value, out->feed, "save/assign");
+  out->read = variable_read(graph, value, type, "save/read");
+  out->assign = variable_assign(graph, value, out->feed, "save/assign");
   situ_colocate_pop(graph);
   return situ_graph_status(graph);
 }

@@ -55,10 +55,10 @@ situ_status situ_selftest(const situ_selftest_options *options, situ_selftest_re
   if (mine.seconds <= 0) mine.seconds = DEFAULT_SECONDS;
   *out = (situ_selftest_result){0};
   struct selftest test = {.options = &mine, .result = out, .start = selftest_now()};
-  TRY(list_acquire(NULL, false, &test.list));
+  TRY(registry_acquire(NULL, false, &test.list));
   const situ_status status = choose(&test);
   if (!status) run(&test);
-  list_release();
+  registry_release();
   out->seconds = selftest_now() - test.start;
   return status;
 }

@@ -3,7 +3,7 @@
 #ifndef SITU_API_SELFTEST_H
 #define SITU_API_SELFTEST_H
 
-#include "device/list.h"
+#include "device/registry.h"
 #include "situ/selftest.h"
 
 /* A self-test while it runs. */

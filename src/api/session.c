@@ -7,11 +7,11 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "device/list.h"
+#include "device/registry.h"
 #include "exec/store.h"
-#include "exec/watch.h"
-#include "host/pool.h"
-#include "place/log.h"
+#include "exec/cancellation.h"
+#include "host/thread_pool.h"
+#include "place/placement_log.h"
 #include "tensor/shape.h"
 #include "tensor/tensor.h"
 
@@ -34,7 +34,7 @@ static void init_locks(struct situ_session *session) {
 static void in_child(void *context) {
   struct situ_session *session = context;
   const bool was_locked = pthread_mutex_trylock(&session->lock);
-  cache_forget(session, was_locked);
+  program_cache_forget(session, was_locked);
   if (was_locked) {
     session->placed = -1;
     session->placement_arena = (struct arena){0};
@@ -67,13 +67,13 @@ static bool environment_strict(void) {
 }
 
 static situ_status begin(struct situ_session *session, const situ_config *config) {
-  TRY(list_acquire(config ? &config->devices : NULL,
-                   (config && config->strict) || environment_strict(), &session->devices));
+  TRY(registry_acquire(config ? &config->devices : NULL,
+                       (config && config->strict) || environment_strict(), &session->devices));
   session->pressed = calloc((size_t)session->devices->count, sizeof *session->pressed);
   if (!session->pressed) return NO_MEMORY();
   if (session->state.store) TRY(store_open(session->state.store));
-  if (config && config->threads) pool_set_threads(config->threads);
-  if (session->log == LOG_GRAPH) log_mapping(session->devices);
+  if (config && config->threads) thread_pool_set_threads(config->threads);
+  if (session->log == LOG_GRAPH) placement_log_mapping(session->devices);
   return NULL;
 }
 
@@ -105,7 +105,7 @@ situ_status situ_session_create(situ_graph *graph, const situ_config *config, si
   init_locks(session);
   session->services = (struct services){.resources = &session->resources,
                                         .cancelled = &session->cancelled,
-                                        .ask = hosted_ask,
+                                        .ask = host_ops_ask,
                                         .run = functions_run,
                                         .context = session,
                                         .logs = session->log != LOG_NOTHING};
@@ -127,7 +127,7 @@ situ_session *situ_session_retain(situ_session *session) {
 
 /* Frees what lives on devices; called with the lock. */
 static void drop_programs(struct situ_session *session) {
-  if (session->devices && session->pressed) cache_clear(session);
+  if (session->devices && session->pressed) program_cache_clear(session);
   state_clear(&session->state);
   resource_clear(&session->resources);
 }
@@ -137,7 +137,7 @@ void situ_session_release(situ_session *session) {
   delist(session);
   functions_release(session);
   drop_programs(session);
-  if (session->devices) list_release();
+  if (session->devices) registry_release();
   arena_free(&session->placement_arena);
   situ_store_release(session->state.store);
   free(session->task);
@@ -163,7 +163,7 @@ static int32_t count_active(const struct situ_session *session) {
 static void shut(struct situ_session *session) {
   session->closed = true;
   drop_programs(session);
-  if (session->devices) list_release();
+  if (session->devices) registry_release();
   session->devices = NULL;
 }
 
@@ -232,7 +232,7 @@ situ_status session_place(struct situ_session *session) {
   session->placed = graph->n_nodes;
   session->snapshot = graph;
   if (placement.warning) log_warn_once("%s", placement.warning);
-  return session->log == LOG_GRAPH ? log_nodes(&session->placement) : NULL;
+  return session->log == LOG_GRAPH ? placement_log_nodes(&session->placement) : NULL;
 }
 
 situ_status session_check_value(const struct situ_session *session,
@@ -354,17 +354,17 @@ situ_status situ_session_run_with(situ_session *session, const situ_run_options 
                                   const situ_feed *feeds, int n_feeds, const situ_value *fetches,
                                   int n_fetches, situ_tensor **results) {
   if (!options) return situ_session_run(session, feeds, n_feeds, fetches, n_fetches, results);
-  struct watch watch = {.trace = options->trace,
-                        .also = atomic_load(&trace_of_all),
-                        .stop = options->stop,
-                        .context = options->context,
-                        .timeout_ms = options->timeout_ms};
-  struct watch *before = watch_here;
-  watch_begin(&watch);
-  watch_here = &watch;
+  struct cancellation cancellation = {.trace = options->trace,
+                                      .also = atomic_load(&trace_of_all),
+                                      .stop = options->stop,
+                                      .context = options->context,
+                                      .timeout_ms = options->timeout_ms};
+  struct cancellation *before = cancellation_current;
+  cancellation_begin(&cancellation);
+  cancellation_current = &cancellation;
   const situ_status status =
       run(session, feeds, n_feeds, fetches, n_fetches, options->there, options->takes, results);
-  watch_here = before;
+  cancellation_current = before;
   return status;
 }
 

@@ -111,27 +111,31 @@ situ_status session_check_feed(const struct situ_session *session,
                                bool may_lack) SITU_MUST_USE;
 
 /* A program for these fetches and feeds, made if there is none, and an idle frame of it, or NULL;
- * called with the lock. The caller gives it back with cache_give, or cache_leave. */
-situ_status cache_enter(struct situ_session *session, const struct plan_request *request,
-                        struct cached **out, struct frame **frame) SITU_MUST_USE;
-void cache_leave(struct situ_session *session, struct cached *cached);
+ * called with the lock. The caller gives it back with program_cache_return_frame, or
+ * program_cache_leave. */
+situ_status program_cache_enter(struct situ_session *session, const struct plan_request *request,
+                                struct cached **out, struct frame **frame) SITU_MUST_USE;
+void program_cache_leave(struct situ_session *session, struct cached *cached);
 
-/* Makes the frame that cache_enter has given ready, or a new one; called without the lock. */
-situ_status cache_take(struct situ_session *session, struct cached *cached, situ_tensor *const *fed,
-                       struct frame **frame) SITU_MUST_USE;
+/* Makes the frame that program_cache_enter has given ready, or a new one; called without the lock.
+ */
+situ_status program_cache_prepare_frame(struct situ_session *session, struct cached *cached,
+                                        situ_tensor *const *fed,
+                                        struct frame **frame) SITU_MUST_USE;
 
 /* Lets the frame idle, or, when it is broken, go. */
-void cache_give(struct situ_session *session, struct cached *cached, struct frame *frame);
+void program_cache_return_frame(struct situ_session *session, struct cached *cached,
+                                struct frame *frame);
 
 /* Frees idle frames that hold memory of a device (all with NULL); returns the bytes. Called with
  * the lock. */
-uint64_t cache_drop_idle(struct situ_session *session, const struct device *device);
+uint64_t program_cache_drop_idle(struct situ_session *session, const struct device *device);
 
 /* Frees all programs; nobody runs one. Called with the lock. */
-void cache_clear(struct situ_session *session);
+void program_cache_clear(struct situ_session *session);
 
 /* In the child of a fork: forgets programs that threads of the parent run, or with `all` every one.
  */
-void cache_forget(struct situ_session *session, bool all);
+void program_cache_forget(struct situ_session *session, bool all);
 
 #endif

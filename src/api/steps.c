@@ -5,7 +5,7 @@
 
 #include "api/numerics.h"
 #include "api/session.h"
-#include "exec/costs.h"
+#include "exec/cost_log.h"
 #include "tensor/tensor.h"
 
 /* A program that was entered, with a frame if one is idle. */
@@ -30,11 +30,11 @@ static situ_status enter(struct situ_session *session, const struct asked *asked
                                          .fetches = asked->fetches,
                                          .n_fetches = asked->n_fetches,
                                          .keep = asked->keep,
-                                         .gradients = costs_wanted(),
+                                         .gradients = cost_log_wanted(),
                                          .checked = checked,
                                          .feeds_too = checked && !session->is_inner && !before,
                                          .before = before};
-    status = cache_enter(session, &request, &out->cached, &out->frame);
+    status = program_cache_enter(session, &request, &out->cached, &out->frame);
   }
   pthread_mutex_unlock(&session->lock);
   return status;
@@ -42,7 +42,7 @@ static situ_status enter(struct situ_session *session, const struct asked *asked
 
 static void leave(struct situ_session *session, struct cached *cached) {
   pthread_mutex_lock(&session->lock);
-  cache_leave(session, cached);
+  program_cache_leave(session, cached);
   pthread_mutex_unlock(&session->lock);
 }
 
@@ -58,10 +58,10 @@ static situ_status show_node(const struct situ_graph *graph, situ_status status)
   const char *name = situ_status_node(status);
   const int32_t id = name ? graph_find(graph, name, strlen(name)) : -1;
   if (id < 0) return status;
-  struct text line = {0};
+  struct strbuf line = {0};
   graph_describe(graph, graph->nodes[id], &line);
-  status = status_note(status, "\t [[Node: %s]]", text_get(&line));
-  text_free(&line);
+  status = status_note(status, "\t [[Node: %s]]", strbuf_get(&line));
+  strbuf_free(&line);
   return status;
 }
 
@@ -69,13 +69,14 @@ static situ_status show_node(const struct situ_graph *graph, situ_status status)
 static situ_status run_program(struct situ_session *session, struct entered *entered,
                                situ_tensor *const *tensors, situ_tensor **results) {
   const struct situ_graph *graph = entered->cached->program->graph;
-  situ_status status = cache_take(session, entered->cached, tensors, &entered->frame);
+  situ_status status =
+      program_cache_prepare_frame(session, entered->cached, tensors, &entered->frame);
   if (status) {
     leave(session, entered->cached);
     return status;
   }
   status = frame_run(entered->frame, tensors, results);
-  cache_give(session, entered->cached, entered->frame);
+  program_cache_return_frame(session, entered->cached, entered->frame);
   return status ? show_node(graph, status) : NULL;
 }
 
@@ -156,7 +157,7 @@ static situ_status run_and_go_on(struct situ_session *session, struct entered *e
   leave(session, cached);
   for (int32_t i = 0; ran && i < part->n_fetches; i++) {
     const struct fetch *fetch = &part->fetches[i];
-    if (i >= part->n_asked || status || fetch->given || fetch->later)
+    if (i >= part->n_asked || status || fetch->given || fetch->deferred)
       situ_tensor_release(values[i]);
     else
       results[i] = values[i];
@@ -181,9 +182,9 @@ static situ_status run_part(struct situ_session *session, const struct program *
   struct entered entered = {0};
   TRY(enter(session, asked, before, &entered));
   const bool is_call =
-      costs_wanted() && !session->is_inner && costs_begin(entered.cached->program->id);
+      cost_log_wanted() && !session->is_inner && cost_log_begin(entered.cached->program->id);
   const situ_status status = run_entered(session, before, &entered, asked, results);
-  if (is_call) costs_end();
+  if (is_call) cost_log_end();
   return status;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * tape.c: keeps calls, and walks back over them from function to function; backward.c compiles what
- * lies between. */
+ * tape.c: keeps calls, and walks back over them from function to function; tape_gradient.c compiles
+ * what lies between. */
 #include "api/tape.h"
 
 #include <stdlib.h>
@@ -254,7 +254,8 @@ static situ_status total(const struct journey *j, const struct arrivals *arrival
     if (arrivals->tensors[i] == tensor)
       status = arrive(&own, tensor, situ_tensor_retain(arrivals->gradients[i]));
   if (!status && own.count)
-    status = backward_run(j->tape, (int32_t[]){j->tape->n_calls, j->tape->n_calls}, own.tensors,
+    status =
+        tape_gradient_run(j->tape, (int32_t[]){j->tape->n_calls, j->tape->n_calls}, own.tensors,
                           own.count, own.gradients, &tensor, 1, j->others, j->n_others, out, NULL);
   drop(&own);
   return status;
@@ -315,9 +316,9 @@ static situ_status go_back(struct journey *j, const bool *needed, int32_t first,
     status = arrive(to, j->open.tensors[i], situ_tensor_retain(j->open.gradients[i]));
   }
   if (!status && starts.count && ends.count)
-    status = backward_run(j->tape, (int32_t[]){first, end}, starts.tensors, starts.count,
-                          starts.gradients, ends.tensors, ends.count, j->others, j->n_others,
-                          ends.gradients, NULL);
+    status = tape_gradient_run(j->tape, (int32_t[]){first, end}, starts.tensors, starts.count,
+                               starts.gradients, ends.tensors, ends.count, j->others, j->n_others,
+                               ends.gradients, NULL);
   for (int i = 0; i < ends.count && !status; i++) {
     if (!ends.gradients[i]) continue;
     struct arrivals *to = maker(j->tape, ends.tensors[i]) >= first ? &j->done : &left;
@@ -425,8 +426,8 @@ situ_status situ_tape_gradient_slices(situ_tape *tape, situ_tensor *const *targe
   const situ_status status =
       has_functions(tape)
           ? by_parts(&journey, targets, n_targets, gradients, results)
-          : backward_run(tape, (int32_t[]){0, tape->n_calls}, targets, n_targets, gradients,
-                         sources, n_sources, others, n_others, results, indices);
+          : tape_gradient_run(tape, (int32_t[]){0, tape->n_calls}, targets, n_targets, gradients,
+                              sources, n_sources, others, n_others, results, indices);
   for (int i = 0; status && i < n_sources; i++) {
     situ_tensor_release(results[i]);
     results[i] = NULL;

@@ -45,20 +45,21 @@ int32_t tape_find(const situ_tape *tape, const situ_tensor *tensor);
 /* Gradients through calls calls[0] <= i < calls[1], compiled or found. Arguments as
  * situ_tape_gradient's; tensors that earlier calls made count as watched. `indices` may be NULL: no
  * rows. */
-situ_status backward_run(situ_tape *tape, const int32_t calls[2], situ_tensor *const *targets,
-                         int n_targets, situ_tensor *const *gradients, situ_tensor *const *sources,
-                         int n_sources, situ_tape *const *others, int n_others,
-                         situ_tensor **results, situ_tensor **indices) SITU_MUST_USE;
+situ_status tape_gradient_run(situ_tape *tape, const int32_t calls[2], situ_tensor *const *targets,
+                              int n_targets, situ_tensor *const *gradients,
+                              situ_tensor *const *sources, int n_sources, situ_tape *const *others,
+                              int n_others, situ_tensor **results,
+                              situ_tensor **indices) SITU_MUST_USE;
 
 /* Compiled gradients of an eager context. */
-struct backward_cache;
-void backward_forget(struct backward_cache **cache);
+struct tape_gradient_cache;
+void tape_gradient_clear(struct tape_gradient_cache **cache);
 
 /* In the child of a fork: whether a thread of the parent was using the caches. */
-bool backward_in_child(void);
+bool tape_gradient_after_fork(void);
 
 /* Where the context keeps them. */
-struct backward_cache **eager_backward(situ_eager *eager);
+struct tape_gradient_cache **eager_backward(situ_eager *eager);
 
 /* Whether eager calls are logged. */
 bool eager_logs(const situ_eager *eager);

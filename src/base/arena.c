@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/pages.h"
+#include "base/huge_pages.h"
 
 enum { FIRST_BLOCK = 4096, LARGEST_BLOCK = 4 << 20, ALIGNMENT = 16 };
 
@@ -21,7 +21,7 @@ static bool add_block(struct arena *arena, size_t bytes) {
   size_t size = arena->blocks ? arena->blocks->bytes * 2 : FIRST_BLOCK;
   if (size > LARGEST_BLOCK) size = LARGEST_BLOCK;
   if (size < bytes + header) size = bytes + header;
-  struct arena_block *block = size < bytes ? NULL : pages_alloc(size, ALIGNMENT);
+  struct arena_block *block = size < bytes ? NULL : huge_pages_alloc(size, ALIGNMENT);
   if (!block) return false;
   block->before = arena->blocks;
   block->bytes = size;

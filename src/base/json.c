@@ -377,69 +377,69 @@ const char *json_kind_name(enum json_kind kind) {
 
 /* ---- Writing ---- */
 
-static void write_escaped(struct text *out, unsigned char c) {
+static void write_escaped(struct strbuf *out, unsigned char c) {
   static const char names[] = "\"\\bfnrt", values[] = "\"\\\b\f\n\r\t";
   const char *value = c ? strchr(values, c) : NULL;
   if (value)
-    text_addf(out, "\\%c", names[value - values]);
+    strbuf_appendf(out, "\\%c", names[value - values]);
   else
-    text_addf(out, "\\u%04x", (unsigned)c);
+    strbuf_appendf(out, "\\u%04x", (unsigned)c);
 }
 
-void json_write_string_n(struct text *out, const char *text, size_t length) {
-  text_add_n(out, "\"", 1);
+void json_write_string_n(struct strbuf *out, const char *text, size_t length) {
+  strbuf_append_n(out, "\"", 1);
   for (size_t i = 0, n; i < length; i += n) {
     const unsigned char c = (unsigned char)text[i];
     n = utf8_length(text + i, length - i);
     if (!n) {
-      text_add(out, "\xEF\xBF\xBD");
+      strbuf_append(out, "\xEF\xBF\xBD");
       n = 1;
     } else if (c < 0x20 || c == '"' || c == '\\' || c == 0x7F) {
       write_escaped(out, c);
     } else {
-      text_add_n(out, text + i, n);
+      strbuf_append_n(out, text + i, n);
     }
   }
-  text_add_n(out, "\"", 1);
+  strbuf_append_n(out, "\"", 1);
 }
 
-void json_write_string(struct text *out, const char *text) {
+void json_write_string(struct strbuf *out, const char *text) {
   json_write_string_n(out, text, strlen(text));
 }
 
-void json_write_real(struct text *out, double value) {
+void json_write_real(struct strbuf *out, double value) {
   char digits[40] = "null";
   if (isfinite(value)) real_digits(value, digits);
-  text_add(out, digits);
+  strbuf_append(out, digits);
   /* A real stays one when it is read again. */
-  if (isfinite(value) && !strpbrk(digits, ".e")) text_add(out, ".0");
+  if (isfinite(value) && !strpbrk(digits, ".e")) strbuf_append(out, ".0");
 }
 
-void json_write_integer(struct text *out, int64_t value) {
-  text_addf(out, "%lld", (long long)value);
+void json_write_integer(struct strbuf *out, int64_t value) {
+  strbuf_appendf(out, "%lld", (long long)value);
 }
 
-static void write_list(struct text *out, const struct json *value) {
+static void write_list(struct strbuf *out, const struct json *value) {
   const bool is_object = value->kind == JSON_OBJECT;
-  text_add(out, is_object ? "{" : "[");
+  strbuf_append(out, is_object ? "{" : "[");
   for (const struct json *child = value->list.first; child; child = child->next) {
-    if (child != value->list.first) text_add(out, ", ");
+    if (child != value->list.first) strbuf_append(out, ", ");
     if (is_object) {
       json_write_string_n(out, child->key, child->key_length);
-      text_add(out, ": ");
+      strbuf_append(out, ": ");
     }
     json_write(out, child);
   }
-  text_add(out, is_object ? "}" : "]");
+  strbuf_append(out, is_object ? "}" : "]");
 }
 
-void json_write(struct text *out, const struct json *value) {
+void json_write(struct strbuf *out, const struct json *value) {
   switch (value->kind) {
     case JSON_NULL:
-      text_add(out, "null");
+      strbuf_append(out, "null");
       break;
     case JSON_BOOL:
-      text_add(out, value->truth ? "true" : "false");
+      strbuf_append(out, value->truth ? "true" : "false");
       break;
     case JSON_INTEGER:
       json_write_integer(out, value->integer);

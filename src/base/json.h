@@ -5,7 +5,7 @@
 
 #include "base/arena.h"
 #include "base/base.h"
-#include "base/text.h"
+#include "base/strbuf.h"
 
 enum { JSON_DEPTH = 100 }; /* arrays and objects inside each other; more is an error */
 
@@ -67,15 +67,15 @@ bool json_truth(const struct json *value, bool otherwise);
 const char *json_kind_name(enum json_kind kind);
 
 /* Appends a text as a JSON string, with quotes. Bytes that are no UTF-8 become U+FFFD. */
-void json_write_string(struct text *out, const char *text);
-void json_write_string_n(struct text *out, const char *text, size_t length);
+void json_write_string(struct strbuf *out, const char *text);
+void json_write_string_n(struct strbuf *out, const char *text, size_t length);
 
 /* Appends a number that reads back to the same value; NaN and infinities, which JSON lacks, as
  * null. */
-void json_write_real(struct text *out, double value);
-void json_write_integer(struct text *out, int64_t value);
+void json_write_real(struct strbuf *out, double value);
+void json_write_integer(struct strbuf *out, int64_t value);
 
 /* Appends a whole value on one line. */
-void json_write(struct text *out, const struct json *value);
+void json_write(struct strbuf *out, const struct json *value);
 
 #endif

@@ -101,46 +101,47 @@ static int process_of(const situ_trace *trace, int index) {
   return i;
 }
 
-static void write_names(const situ_trace *trace, struct text *out) {
+static void write_names(const situ_trace *trace, struct strbuf *out) {
   static const char *const queues[] = {"compute", "copies in", "copies out"};
   for (int i = 0; i < trace->count; i++) {
     if (process_of(trace, i) != i) continue;
-    text_addf(out, "{\"ph\":\"M\",\"pid\":%d,\"name\":\"process_name\",\"args\":{\"name\":", i);
+    strbuf_appendf(out,
+                   "{\"ph\":\"M\",\"pid\":%d,\"name\":\"process_name\",\"args\":{\"name\":", i);
     json_write_string(out, trace->records[i].device);
-    text_add(out, "}},\n");
+    strbuf_append(out, "}},\n");
     for (size_t q = 0; q < COUNT_OF(queues); q++)
-      text_addf(out,
-                "{\"ph\":\"M\",\"pid\":%d,\"tid\":%zu,\"name\":\"thread_name\","
-                "\"args\":{\"name\":\"%s\"}},\n",
-                i, q, queues[q]);
+      strbuf_appendf(out,
+                     "{\"ph\":\"M\",\"pid\":%d,\"tid\":%zu,\"name\":\"thread_name\","
+                     "\"args\":{\"name\":\"%s\"}},\n",
+                     i, q, queues[q]);
   }
 }
 
-static void write_record(const situ_trace *trace, int index, struct text *out) {
+static void write_record(const situ_trace *trace, int index, struct strbuf *out) {
   const situ_trace_record *record = &trace->records[index];
   const double start = (double)(record->start_ns - trace->records[0].start_ns) / 1e3;
   const double length = (double)(record->end_ns - record->start_ns) / 1e3;
-  text_add(out, "{\"ph\":\"X\",\"cat\":\"op\",\"name\":");
+  strbuf_append(out, "{\"ph\":\"X\",\"cat\":\"op\",\"name\":");
   json_write_string(out, record->op);
-  text_addf(out, ",\"pid\":%d,\"tid\":%d,\"ts\":%.3f,\"dur\":%.3f,\"args\":{\"name\":",
-            process_of(trace, index), record->queue, start, length);
+  strbuf_appendf(out, ",\"pid\":%d,\"tid\":%d,\"ts\":%.3f,\"dur\":%.3f,\"args\":{\"name\":",
+                 process_of(trace, index), record->queue, start, length);
   json_write_string(out, record->node);
   if (record->from) {
-    text_add(out, ",\"from\":");
+    strbuf_append(out, ",\"from\":");
     json_write_string(out, record->from);
-    text_addf(out, ",\"bytes\":%llu", (unsigned long long)record->bytes);
+    strbuf_appendf(out, ",\"bytes\":%llu", (unsigned long long)record->bytes);
   }
-  text_addf(out, "}}%s\n", index + 1 < trace->count ? "," : "");
+  strbuf_appendf(out, "}}%s\n", index + 1 < trace->count ? "," : "");
 }
 
 situ_status situ_trace_write(const situ_trace *trace, FILE *stream) {
   if (!trace || !stream) return INVALID("situ_trace_write: an argument is NULL.");
-  struct text text = {0};
-  text_add(&text, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n");
+  struct strbuf text = {0};
+  strbuf_append(&text, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n");
   write_names(trace, &text);
   for (int i = 0; i < trace->count; i++) write_record(trace, i, &text);
-  text_add(&text, "]}\n");
-  const bool ok = !text.failed && fwrite(text_get(&text), 1, text.length, stream) == text.length;
-  text_free(&text);
+  strbuf_append(&text, "]}\n");
+  const bool ok = !text.failed && fwrite(strbuf_get(&text), 1, text.length, stream) == text.length;
+  strbuf_free(&text);
   return ok ? NULL : situ_status_create(SITU_UNKNOWN, "The trace could not be written.");
 }

@@ -61,7 +61,7 @@ void copy(void *to, const void *from, size_t bytes) {
   if (done < bytes) memcpy((char *)to + done, (const char *)from + done, bytes - done);
 }
 
-void copy_past(void *to, const void *from, size_t bytes) {
+void copy_nontemporal(void *to, const void *from, size_t bytes) {
   size_t done = 0;
 #if defined(__x86_64__)
   const size_t before = (size_t)(-(uintptr_t)to % BLOCK);

@@ -10,6 +10,6 @@
 void copy(void *to, const void *from, size_t bytes);
 
 /* As memcpy, of what is not read again soon: leaves the cache to others where it can. */
-void copy_past(void *to, const void *from, size_t bytes);
+void copy_nontemporal(void *to, const void *from, size_t bytes);
 
 #endif

@@ -29,7 +29,7 @@ static void relax(void) {
 }
 
 static situ_status lost(const struct caller *caller, int rank) {
-  const situ_member *member = &world_here.members[rank];
+  const situ_member *member = &membership_current.members[rank];
   return situ_status_create(SITU_UNAVAILABLE, "%s: rank %d is lost (process %d on %s has ended).",
                             caller->what, rank, member->pid, member->host);
 }
@@ -37,36 +37,37 @@ static situ_status lost(const struct caller *caller, int rank) {
 /* The first who is lost keeps being named: others may end because of it. */
 static void note_lost(int rank) {
   int none = 0;
-  atomic_compare_exchange_strong(&world_here.segment.head->lost, &none, rank + 1);
+  atomic_compare_exchange_strong(&membership_current.segment.head->lost, &none, rank + 1);
 }
 
 /* Tells the other machines once. Nobody waits for these messages to arrive. */
 static void tell(int rank) {
   static int message;
-  struct world *world = &world_here;
-  if (world->told || world->n_machines < 2 || world->segment.seat) return;
-  world->told = true;
+  struct membership *membership = &membership_current;
+  if (membership->told || membership->n_machines < 2 || membership->segment.seat) return;
+  membership->told = true;
   message = rank;
-  for (int i = 0; i < world->n_machines; i++) {
+  for (int i = 0; i < membership->n_machines; i++) {
     struct mpi_request *request = NULL;
-    if (world->leaders[i] == world->rank) continue;
+    if (membership->leaders[i] == membership->rank) continue;
     situ_status_release(
-        mpi_send(&message, sizeof message, world->leaders[i], MPI_TAG_LOST, &request));
+        mpi_send(&message, sizeof message, membership->leaders[i], MPI_TAG_LOST, &request));
   }
 }
 
 /* What another machine has told. */
 static void listen(void) {
-  struct world *world = &world_here;
+  struct membership *membership = &membership_current;
   struct mpi_request *request = NULL;
   static int rank;
   int from = -1;
-  if (world->n_machines < 2 || world->segment.seat || !mpi_probe(MPI_TAG_LOST, &from)) return;
+  if (membership->n_machines < 2 || membership->segment.seat || !mpi_probe(MPI_TAG_LOST, &from))
+    return;
   if (mpi_receive(&rank, sizeof rank, from, MPI_TAG_LOST, &request)) return;
   bool done = false;
   while (!done && !mpi_test(&request, &done)) relax();
-  if (done && rank >= 0 && rank < world->size) {
-    world->told = true;
+  if (done && rank >= 0 && rank < membership->size) {
+    membership->told = true;
     note_lost(rank);
   }
 }
@@ -74,29 +75,29 @@ static void listen(void) {
 /* A rank of this machine whose process has ended without taking its leave; -1: none. Whether it
  * runs is asked first: one that takes its leave and ends in between is not lost. */
 static int find_lost(void) {
-  const struct segment *segment = &world_here.segment;
+  const struct segment *segment = &membership_current.segment;
   for (int i = 0; i < segment->n_seats; i++)
     if (!segment_alive(segment, i) && !atomic_load(&segment->seats[i].left))
-      return world_here.ranks[i];
+      return membership_current.ranks[i];
   return -1;
 }
 
 /* Whether the one who is waited for has taken its leave. */
 static bool has_left(int rank) {
-  const struct segment *segment = &world_here.segment;
+  const struct segment *segment = &membership_current.segment;
   for (int i = 0; i < segment->n_seats; i++)
-    if (world_here.ranks[i] == rank) return atomic_load(&segment->seats[i].left);
+    if (membership_current.ranks[i] == rank) return atomic_load(&segment->seats[i].left);
   return false;
 }
 
 situ_status wait_check(const struct caller *caller) {
-  const struct world *world = &world_here;
-  if (world->size == 1) return NULL;
-  if (world->generation != fork_generation())
+  const struct membership *membership = &membership_current;
+  if (membership->size == 1) return NULL;
+  if (membership->generation != fork_generation())
     return situ_status_create(SITU_FAILED_PRECONDITION,
                               "%s: this process was forked after it had joined a cluster.",
                               caller->what);
-  const int rank = atomic_load(&world->segment.head->lost);
+  const int rank = atomic_load(&membership->segment.head->lost);
   return rank ? lost(caller, rank - 1) : NULL;
 }
 
@@ -106,7 +107,7 @@ static situ_status late(const struct waiting *wait) {
   return situ_status_create(SITU_DEADLINE_EXCEEDED,
                             "%s: %s has not come after %g seconds.\nSITU_CLUSTER_TIMEOUT sets how "
                             "long the others wait.",
-                            wait->caller->what, who, world_here.timeout);
+                            wait->caller->what, who, membership_current.timeout);
 }
 
 static situ_status look(struct waiting *wait) {
@@ -117,20 +118,20 @@ static situ_status look(struct waiting *wait) {
   listen();
   /* Asked before anything else: one who leaves because another is lost has noted that before. */
   const bool left = has_left(wait->rank);
-  if (!atomic_load(&world_here.segment.head->lost)) {
+  if (!atomic_load(&membership_current.segment.head->lost)) {
     const int rank = find_lost();
     if (rank >= 0) note_lost(rank);
   }
-  const int rank = atomic_load(&world_here.segment.head->lost);
+  const int rank = atomic_load(&membership_current.segment.head->lost);
   if (rank) tell(rank - 1);
   TRY(wait_check(wait->caller));
   if (left) return lost(wait->caller, wait->rank);
-  if (time - wait->since > world_here.timeout) return late(wait);
+  if (time - wait->since > membership_current.timeout) return late(wait);
   return wait->caller->ask ? wait->caller->ask(wait->caller->context) : NULL;
 }
 
 situ_status wait_rest(struct waiting *wait) {
-  const unsigned quick = world_here.fast ? FAST_ROUNDS : SLOW_ROUNDS;
+  const unsigned quick = membership_current.fast ? FAST_ROUNDS : SLOW_ROUNDS;
   if (wait->rounds++ < quick) {
     relax();
     return NULL;
@@ -144,7 +145,7 @@ situ_status wait_rest(struct waiting *wait) {
 
 situ_status wait_reach_slowly(const struct caller *caller, const _Atomic uint64_t *counter,
                               uint64_t goal, int seat) {
-  struct waiting wait = {.caller = caller, .rank = world_here.ranks[seat]};
+  struct waiting wait = {.caller = caller, .rank = membership_current.ranks[seat]};
   while (atomic_load_explicit(counter, memory_order_acquire) < goal) {
     const situ_status status = wait_rest(&wait);
     if (!status) continue;

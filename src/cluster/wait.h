@@ -3,7 +3,7 @@
 #ifndef SITU_CLUSTER_WAIT_H
 #define SITU_CLUSTER_WAIT_H
 
-#include "cluster/world.h"
+#include "cluster/membership.h"
 
 /* Whoever waits may be asked to give up. */
 struct caller {

@@ -189,7 +189,7 @@ static situ_status finish(struct batching *self, int64_t rows, situ_tensor **par
 
 static situ_status add_row(struct batching *self, situ_tensor **row, int64_t index) {
   const int n = self->head.dataset->n_parts;
-  for (int i = 0; i < n; i++) TRY(part_host(&row[i]));
+  for (int i = 0; i < n; i++) TRY(component_to_host(&row[i]));
   if (!index) TRY(prepare(self, row));
   TRY(write_row(self, row, index));
   bool more = false;
@@ -210,7 +210,7 @@ static situ_status batch_next(struct cursor *cursor, situ_tensor **parts, bool *
     cursor_drop(cursor->row, n);
   }
   *end = !status &&
-         (!rows || (rows < self->size && cursor->dataset->recipe.flags & SITU_DROP_REMAINDER));
+         (!rows || (rows < self->size && cursor->dataset->spec.flags & SITU_DROP_REMAINDER));
   if (!status && !*end) status = finish(self, rows, parts);
   if (status) cursor_drop(parts, n);
   cursor_drop(self->batch, n);
@@ -225,13 +225,13 @@ static situ_status batch_skip(struct cursor *cursor, int64_t n) {
 }
 
 static int64_t batch_count(const situ_dataset *dataset) {
-  const int64_t inner = situ_dataset_cardinality(dataset->recipe.inputs[0]);
+  const int64_t inner = situ_dataset_cardinality(dataset->spec.inputs[0]);
   const int64_t size = dataset_number(dataset, 0, 0);
-  const situ_tensor *sizes = dataset->recipe.params[0].tensor;
+  const situ_tensor *sizes = dataset->spec.params[0].tensor;
   if (sizes && situ_shape_count(sizes->shape) > 1) return UNKNOWN_COUNT;
   if (inner < 0) return inner;
   if (size < 1) return UNKNOWN_COUNT;
-  return inner / size + (!(dataset->recipe.flags & SITU_DROP_REMAINDER) && inner % size);
+  return inner / size + (!(dataset->spec.flags & SITU_DROP_REMAINDER) && inner % size);
 }
 
 const struct data_kind kind_Batch = {.name = "Batch",
@@ -247,8 +247,8 @@ const struct data_kind kind_Batch = {.name = "Batch",
 /* Elements of different shapes */
 
 static situ_status padded_make(situ_dataset *dataset) {
-  const int n = dataset->recipe.n_params, parts = dataset->n_parts;
-  if (n == 2 * parts + 1 || (dataset->recipe.shape && n == parts + 1)) return NULL;
+  const int n = dataset->spec.n_params, parts = dataset->n_parts;
+  if (n == 2 * parts + 1 || (dataset->spec.shape && n == parts + 1)) return NULL;
   return INVALID("A data set PaddedBatch needs a shape and a padding value for each part.");
 }
 
@@ -256,7 +256,7 @@ static situ_status padded_open(struct cursor *cursor) {
   struct batching *self = (struct batching *)cursor;
   TRY(batch_open(cursor));
   const int n = cursor->dataset->n_parts;
-  const bool told = cursor->dataset->recipe.n_params > n + 1; /* shapes are params */
+  const bool told = cursor->dataset->spec.n_params > n + 1; /* shapes are params */
   for (int i = 0; i < n; i++) {
     TRY(cursor_param(cursor, i + 1, &self->padding[i]));
     if (told) TRY(cursor_param(cursor, n + i + 1, &self->shapes[i]));
@@ -283,7 +283,7 @@ static situ_status padded_shape(const struct batching *self, int part, situ_shap
   if (self->shapes[part])
     TRY(told_shape(self->shapes[part], out));
   else
-    *out = self->head.dataset->recipe.shape[part];
+    *out = self->head.dataset->spec.shape[part];
   if (out->rank < 0) {
     out->rank = self->rows[part]->shape.rank;
     for (int d = 0; d < out->rank; d++) out->dim[d] = SITU_ANY;
@@ -360,12 +360,13 @@ static situ_status padded_next(struct cursor *cursor, situ_tensor **parts, bool 
   situ_status status = NULL;
   while (self->n_rows < self->size && !self->ended && !status) {
     status = cursor_pull(cursor, cursor->row, &self->ended);
-    for (int i = 0; i < n && !status && !self->ended; i++) status = part_host(&cursor->row[i]);
+    for (int i = 0; i < n && !status && !self->ended; i++)
+      status = component_to_host(&cursor->row[i]);
     if (!status && !self->ended) status = put_by(self, cursor->row);
     cursor_drop(cursor->row, n);
   }
   *end = !status && (!self->n_rows || (self->n_rows < self->size &&
-                                       cursor->dataset->recipe.flags & SITU_DROP_REMAINDER));
+                                       cursor->dataset->spec.flags & SITU_DROP_REMAINDER));
   for (int i = 0; i < n && !status && !*end; i++) status = pad(self, i, &parts[i]);
   if (status) cursor_drop(parts, n);
   forget_rows(self);

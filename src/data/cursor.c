@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "data/data.h"
-#include "exec/watch.h"
+#include "exec/cancellation.h"
 #include "schema/compute.h"
 #include "tensor/number.h"
 #include "tensor/tensor.h"
@@ -14,7 +14,7 @@ void cursor_close(struct cursor *cursor) {
   if (!cursor) return;
   const situ_dataset *dataset = cursor->dataset;
   if (dataset->kind->close) dataset->kind->close(cursor);
-  for (int i = 0; cursor->inputs && i < dataset->recipe.n_inputs; i++)
+  for (int i = 0; cursor->inputs && i < dataset->spec.n_inputs; i++)
     cursor_close(cursor->inputs[i]);
   free(cursor->inputs);
   free(cursor->row);
@@ -24,21 +24,21 @@ void cursor_close(struct cursor *cursor) {
 situ_status cursor_begin(struct cursor *cursor, int input) {
   cursor_close(cursor->inputs[input]);
   cursor->inputs[input] = NULL;
-  return cursor_open(cursor->dataset->recipe.inputs[input], cursor->binding, cursor->walk,
+  return cursor_open(cursor->dataset->spec.inputs[input], cursor->binding, cursor->iteration,
                      &cursor->inputs[input]);
 }
 
-situ_status cursor_open(situ_dataset *dataset, struct binding *binding, struct walk *walk,
+situ_status cursor_open(situ_dataset *dataset, struct binding *binding, struct iteration *iteration,
                         struct cursor **out) {
   const struct data_kind *kind = dataset->kind;
-  const int n = dataset->recipe.n_inputs;
+  const int n = dataset->spec.n_inputs;
   struct cursor *cursor = calloc(1, kind->size ? kind->size : sizeof *cursor);
   if (!cursor) return NO_MEMORY();
   cursor->dataset = dataset;
   cursor->binding = binding;
-  cursor->walk = walk;
+  cursor->iteration = iteration;
   cursor->inputs = calloc((size_t)n + 1, sizeof(struct cursor *));
-  const int parts = n ? dataset->recipe.inputs[0]->n_parts : 0;
+  const int parts = n ? dataset->spec.inputs[0]->n_parts : 0;
   cursor->row = calloc((size_t)parts + 1, sizeof(situ_tensor *));
   situ_status status = cursor->inputs && cursor->row ? NULL : NO_MEMORY();
   for (int i = 0; i < n && !kind->lazy && !status; i++) status = cursor_begin(cursor, i);
@@ -51,7 +51,7 @@ situ_status cursor_open(situ_dataset *dataset, struct binding *binding, struct w
 }
 
 situ_status cursor_next(struct cursor *cursor, situ_tensor **parts, bool *end) {
-  if (atomic_load_explicit(&cursor->walk->ending, memory_order_relaxed))
+  if (atomic_load_explicit(&cursor->iteration->ending, memory_order_relaxed))
     return situ_status_create(SITU_CANCELLED, "The iterator was released.");
   *end = false;
   return cursor->dataset->kind->next(cursor, parts, end);
@@ -80,7 +80,7 @@ situ_status cursor_pass(struct cursor *cursor, int64_t n) {
 }
 
 situ_status cursor_param(const struct cursor *cursor, int index, situ_tensor **out) {
-  const situ_param *param = &cursor->dataset->recipe.params[index];
+  const situ_param *param = &cursor->dataset->spec.params[index];
   const struct binding *binding = cursor->binding;
   *out = param->tensor;
   if (!*out && binding && param->argument >= 0 && param->argument < binding->n_arguments)
@@ -101,7 +101,7 @@ situ_status cursor_number(const struct cursor *cursor, int index, int64_t *out) 
 }
 
 situ_status cursor_wait(pthread_cond_t *condition, pthread_mutex_t *lock) {
-  static const struct services alone = {.ask = hosted_ask};
+  static const struct services alone = {.ask = host_ops_ask};
   const struct compute compute = {.services = cursor_services ? cursor_services : &alone};
   return compute_wait(&compute, condition, lock, "Iterator::GetNext");
 }

@@ -7,7 +7,7 @@
 #include <stdatomic.h>
 
 #include "base/base.h"
-#include "ops/iterator.h"
+#include "ops/io/iterator_ops.h"
 #include "schema/resource.h"
 #include "situ/data.h"
 
@@ -83,19 +83,19 @@ DATA_KINDS(DATA_KIND_EXTERN)
 
 /* What cursors of one data set share, and who comes later finds again (an order of shuffling, a
  * cache). */
-struct keep {
+struct shared_state {
   int references; /* atomic */
   pthread_mutex_t lock;
-  void (*release)(struct keep *keep);
+  void (*release)(struct shared_state *shared_state);
 };
 
 struct situ_dataset {
   struct resource head;
   const struct data_kind *kind;
-  situ_recipe recipe; /* what it points to is the data set's own */
+  situ_recipe spec; /* what it points to is the data set's own */
   int n_parts;
   pthread_mutex_t lock;
-  struct keep *keep; /* of those iterators that share it; guarded by lock */
+  struct shared_state *shared_state; /* of those iterators that share it; guarded by lock */
 };
 
 /* Values of the arguments of one iterator, and what its cursors keep. */
@@ -108,12 +108,12 @@ struct binding {
   struct kept {
     struct kept *next;
     const situ_dataset *of;
-    struct keep *keep;
+    struct shared_state *shared_state;
   } * kept;
 };
 
 /* What all cursors of an iterator share. */
-struct walk {
+struct iteration {
   _Atomic bool ending;  /* the iterator is going: loops give up */
   _Atomic bool logs;    /* functions print where their nodes go when they are first compiled */
   pthread_mutex_t lock; /* guards what follows */
@@ -129,7 +129,7 @@ struct walk {
 struct mark {
   struct mark *next;
   const situ_dataset *of;
-  int64_t seed, seed2, rolled; /* of its generator, as dice.c has them */
+  int64_t seed, seed2, rolled; /* of its generator, as rng.c has them */
   int64_t again;               /* how often it began anew with seeds that are anybody's */
   bool known, given;           /* there are such; they have to be taken over */
 };
@@ -141,17 +141,17 @@ struct stand {
 };
 
 struct cursor {
-  situ_dataset *dataset;   /* borrowed: the iterator has it */
-  struct binding *binding; /* borrowed; NULL: there are no arguments */
-  struct walk *walk;       /* borrowed */
-  struct cursor **inputs;  /* one per input; NULL: not open */
-  situ_tensor **row;       /* room for an element of input 0 */
+  situ_dataset *dataset;       /* borrowed: the iterator has it */
+  struct binding *binding;     /* borrowed; NULL: there are no arguments */
+  struct iteration *iteration; /* borrowed */
+  struct cursor **inputs;      /* one per input; NULL: not open */
+  situ_tensor **row;           /* room for an element of input 0 */
 };
 
 /* cursor.c */
 
 /* Opens a cursor of a data set. */
-situ_status cursor_open(situ_dataset *dataset, struct binding *binding, struct walk *walk,
+situ_status cursor_open(situ_dataset *dataset, struct binding *binding, struct iteration *iteration,
                         struct cursor **out) SITU_MUST_USE;
 void cursor_close(struct cursor *cursor);
 
@@ -184,34 +184,35 @@ situ_status cursor_wait(pthread_cond_t *condition, pthread_mutex_t *lock) SITU_M
 /* Releases an element. */
 void cursor_drop(situ_tensor **parts, int n);
 
-/* walk.c */
+/* iterator_state.c */
 
 /* The mark of a data set, made where it is not there; NULL without memory. Called with the lock of
  * the walk. */
-struct mark *walk_mark(struct walk *walk, const situ_dataset *dataset);
+struct mark *iterator_state_mark(struct iteration *iteration, const situ_dataset *dataset);
 
 /* What is remembered in a walk goes. */
-void walk_forget(struct walk *walk);
+void iterator_state_forget(struct iteration *iteration);
 
 /* Where an iterator over a data set stands, as a vector; a walk that is to begin where such a
  * vector says; and a cursor that goes there. */
-situ_status walk_save(struct walk *walk, situ_dataset *root, bool shares, struct stand stand,
-                      situ_tensor **out) SITU_MUST_USE;
-situ_status walk_load(struct walk *walk, const situ_dataset *root, const situ_tensor *saved,
-                      struct stand *stand) SITU_MUST_USE;
-situ_status walk_resume(struct cursor *cursor, struct stand stand) SITU_MUST_USE;
+situ_status iterator_state_save(struct iteration *iteration, situ_dataset *root, bool shares,
+                                struct stand stand, situ_tensor **out) SITU_MUST_USE;
+situ_status iterator_state_load(struct iteration *iteration, const situ_dataset *root,
+                                const situ_tensor *saved, struct stand *stand) SITU_MUST_USE;
+situ_status iterator_state_resume(struct cursor *cursor, struct stand stand) SITU_MUST_USE;
 
-/* keep.c */
+/* shared_state.c */
 
 /* What cursors of the data set share: made by `create` where it is not there. With a reference. */
-situ_status keep_find(const struct cursor *cursor, situ_status (*create)(struct keep **out),
-                      struct keep **out) SITU_MUST_USE;
-void keep_release(struct keep *keep);
+situ_status shared_state_find(const struct cursor *cursor,
+                              situ_status (*create)(struct shared_state **out),
+                              struct shared_state **out) SITU_MUST_USE;
+void shared_state_release(struct shared_state *shared_state);
 
 /* A binding takes references of the tensors. */
-situ_status keep_bind(situ_tensor *const *arguments, int n, bool shares,
-                      struct binding **out) SITU_MUST_USE;
-void keep_unbind(struct binding *binding);
+situ_status shared_state_bind(situ_tensor *const *arguments, int n, bool shares,
+                              struct binding **out) SITU_MUST_USE;
+void shared_state_unbind(struct binding *binding);
 
 /* dataset.c: the number that a param is, or `unknown` where it is an argument. */
 int64_t dataset_number(const situ_dataset *dataset, int index, int64_t unknown);
@@ -222,20 +223,20 @@ situ_status transform_call(const struct cursor *cursor, situ_tensor *const *row,
                            situ_tensor **results) SITU_MUST_USE;
 
 /* What functions have remembered in a walk goes. */
-void transform_forget(struct walk *walk);
+void transform_forget(struct iteration *iteration);
 
 /* Whether calls of the function leave nothing behind, so that one may be left out. */
 bool transform_is_plain(const situ_transform *transform);
 int transform_inputs(const situ_transform *transform);
 int transform_outputs(const situ_transform *transform);
 
-/* part.c */
+/* component.c */
 
 /* Row `index` of a tensor in host memory, without a copy where its elements are numbers. */
-situ_status part_slice(situ_tensor *tensor, int64_t index, situ_tensor **out) SITU_MUST_USE;
+situ_status component_slice(situ_tensor *tensor, int64_t index, situ_tensor **out) SITU_MUST_USE;
 
 /* A tensor in host memory instead of one elsewhere: takes over the reference. */
-situ_status part_host(situ_tensor **part) SITU_MUST_USE;
+situ_status component_to_host(situ_tensor **part) SITU_MUST_USE;
 
 /* dataset.c */
 extern const struct resource_kind dataset_resource;
@@ -247,6 +248,6 @@ situ_status dataset_check_function(const situ_dataset *dataset) SITU_MUST_USE;
 int64_t dataset_count_one(const situ_dataset *dataset);
 int64_t dataset_count_unknown(const situ_dataset *dataset);
 
-/* iterator.c: what IteratorGetNext and its like call is iterator_table of ops/iterator.h. */
+/* iterator.c: what IteratorGetNext and its like call is iterator_table of ops/io/iterator_ops.h. */
 
 #endif

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
+#include "base/strbuf.h"
 #include "data/data.h"
-#include "ops/record.h"
+#include "ops/io/record_reader.h"
 #include "tensor/tensor.h"
 
 struct reading {
@@ -13,7 +13,7 @@ struct reading {
   struct record_file file;
   situ_tensor *names; /* borrowed */
   int64_t at;         /* the next name */
-  struct text key, value;
+  struct strbuf key, value;
 };
 
 static situ_status make(situ_dataset *dataset) {
@@ -33,7 +33,7 @@ static situ_status open(struct cursor *cursor) {
   if (self->names->type != SITU_STRING || self->names->shape.rank > 1)
     return INVALID("`filenames` must be a scalar or a vector of strings.");
   file->format = format_of(cursor->dataset->kind);
-  file->packing = cursor->dataset->recipe.text;
+  file->packing = cursor->dataset->spec.text;
   if (file->format != RECORD_FIXED) return NULL;
   TRY(cursor_number(cursor, 1, &file->header_bytes));
   TRY(cursor_number(cursor, 2, &file->record_bytes));
@@ -83,15 +83,15 @@ static situ_status next(struct cursor *cursor, situ_tensor **parts, bool *end) {
     if (status) return status;
   }
   if (self->value.failed) return NO_MEMORY();
-  const situ_text text = {text_get(&self->value), self->value.length};
+  const situ_text text = {strbuf_get(&self->value), self->value.length};
   return situ_tensor_create_texts(SITU_SCALAR, &text, &parts[0]);
 }
 
 static void close(struct cursor *cursor) {
   struct reading *self = (struct reading *)cursor;
   record_close(&self->file);
-  text_free(&self->key);
-  text_free(&self->value);
+  strbuf_free(&self->key);
+  strbuf_free(&self->value);
 }
 
 #define KIND(kind, params)                                              \

@@ -3,14 +3,14 @@
  * data sets' in turn. */
 #include <stdlib.h>
 
-#include "data/ahead.h"
+#include "data/prefetch.h"
 #include "data/data.h"
 
 /* A data set that an element became. */
 struct inner {
   struct binding *binding;
   struct cursor *cursor;
-  struct ahead *ahead;
+  struct prefetch *prefetch;
 };
 
 struct interleaving {
@@ -24,31 +24,31 @@ struct interleaving {
 enum { ROOM = 8 };
 
 static situ_status make(situ_dataset *dataset) {
-  if (!dataset->recipe.inner)
+  if (!dataset->spec.inner)
     return INVALID("A data set %s needs an inner data set.", dataset->kind->name);
-  if (dataset->recipe.transform) TRY(dataset_check_function(dataset));
-  dataset->n_parts = dataset->recipe.inner->n_parts;
+  if (dataset->spec.transform) TRY(dataset_check_function(dataset));
+  dataset->n_parts = dataset->spec.inner->n_parts;
   return NULL;
 }
 
 static situ_status open(struct cursor *cursor) {
   struct interleaving *self = (struct interleaving *)cursor;
-  const situ_recipe *recipe = &cursor->dataset->recipe;
+  const situ_recipe *spec = &cursor->dataset->spec;
   const bool flat = cursor->dataset->kind == &kind_FlatMap;
-  if (!flat && !recipe->cycle) return INVALID("cycle_length must be greater than zero.");
-  if (!flat && recipe->block < 1) return INVALID("block_length must be greater than zero.");
-  self->cycle = flat ? 1 : ahead_threads(recipe->cycle);
-  self->block = flat ? 1 : recipe->block;
+  if (!flat && !spec->cycle) return INVALID("cycle_length must be greater than zero.");
+  if (!flat && spec->block < 1) return INVALID("block_length must be greater than zero.");
+  self->cycle = flat ? 1 : prefetch_threads(spec->cycle);
+  self->block = flat ? 1 : spec->block;
   self->inners = calloc((size_t)self->cycle, sizeof *self->inners);
-  const int n = recipe->transform ? transform_outputs(recipe->transform) : 0;
+  const int n = spec->transform ? transform_outputs(spec->transform) : 0;
   self->arguments = calloc((size_t)n + 1, sizeof(situ_tensor *));
   return self->inners && self->arguments ? NULL : NO_MEMORY();
 }
 
 static void leave(struct interleaving *self, struct inner *inner) {
-  ahead_stop(inner->ahead);
+  prefetch_stop(inner->prefetch);
   cursor_close(inner->cursor);
-  keep_unbind(inner->binding);
+  shared_state_unbind(inner->binding);
   self->open -= inner->binding != NULL;
   *inner = (struct inner){0};
 }
@@ -62,25 +62,25 @@ static void close(struct cursor *cursor) {
 
 /* Makes the next element a data set. */
 static situ_status enter(struct interleaving *self, struct inner *inner) {
-  const situ_recipe *recipe = &self->head.dataset->recipe;
+  const situ_recipe *spec = &self->head.dataset->spec;
   struct cursor *cursor = &self->head;
-  const int n = recipe->inputs[0]->n_parts;
-  const int n_arguments = recipe->transform ? transform_outputs(recipe->transform) : 0;
+  const int n = spec->inputs[0]->n_parts;
+  const int n_arguments = spec->transform ? transform_outputs(spec->transform) : 0;
   TRY(cursor_pull(cursor, cursor->row, &self->ended));
   if (self->ended) return NULL;
   situ_status status = n_arguments ? transform_call(cursor, cursor->row, n, self->arguments) : NULL;
   cursor_drop(cursor->row, n);
-  if (!status) status = keep_bind(self->arguments, n_arguments, false, &inner->binding);
+  if (!status) status = shared_state_bind(self->arguments, n_arguments, false, &inner->binding);
   cursor_drop(self->arguments, n_arguments);
   if (status) return status;
   self->open++;
-  status = cursor_open(recipe->inner, inner->binding, cursor->walk, &inner->cursor);
-  if (!status && recipe->parallel)
-    status = ahead_start(&(struct ahead_work){.source = inner->cursor,
-                                              .n_parts = cursor->dataset->n_parts,
-                                              .room = ROOM,
-                                              .threads = 1},
-                         &inner->ahead);
+  status = cursor_open(spec->inner, inner->binding, cursor->iteration, &inner->cursor);
+  if (!status && spec->parallel)
+    status = prefetch_start(&(struct prefetch_work){.source = inner->cursor,
+                                                    .n_parts = cursor->dataset->n_parts,
+                                                    .room = ROOM,
+                                                    .threads = 1},
+                            &inner->prefetch);
   if (status) leave(self, inner);
   return status;
 }
@@ -100,8 +100,8 @@ static situ_status next(struct cursor *cursor, situ_tensor **parts, bool *end) {
       continue;
     }
     bool over = false;
-    TRY(inner->ahead ? ahead_next(inner->ahead, parts, &over)
-                     : cursor_next(inner->cursor, parts, &over));
+    TRY(inner->prefetch ? prefetch_pop(inner->prefetch, parts, &over)
+                        : cursor_next(inner->cursor, parts, &over));
     if (over) {
       leave(self, inner);
       next_turn(self);

@@ -12,16 +12,16 @@ struct situ_iterator {
   situ_dataset *dataset;
   struct binding *binding;
   struct cursor *cursor; /* NULL: there is no data set yet */
-  struct walk walk;
+  struct iteration iteration;
   struct stand stand;
 };
 
 /* Ends threads, and forgets the data set. */
 static void stop(struct situ_iterator *iterator) {
-  atomic_store(&iterator->walk.ending, true);
+  atomic_store(&iterator->iteration.ending, true);
   cursor_close(iterator->cursor);
-  walk_forget(&iterator->walk);
-  keep_unbind(iterator->binding);
+  iterator_state_forget(&iterator->iteration);
+  shared_state_unbind(iterator->binding);
   situ_dataset_release(iterator->dataset);
   iterator->cursor = NULL;
   iterator->binding = NULL;
@@ -32,7 +32,7 @@ static void destroy(struct resource *resource) {
   struct situ_iterator *iterator = (struct situ_iterator *)resource;
   stop(iterator);
   pthread_mutex_destroy(&iterator->lock);
-  pthread_mutex_destroy(&iterator->walk.lock);
+  pthread_mutex_destroy(&iterator->iteration.lock);
   free(iterator);
 }
 
@@ -45,7 +45,7 @@ static situ_status create(void *context, struct resource **out) {
   iterator->head.references = 1;
   iterator->head.kind = &iterator_resource;
   pthread_mutex_init(&iterator->lock, NULL);
-  pthread_mutex_init(&iterator->walk.lock, NULL);
+  pthread_mutex_init(&iterator->iteration.lock, NULL);
   *out = &iterator->head;
   return NULL;
 }
@@ -55,13 +55,13 @@ static situ_status begin(struct situ_iterator *iterator, situ_dataset *dataset,
                          situ_tensor *const *arguments, int n, bool bound,
                          const situ_tensor *saved) {
   stop(iterator);
-  atomic_store(&iterator->walk.ending, false);
+  atomic_store(&iterator->iteration.ending, false);
   iterator->dataset = situ_dataset_retain(dataset);
   iterator->stand = (struct stand){0};
-  if (saved) TRY(walk_load(&iterator->walk, dataset, saved, &iterator->stand));
-  if (n || bound) TRY(keep_bind(arguments, n, !bound, &iterator->binding));
-  TRY(cursor_open(dataset, iterator->binding, &iterator->walk, &iterator->cursor));
-  return saved ? walk_resume(iterator->cursor, iterator->stand) : NULL;
+  if (saved) TRY(iterator_state_load(&iterator->iteration, dataset, saved, &iterator->stand));
+  if (n || bound) TRY(shared_state_bind(arguments, n, !bound, &iterator->binding));
+  TRY(cursor_open(dataset, iterator->binding, &iterator->iteration, &iterator->cursor));
+  return saved ? iterator_state_resume(iterator->cursor, iterator->stand) : NULL;
 }
 
 static situ_status start(struct resource *resource, situ_tensor *handle,
@@ -92,7 +92,7 @@ static situ_status next(struct resource *resource, const struct services *servic
   const struct services *before = cursor_services;
   situ_status status = NULL;
   cursor_services = services;
-  if (services && services->logs) atomic_store(&iterator->walk.logs, true);
+  if (services && services->logs) atomic_store(&iterator->iteration.logs, true);
   pthread_mutex_lock(&iterator->lock);
   if (!iterator->cursor)
     status = situ_status_create(SITU_FAILED_PRECONDITION,
@@ -162,17 +162,17 @@ situ_status situ_iterator_next(situ_iterator *iterator, situ_tensor **parts, boo
 }
 
 void situ_iterator_log_placement(situ_iterator *iterator) {
-  if (iterator) atomic_store(&iterator->walk.logs, true);
+  if (iterator) atomic_store(&iterator->iteration.logs, true);
 }
 
 situ_status situ_iterator_save(situ_iterator *iterator, situ_tensor **out) {
   if (!iterator || !out) return INVALID("situ_iterator_save: an argument is NULL.");
   pthread_mutex_lock(&iterator->lock);
   const bool shares = !iterator->binding || iterator->binding->shares;
-  const situ_status status =
-      iterator->dataset
-          ? walk_save(&iterator->walk, iterator->dataset, shares, iterator->stand, out)
-          : INVALID("situ_iterator_save: the iterator has no data set.");
+  const situ_status status = iterator->dataset
+                                 ? iterator_state_save(&iterator->iteration, iterator->dataset,
+                                                       shares, iterator->stand, out)
+                                 : INVALID("situ_iterator_save: the iterator has no data set.");
   pthread_mutex_unlock(&iterator->lock);
   return status;
 }
@@ -182,7 +182,7 @@ static situ_status again(struct situ_iterator *iterator, const situ_tensor *save
   if (!iterator->dataset) return INVALID("situ_iterator_restore: the iterator has no data set.");
   situ_dataset *dataset = situ_dataset_retain(iterator->dataset);
   struct binding *binding = iterator->binding; /* taken over */
-  atomic_store(&iterator->walk.ending, true);
+  atomic_store(&iterator->iteration.ending, true);
   cursor_close(iterator->cursor);
   iterator->cursor = NULL;
   iterator->binding = NULL;
@@ -191,7 +191,7 @@ static situ_status again(struct situ_iterator *iterator, const situ_tensor *save
   const bool bound = binding && !binding->shares;
   const situ_status status = begin(iterator, dataset, arguments, n, bound, saved);
   if (status) situ_status_release(begin(iterator, dataset, arguments, n, bound, NULL));
-  keep_unbind(binding);
+  shared_state_unbind(binding);
   situ_dataset_release(dataset);
   return status;
 }

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/ahead.h"
+#include "data/prefetch.h"
 #include "data/data.h"
-#include "device/list.h"
+#include "device/registry.h"
 #include "tensor/number.h"
 #include "tensor/tensor.h"
 
@@ -14,37 +14,39 @@ enum { ROOM_PER_THREAD = 16, PREFETCH = 4, MOST_PREFETCH = 1 << 16 };
 /* A cursor that others may work ahead of. */
 struct mapping {
   struct cursor head;
-  struct ahead *ahead;
+  struct prefetch *prefetch;
   int64_t room;
 };
 
-static void stop_ahead(struct cursor *cursor) { ahead_stop(((struct mapping *)cursor)->ahead); }
+static void stop_ahead(struct cursor *cursor) {
+  prefetch_stop(((struct mapping *)cursor)->prefetch);
+}
 
 static situ_status map_make(situ_dataset *dataset) {
   TRY(dataset_check_function(dataset));
-  dataset->n_parts = transform_outputs(dataset->recipe.transform);
+  dataset->n_parts = transform_outputs(dataset->spec.transform);
   return NULL;
 }
 
 static situ_status map_start(struct mapping *self) {
   const situ_dataset *dataset = self->head.dataset;
-  const int threads = ahead_threads(dataset->recipe.parallel);
-  return ahead_start(&(struct ahead_work){.source = self->head.inputs[0],
-                                          .work = transform_call,
-                                          .cursor = &self->head,
-                                          .n_parts = dataset->n_parts,
-                                          .room = threads * ROOM_PER_THREAD,
-                                          .threads = threads},
-                     &self->ahead);
+  const int threads = prefetch_threads(dataset->spec.parallel);
+  return prefetch_start(&(struct prefetch_work){.source = self->head.inputs[0],
+                                                .work = transform_call,
+                                                .cursor = &self->head,
+                                                .n_parts = dataset->n_parts,
+                                                .room = threads * ROOM_PER_THREAD,
+                                                .threads = threads},
+                        &self->prefetch);
 }
 
 static situ_status map_next(struct cursor *cursor, situ_tensor **parts, bool *end) {
   struct mapping *self = (struct mapping *)cursor;
-  if (cursor->dataset->recipe.parallel) {
-    if (!self->ahead) TRY(map_start(self));
-    return ahead_next(self->ahead, parts, end);
+  if (cursor->dataset->spec.parallel) {
+    if (!self->prefetch) TRY(map_start(self));
+    return prefetch_pop(self->prefetch, parts, end);
   }
-  const int n = cursor->dataset->recipe.inputs[0]->n_parts;
+  const int n = cursor->dataset->spec.inputs[0]->n_parts;
   TRY(cursor_pull(cursor, cursor->row, end));
   if (*end) return NULL;
   const situ_status status = transform_call(cursor, cursor->row, n, parts);
@@ -53,7 +55,7 @@ static situ_status map_next(struct cursor *cursor, situ_tensor **parts, bool *en
 }
 
 static situ_status map_skip(struct cursor *cursor, int64_t n) {
-  const bool plain = transform_is_plain(cursor->dataset->recipe.transform);
+  const bool plain = transform_is_plain(cursor->dataset->spec.transform);
   return plain ? cursor_skip(cursor->inputs[0], n) : cursor_pass(cursor, n);
 }
 
@@ -82,7 +84,7 @@ static situ_status ask(struct cursor *cursor, bool *yes) {
 
 static situ_status filter_make(situ_dataset *dataset) {
   TRY(dataset_check_function(dataset));
-  if (transform_outputs(dataset->recipe.transform) == 1) return NULL;
+  if (transform_outputs(dataset->spec.transform) == 1) return NULL;
   return INVALID("A predicate must return one scalar bool.");
 }
 
@@ -148,13 +150,13 @@ static situ_status prefetch_open(struct cursor *cursor) {
 static situ_status prefetch_next(struct cursor *cursor, situ_tensor **parts, bool *end) {
   struct mapping *self = (struct mapping *)cursor;
   if (!self->room) return cursor_pull(cursor, parts, end);
-  if (!self->ahead)
-    TRY(ahead_start(&(struct ahead_work){.source = cursor->inputs[0],
-                                         .n_parts = cursor->dataset->n_parts,
-                                         .room = (int)self->room,
-                                         .threads = 1},
-                    &self->ahead));
-  return ahead_next(self->ahead, parts, end);
+  if (!self->prefetch)
+    TRY(prefetch_start(&(struct prefetch_work){.source = cursor->inputs[0],
+                                               .n_parts = cursor->dataset->n_parts,
+                                               .room = (int)self->room,
+                                               .threads = 1},
+                       &self->prefetch));
+  return prefetch_pop(self->prefetch, parts, end);
 }
 
 static situ_status prefetch_skip(struct cursor *cursor, int64_t n) {
@@ -180,8 +182,8 @@ struct copying {
 
 static situ_status copy_open(struct cursor *cursor) {
   struct copying *self = (struct copying *)cursor;
-  TRY(list_acquire(NULL, false, &self->list));
-  const char *name = cursor->dataset->recipe.text;
+  TRY(registry_acquire(NULL, false, &self->list));
+  const char *name = cursor->dataset->spec.text;
   int number = 0;
   TRY(situ_devices_find(name ? name : "", &number));
   struct device *device = self->list->devices[number];
@@ -207,7 +209,7 @@ static situ_status copy_next(struct cursor *cursor, situ_tensor **parts, bool *e
 }
 
 static void copy_close(struct cursor *cursor) {
-  if (((struct copying *)cursor)->list) list_release();
+  if (((struct copying *)cursor)->list) registry_release();
 }
 
 const struct data_kind kind_CopyToDevice = {.name = "CopyToDevice",

@@ -7,11 +7,11 @@
 #include <string.h>
 
 #include "data/data.h"
-#include "data/dice.h"
+#include "data/rng.h"
 
 struct shuffling {
   struct cursor head;
-  struct dice dice;
+  struct rng rng;
   situ_tensor **rows; /* n_parts each */
   int64_t room, n_rows, size;
   int64_t first; /* where the elements begin, which go round */
@@ -24,7 +24,7 @@ static situ_status shuffle_open(struct cursor *cursor) {
   if (self->size == UNKNOWN_COUNT) self->size = INT64_MAX; /* all of them */
   if (self->size < 1)
     return INVALID("buffer_size must be greater than zero or UNKNOWN_CARDINALITY");
-  return dice_begin(cursor, 1, cursor->dataset->recipe.flags & SITU_RESHUFFLE, &self->dice);
+  return rng_begin(cursor, 1, cursor->dataset->spec.flags & SITU_RESHUFFLE, &self->rng);
 }
 
 static void shuffle_close(struct cursor *cursor) {
@@ -65,7 +65,7 @@ static situ_status shuffle_next(struct cursor *cursor, situ_tensor **parts, bool
   TRY(fill(self));
   *end = !self->n_rows;
   if (*end) return NULL;
-  const int64_t chosen = (self->first + (int64_t)(dice_roll(&self->dice) % (u64)self->n_rows));
+  const int64_t chosen = (self->first + (int64_t)(rng_next(&self->rng) % (u64)self->n_rows));
   situ_tensor **from = self->rows + (size_t)(chosen % self->room) * n;
   situ_tensor **first = self->rows + (size_t)self->first * n;
   memcpy(parts, from, sizeof *parts * n);
@@ -87,22 +87,22 @@ const struct data_kind kind_Shuffle = {.name = "Shuffle",
 /* Elements that are read once */
 
 struct cache {
-  struct keep head;
+  struct shared_state head;
   situ_tensor **rows;
   int64_t n_rows, room;
   int n_parts;
   bool complete;
 };
 
-static void free_cache(struct keep *keep) {
-  struct cache *cache = (struct cache *)keep;
+static void free_cache(struct shared_state *shared_state) {
+  struct cache *cache = (struct cache *)shared_state;
   for (int64_t i = 0; i < cache->n_rows; i++)
     cursor_drop(cache->rows + i * cache->n_parts, cache->n_parts);
   free(cache->rows);
   free(cache);
 }
 
-static situ_status create_cache(struct keep **out) {
+static situ_status create_cache(struct shared_state **out) {
   struct cache *cache = calloc(1, sizeof *cache);
   if (!cache) return NO_MEMORY();
   cache->head.release = free_cache;
@@ -118,12 +118,12 @@ struct caching {
 
 static situ_status cache_open(struct cursor *cursor) {
   struct caching *self = (struct caching *)cursor;
-  struct keep *keep = NULL, *own = NULL;
-  TRY(keep_find(cursor, create_cache, &keep));
-  self->shared = (struct cache *)keep;
-  pthread_mutex_lock(&keep->lock);
+  struct shared_state *shared_state = NULL, *own = NULL;
+  TRY(shared_state_find(cursor, create_cache, &shared_state));
+  self->shared = (struct cache *)shared_state;
+  pthread_mutex_lock(&shared_state->lock);
   const bool complete = self->shared->complete;
-  pthread_mutex_unlock(&keep->lock);
+  pthread_mutex_unlock(&shared_state->lock);
   if (complete) return NULL;
   TRY(create_cache(&own));
   self->own = (struct cache *)own;
@@ -134,7 +134,7 @@ static situ_status cache_open(struct cursor *cursor) {
 static void cache_close(struct cursor *cursor) {
   struct caching *self = (struct caching *)cursor;
   if (self->own) free_cache(&self->own->head);
-  if (self->shared) keep_release(&self->shared->head);
+  if (self->shared) shared_state_release(&self->shared->head);
 }
 
 /* All has been read: it is everybody's, unless another one was faster. */

@@ -15,13 +15,13 @@ struct place {
 };
 
 static situ_status parts_of_params(situ_dataset *dataset) {
-  dataset->n_parts = dataset->recipe.n_params;
+  dataset->n_parts = dataset->spec.n_params;
   return NULL;
 }
 
 /* Takes the params, brought to the host. */
 static situ_status take_params(struct place *place) {
-  const int n = place->head.dataset->recipe.n_params;
+  const int n = place->head.dataset->spec.n_params;
   place->tensors = calloc((size_t)n + 1, sizeof(situ_tensor *));
   if (!place->tensors) return NO_MEMORY();
   for (int i = 0; i < n; i++) {
@@ -34,7 +34,7 @@ static situ_status take_params(struct place *place) {
 
 static void drop_params(struct cursor *cursor) {
   struct place *place = (struct place *)cursor;
-  if (place->tensors) cursor_drop(place->tensors, cursor->dataset->recipe.n_params);
+  if (place->tensors) cursor_drop(place->tensors, cursor->dataset->spec.n_params);
   free(place->tensors);
 }
 
@@ -81,7 +81,7 @@ static situ_status slices_make(situ_dataset *dataset) {
   int64_t rows = SITU_ANY;
   TRY(parts_of_params(dataset));
   for (int i = 0; i < dataset->n_parts; i++)
-    TRY(check_rows(dataset->recipe.params[i].tensor, i, &rows));
+    TRY(check_rows(dataset->spec.params[i].tensor, i, &rows));
   return NULL;
 }
 
@@ -101,7 +101,7 @@ static situ_status slices_next(struct cursor *cursor, situ_tensor **parts, bool 
   const int64_t at = place->at++;
   situ_status status = NULL;
   const int n = cursor->dataset->n_parts;
-  for (int i = 0; i < n && !status; i++) status = part_slice(place->tensors[i], at, &parts[i]);
+  for (int i = 0; i < n && !status; i++) status = component_slice(place->tensors[i], at, &parts[i]);
   if (status) cursor_drop(parts, n);
   return status;
 }
@@ -113,7 +113,7 @@ static situ_status slices_skip(struct cursor *cursor, int64_t n) {
 }
 
 static int64_t slices_count(const situ_dataset *dataset) {
-  const situ_tensor *tensor = dataset->recipe.params[0].tensor;
+  const situ_tensor *tensor = dataset->spec.params[0].tensor;
   return tensor ? tensor->shape.dim[0] : UNKNOWN_COUNT;
 }
 
@@ -130,23 +130,23 @@ const struct data_kind kind_TensorSlice = {.name = "TensorSlice",
 /* Elements that are given one by one */
 
 static situ_status rows_make(situ_dataset *dataset) {
-  dataset->n_parts = dataset->recipe.n_parts > 0 ? dataset->recipe.n_parts : 1;
-  if (dataset->recipe.n_params % dataset->n_parts == 0) return NULL;
-  return INVALID("%d tensors are no elements of %d parts.", dataset->recipe.n_params,
+  dataset->n_parts = dataset->spec.n_parts > 0 ? dataset->spec.n_parts : 1;
+  if (dataset->spec.n_params % dataset->n_parts == 0) return NULL;
+  return INVALID("%d tensors are no elements of %d parts.", dataset->spec.n_params,
                  dataset->n_parts);
 }
 
 static situ_status rows_next(struct cursor *cursor, situ_tensor **parts, bool *end) {
   struct place *place = (struct place *)cursor;
-  const situ_recipe *recipe = &cursor->dataset->recipe;
-  *end = place->at >= recipe->n_params;
+  const situ_recipe *spec = &cursor->dataset->spec;
+  *end = place->at >= spec->n_params;
   for (int i = 0; i < cursor->dataset->n_parts && !*end; i++)
-    parts[i] = situ_tensor_retain(recipe->params[place->at++].tensor);
+    parts[i] = situ_tensor_retain(spec->params[place->at++].tensor);
   return NULL;
 }
 
 static int64_t rows_count(const situ_dataset *dataset) {
-  return dataset->recipe.n_params / dataset->n_parts;
+  return dataset->spec.n_params / dataset->n_parts;
 }
 
 const struct data_kind kind_Rows = {.name = "Rows",
@@ -159,7 +159,7 @@ const struct data_kind kind_Rows = {.name = "Rows",
 
 static situ_status range_make(situ_dataset *dataset) {
   dataset->n_parts = 1;
-  if (!dataset->recipe.type) dataset->recipe.type = SITU_INT64;
+  if (!dataset->spec.type) dataset->spec.type = SITU_INT64;
   return NULL;
 }
 
@@ -177,7 +177,7 @@ static situ_status range_next(struct cursor *cursor, situ_tensor **parts, bool *
   *end = place->step > 0 ? value >= place->stop : value <= place->stop;
   if (*end) return NULL;
   place->at += place->step;
-  const situ_type type = cursor->dataset->recipe.type;
+  const situ_type type = cursor->dataset->spec.type;
   TRY(tensor_create_raw(type, SITU_SCALAR, parts));
   void *to = parts[0]->buffer->host;
   if (type == SITU_INT64)
@@ -195,7 +195,7 @@ static situ_status range_next(struct cursor *cursor, situ_tensor **parts, bool *
 
 static int64_t range_count(const situ_dataset *dataset) {
   for (int i = 0; i < 3; i++)
-    if (!dataset->recipe.params[i].tensor) return UNKNOWN_COUNT;
+    if (!dataset->spec.params[i].tensor) return UNKNOWN_COUNT;
   const int64_t start = dataset_number(dataset, 0, 0), stop = dataset_number(dataset, 1, 0);
   const int64_t step = dataset_number(dataset, 2, 1);
   if (!step) return UNKNOWN_COUNT;
@@ -221,14 +221,14 @@ struct generating {
 };
 
 static situ_status generator_make(situ_dataset *dataset) {
-  dataset->n_parts = dataset->recipe.n_parts;
-  if (dataset->recipe.generator && dataset->n_parts > 0) return NULL;
+  dataset->n_parts = dataset->spec.n_parts;
+  if (dataset->spec.generator && dataset->n_parts > 0) return NULL;
   return INVALID("A data set Generator needs a generator, and how many parts its elements have.");
 }
 
 static situ_status generator_next(struct cursor *cursor, situ_tensor **parts, bool *end) {
   struct generating *self = (struct generating *)cursor;
-  const situ_generator *generator = cursor->dataset->recipe.generator;
+  const situ_generator *generator = cursor->dataset->spec.generator;
   if (!self->open) {
     if (generator->open) TRY(generator->open(generator->context, &self->state));
     self->open = true;
@@ -244,7 +244,7 @@ static situ_status generator_next(struct cursor *cursor, situ_tensor **parts, bo
 
 static void generator_close(struct cursor *cursor) {
   struct generating *self = (struct generating *)cursor;
-  const situ_generator *generator = cursor->dataset->recipe.generator;
+  const situ_generator *generator = cursor->dataset->spec.generator;
   if (self->open && generator->close) generator->close(self->state);
 }
 
@@ -264,7 +264,7 @@ struct within {
 };
 
 static situ_status handle_make(situ_dataset *dataset) {
-  dataset->n_parts = dataset->recipe.n_parts > 0 ? dataset->recipe.n_parts : 1;
+  dataset->n_parts = dataset->spec.n_parts > 0 ? dataset->spec.n_parts : 1;
   return NULL;
 }
 
@@ -278,7 +278,7 @@ static situ_status handle_open(struct cursor *cursor) {
   if (self->dataset->n_parts != cursor->dataset->n_parts)
     return INVALID("The data set has elements of %d parts, not %d.", self->dataset->n_parts,
                    cursor->dataset->n_parts);
-  return cursor_open(self->dataset, NULL, cursor->walk, &self->cursor);
+  return cursor_open(self->dataset, NULL, cursor->iteration, &self->cursor);
 }
 
 static situ_status handle_next(struct cursor *cursor, situ_tensor **parts, bool *end) {
@@ -309,22 +309,21 @@ struct binding_of {
 };
 
 static situ_status bound_make(situ_dataset *dataset) {
-  if (!dataset->recipe.inner) return INVALID("A data set Bound needs an inner data set.");
-  dataset->n_parts = dataset->recipe.inner->n_parts;
+  if (!dataset->spec.inner) return INVALID("A data set Bound needs an inner data set.");
+  dataset->n_parts = dataset->spec.inner->n_parts;
   return NULL;
 }
 
 static situ_status bound_open(struct cursor *cursor) {
   struct binding_of *self = (struct binding_of *)cursor;
-  const situ_recipe *recipe = &cursor->dataset->recipe;
-  situ_tensor **values = calloc((size_t)recipe->n_params + 1, sizeof(situ_tensor *));
+  const situ_recipe *spec = &cursor->dataset->spec;
+  situ_tensor **values = calloc((size_t)spec->n_params + 1, sizeof(situ_tensor *));
   situ_status status = values ? NULL : NO_MEMORY();
-  for (int i = 0; i < recipe->n_params && !status; i++)
-    status = cursor_param(cursor, i, &values[i]);
-  if (!status) status = keep_bind(values, recipe->n_params, false, &self->binding);
+  for (int i = 0; i < spec->n_params && !status; i++) status = cursor_param(cursor, i, &values[i]);
+  if (!status) status = shared_state_bind(values, spec->n_params, false, &self->binding);
   free(values);
   if (status) return status;
-  return cursor_open(recipe->inner, self->binding, cursor->walk, &self->cursor);
+  return cursor_open(spec->inner, self->binding, cursor->iteration, &self->cursor);
 }
 
 static situ_status bound_next(struct cursor *cursor, situ_tensor **parts, bool *end) {
@@ -334,11 +333,11 @@ static situ_status bound_next(struct cursor *cursor, situ_tensor **parts, bool *
 static void bound_close(struct cursor *cursor) {
   struct binding_of *self = (struct binding_of *)cursor;
   cursor_close(self->cursor);
-  keep_unbind(self->binding);
+  shared_state_unbind(self->binding);
 }
 
 static int64_t bound_count(const situ_dataset *dataset) {
-  return situ_dataset_cardinality(dataset->recipe.inner);
+  return situ_dataset_cardinality(dataset->spec.inner);
 }
 
 const struct data_kind kind_Bound = {.name = "Bound",

@@ -88,13 +88,15 @@ bool transform_is_plain(const situ_transform *transform) { return transform->ses
 int transform_inputs(const situ_transform *transform) { return transform->n_inputs; }
 int transform_outputs(const situ_transform *transform) { return transform->n_outputs; }
 
-static struct begun *find_begun(const struct walk *walk, const situ_transform *transform) {
-  struct begun *begun = walk->begun;
+static struct begun *find_begun(const struct iteration *iteration,
+                                const situ_transform *transform) {
+  struct begun *begun = iteration->begun;
   while (begun && begun->transform != transform) begun = begun->next;
   return begun;
 }
 
-static situ_status begin(struct walk *walk, situ_transform *transform, struct begun **out) {
+static situ_status begin(struct iteration *iteration, situ_transform *transform,
+                         struct begun **out) {
   struct begun *begun = calloc(1, sizeof *begun);
   if (!begun) return NO_MEMORY();
   const situ_status status = create_session(transform, &begun->session);
@@ -103,39 +105,41 @@ static situ_status begin(struct walk *walk, situ_transform *transform, struct be
     return status;
   }
   begun->transform = situ_transform_retain(transform);
-  begun->next = walk->begun;
-  walk->begun = *out = begun;
+  begun->next = iteration->begun;
+  iteration->begun = *out = begun;
   return NULL;
 }
 
 /* The first session of a function logs its placement: those of later iterators are alike. */
-static void log_placement(struct walk *walk, situ_transform *transform, situ_session *session) {
-  if (atomic_load(&walk->logs) && !atomic_exchange(&transform->is_logged, true))
+static void log_placement(struct iteration *iteration, situ_transform *transform,
+                          situ_session *session) {
+  if (atomic_load(&iteration->logs) && !atomic_exchange(&transform->is_logged, true))
     session_log_function(session);
 }
 
 /* The session that runs a function in a walk. */
-static situ_status session_of(struct walk *walk, situ_transform *transform, situ_session **out) {
+static situ_status session_of(struct iteration *iteration, situ_transform *transform,
+                              situ_session **out) {
   *out = transform->session;
   if (*out) {
-    log_placement(walk, transform, *out);
+    log_placement(iteration, transform, *out);
     return NULL;
   }
-  pthread_mutex_lock(&walk->lock);
-  struct begun *begun = find_begun(walk, transform);
-  const situ_status status = begun ? NULL : begin(walk, transform, &begun);
+  pthread_mutex_lock(&iteration->lock);
+  struct begun *begun = find_begun(iteration, transform);
+  const situ_status status = begun ? NULL : begin(iteration, transform, &begun);
   if (!status) {
     *out = begun->session;
-    log_placement(walk, transform, *out);
+    log_placement(iteration, transform, *out);
   }
-  pthread_mutex_unlock(&walk->lock);
+  pthread_mutex_unlock(&iteration->lock);
   return status;
 }
 
-void transform_forget(struct walk *walk) {
-  while (walk->begun) {
-    struct begun *begun = walk->begun;
-    walk->begun = begun->next;
+void transform_forget(struct iteration *iteration) {
+  while (iteration->begun) {
+    struct begun *begun = iteration->begun;
+    iteration->begun = begun->next;
     situ_session_release(begun->session);
     situ_transform_release(begun->transform);
     free(begun);
@@ -145,11 +149,10 @@ void transform_forget(struct walk *walk) {
 situ_status transform_call(const struct cursor *cursor, situ_tensor *const *row, int n,
                            situ_tensor **results) {
   enum { FEW = 16 };
-  situ_transform *transform = cursor->dataset->recipe.transform;
+  situ_transform *transform = cursor->dataset->spec.transform;
   situ_session *session = NULL;
-  TRY(session_of(cursor->walk, transform, &session));
-  const int before =
-      transform->n_inputs - cursor->dataset->recipe.n_params; /* inputs, less params */
+  TRY(session_of(cursor->iteration, transform, &session));
+  const int before = transform->n_inputs - cursor->dataset->spec.n_params; /* inputs, less params */
   situ_feed few[FEW], *feeds = few;
   if (transform->n_inputs > FEW) feeds = malloc(sizeof *feeds * (size_t)transform->n_inputs);
   if (!feeds) return NO_MEMORY();

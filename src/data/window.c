@@ -16,7 +16,7 @@ struct unbatching {
 static situ_status count_rows(struct cursor *cursor) {
   struct unbatching *self = (struct unbatching *)cursor;
   for (int i = 0; i < cursor->dataset->n_parts; i++) {
-    TRY(part_host(&cursor->row[i]));
+    TRY(component_to_host(&cursor->row[i]));
     const situ_shape *shape = &cursor->row[i]->shape;
     if (shape->rank < 1)
       return INVALID(
@@ -53,7 +53,8 @@ static situ_status unbatch_next(struct cursor *cursor, situ_tensor **parts, bool
     if (*end) return NULL;
   }
   situ_status status = NULL;
-  for (int i = 0; i < n && !status; i++) status = part_slice(cursor->row[i], self->at, &parts[i]);
+  for (int i = 0; i < n && !status; i++)
+    status = component_slice(cursor->row[i], self->at, &parts[i]);
   self->at++;
   if (status) cursor_drop(parts, n);
   return status;
@@ -64,8 +65,8 @@ static void unbatch_close(struct cursor *cursor) {
 }
 
 static int64_t unbatch_count(const situ_dataset *dataset) {
-  const int64_t batches = situ_dataset_cardinality(dataset->recipe.inputs[0]);
-  const int64_t rows = dataset->recipe.block;
+  const int64_t batches = situ_dataset_cardinality(dataset->spec.inputs[0]);
+  const int64_t rows = dataset->spec.block;
   if (batches == UNENDING || !batches) return batches;
   return batches < 0 || rows < 1 ? UNKNOWN_COUNT : batches * rows;
 }
@@ -154,7 +155,7 @@ static situ_status window_next(struct cursor *cursor, situ_tensor **parts, bool 
   const int n = cursor->dataset->n_parts;
   TRY(fill(self));
   const bool partial = self->n_rows < self->room;
-  *end = !self->n_rows || (partial && cursor->dataset->recipe.flags & SITU_DROP_REMAINDER);
+  *end = !self->n_rows || (partial && cursor->dataset->spec.flags & SITU_DROP_REMAINDER);
   if (*end) return NULL;
   situ_status status = NULL;
   for (int i = 0; i < n && !status; i++) status = give(self, i, &parts[i]);
@@ -164,12 +165,12 @@ static situ_status window_next(struct cursor *cursor, situ_tensor **parts, bool 
 }
 
 static int64_t window_count(const situ_dataset *dataset) {
-  const int64_t inner = situ_dataset_cardinality(dataset->recipe.inputs[0]);
+  const int64_t inner = situ_dataset_cardinality(dataset->spec.inputs[0]);
   const int64_t size = dataset_number(dataset, 0, 0), shift = dataset_number(dataset, 1, 0);
   const int64_t stride = dataset_number(dataset, 2, 0);
   if (inner < 0) return inner;
   if (size < 1 || shift < 1 || stride < 1) return UNKNOWN_COUNT;
-  if (!(dataset->recipe.flags & SITU_DROP_REMAINDER)) return (inner + shift - 1) / shift;
+  if (!(dataset->spec.flags & SITU_DROP_REMAINDER)) return (inner + shift - 1) / shift;
   const int64_t span = (size - 1) * stride + 1;
   return inner < span ? 0 : (inner - span) / shift + 1;
 }

@@ -38,7 +38,7 @@ enum { TYPE_SLOTS = 24 }; /* more than the largest number in SITU_TYPES */
  * time take the text: the dialect of the back end in front (kernel/dialect.md), then the file's. */
 struct kernel {
   const char *name;
-  const char *file;              /* with its text, in kernel_sources: "ops/cast.cl" */
+  const char *file;              /* with its text, in kernel_sources: "ops/math/cast.cl" */
   const char *text;              /* of a kernel that is in none of these files; else NULL */
   bool bits;                     /* only moves elements: one form for each size of element */
   host_kernel *host[TYPE_SLOTS]; /* by situ_type; NULL where the type makes no sense */
@@ -142,7 +142,7 @@ struct backend {
                          caller's thread */
   bool masks_itself;  /* its driver has applied CUDA_VISIBLE_DEVICES already */
   bool sweeps;        /* runs host kernels, which reach the memory of all its devices: the planner
-                         may join calls (host/sweep.h), and set peer_bytes */
+                         may join calls (host/fused_update.h), and set peer_bytes */
 
   /* How many devices there are; asked while none is open. None is a count of 0, not an error; `why`
    * (a static text) then says why, or is NULL where nobody would ask. */

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "device/holes.h"
+#include "device/free_list.h"
 
 enum {
   RECORDS = 256,   /* chunks per block of records */
@@ -25,7 +25,7 @@ struct region {
 
 /* A piece, free (requested = 0: then it is in the order of holes) or in use. */
 struct chunk {
-  struct hole hole; /* size and address are valid in either state */
+  struct free_node free_node; /* size and address are valid in either state */
   struct chunk *before,
       *after;            /* neighbours in the region; `after` links records that are not used */
   struct region *region; /* NULL: record not used */
@@ -36,7 +36,7 @@ struct chunk {
 struct bfc {
   struct bfc_options options;
   struct bfc_source source;
-  struct holes holes;
+  struct free_list free_list;
   struct region **regions; /* by address */
   int32_t region_capacity;
   struct chunk **blocks; /* records, by handle / RECORDS */
@@ -141,9 +141,9 @@ static bool take_region(struct bfc *bfc, uint64_t size) {
   chunk->region = region;
   chunk->before = chunk->after = NULL;
   chunk->requested = 0;
-  chunk->hole.size = size;
-  chunk->hole.address = region->address;
-  holes_insert(&bfc->holes, &chunk->hole);
+  chunk->free_node.size = size;
+  chunk->free_node.address = region->address;
+  free_list_insert(&bfc->free_list, &chunk->free_node);
   bfc->stats.reserved += size;
   bfc->stats.idle += size;
   return true;
@@ -158,7 +158,7 @@ uint64_t bfc_trim(struct bfc *bfc) {
       bfc->regions[kept++] = region;
       continue;
     }
-    holes_remove(&bfc->holes, &region->first->hole);
+    free_list_remove(&bfc->free_list, &region->first->free_node);
     drop_record(bfc, region->first);
     freed += region->size;
     bfc->source.free(bfc->source.context, region->memory, region->address, region->size);
@@ -242,8 +242,8 @@ static struct chunk *cut(struct bfc *bfc, struct chunk *rest, uint64_t size) {
   struct chunk *front = take_record(bfc);
   if (!front) return NULL;
   front->region = rest->region;
-  front->hole.address = rest->hole.address;
-  front->hole.size = size;
+  front->free_node.address = rest->free_node.address;
+  front->free_node.size = size;
   front->before = rest->before;
   front->after = rest;
   if (front->before)
@@ -251,7 +251,8 @@ static struct chunk *cut(struct bfc *bfc, struct chunk *rest, uint64_t size) {
   else
     front->region->first = front;
   rest->before = front;
-  holes_resize(&bfc->holes, &rest->hole, rest->hole.size - size, rest->hole.address + size);
+  free_list_resize(&bfc->free_list, &rest->free_node, rest->free_node.size - size,
+                   rest->free_node.address + size);
   return front;
 }
 
@@ -261,10 +262,10 @@ static void count(struct bfc *bfc, struct chunk *chunk) {
   if (!chunk->region->used++) stats->idle -= chunk->region->size;
   stats->allocations++;
   stats->n_pieces++;
-  stats->in_use += chunk->hole.size;
+  stats->in_use += chunk->free_node.size;
   stats->requested += chunk->requested;
   if (stats->peak < stats->in_use) stats->peak = stats->in_use;
-  if (stats->largest < chunk->hole.size) stats->largest = chunk->hole.size;
+  if (stats->largest < chunk->free_node.size) stats->largest = chunk->free_node.size;
 }
 
 /* Books a piece that comes back. */
@@ -272,16 +273,16 @@ static void discount(struct bfc *bfc, struct chunk *chunk) {
   struct bfc_stats *stats = &bfc->stats;
   if (!--chunk->region->used) stats->idle += chunk->region->size;
   stats->n_pieces--;
-  stats->in_use -= chunk->hole.size;
+  stats->in_use -= chunk->free_node.size;
   stats->requested -= chunk->requested;
 }
 
 static void describe(const struct chunk *chunk, struct bfc_piece *out) {
   out->region = chunk->region->memory;
-  out->offset = chunk->hole.address - chunk->region->address;
-  out->size = chunk->hole.size;
+  out->offset = chunk->free_node.address - chunk->region->address;
+  out->size = chunk->free_node.size;
   out->requested = chunk->requested;
-  out->address = chunk->hole.address;
+  out->address = chunk->free_node.address;
   out->handle = chunk->handle;
 }
 
@@ -292,22 +293,22 @@ static bool extend(struct bfc *bfc, uint64_t want) {
 }
 
 /* The smallest hole that holds `want` bytes, if need be in a new region; or NULL. */
-static struct hole *find(struct bfc *bfc, uint64_t want) {
-  struct hole *hole = holes_find(&bfc->holes, want);
-  if (hole || !extend(bfc, want)) return hole;
-  return holes_find(&bfc->holes, want);
+static struct free_node *find(struct bfc *bfc, uint64_t want) {
+  struct free_node *free_node = free_list_find(&bfc->free_list, want);
+  if (free_node || !extend(bfc, want)) return free_node;
+  return free_list_find(&bfc->free_list, want);
 }
 
 bool bfc_alloc(struct bfc *bfc, size_t bytes, struct bfc_piece *out) {
   const uint64_t want = round_up(bytes, BFC_UNIT);
-  struct hole *hole = bytes && bytes <= bfc->options.limit ? find(bfc, want) : NULL;
-  if (!hole) {
+  struct free_node *free_node = bytes && bytes <= bfc->options.limit ? find(bfc, want) : NULL;
+  if (!free_node) {
     *out = (struct bfc_piece){0};
     return false;
   }
-  struct chunk *chunk = (struct chunk *)hole; /* its first member */
-  struct chunk *front = splits(bfc, hole->size, want) ? cut(bfc, chunk, want) : NULL;
-  if (!front) holes_remove(&bfc->holes, hole);
+  struct chunk *chunk = (struct chunk *)free_node; /* its first member */
+  struct chunk *front = splits(bfc, free_node->size, want) ? cut(bfc, chunk, want) : NULL;
+  if (!front) free_list_remove(&bfc->free_list, free_node);
   if (front) chunk = front;
   chunk->requested = bytes;
   count(bfc, chunk);
@@ -330,20 +331,21 @@ static void release(struct bfc *bfc, struct chunk *chunk) {
   struct chunk *before = chunk->before, *after = chunk->after;
   if (before && before->requested) before = NULL;
   if (after && after->requested) after = NULL;
-  uint64_t size = chunk->hole.size;
+  uint64_t size = chunk->free_node.size;
   if (!before && !after) {
     chunk->requested = 0;
-    holes_insert(&bfc->holes, &chunk->hole);
+    free_list_insert(&bfc->free_list, &chunk->free_node);
     return;
   }
-  if (before) size += before->hole.size;
-  if (after) size += after->hole.size;
+  if (before) size += before->free_node.size;
+  if (after) size += after->free_node.size;
   if (before && after) {
-    holes_remove(&bfc->holes, &after->hole);
+    free_list_remove(&bfc->free_list, &after->free_node);
     unlink_chunk(bfc, after);
   }
   struct chunk *whole = before ? before : after;
-  holes_resize(&bfc->holes, &whole->hole, size, (before ? before : chunk)->hole.address);
+  free_list_resize(&bfc->free_list, &whole->free_node, size,
+                   (before ? before : chunk)->free_node.address);
   unlink_chunk(bfc, chunk);
 }
 
@@ -351,14 +353,15 @@ bool bfc_free(struct bfc *bfc, const struct bfc_piece *piece) {
   const int32_t block = piece->handle / RECORDS;
   if (piece->handle < 0 || block >= bfc->n_blocks) return false;
   struct chunk *chunk = &bfc->blocks[block][piece->handle % RECORDS];
-  if (!chunk->region || !chunk->requested || chunk->hole.address != piece->address) return false;
+  if (!chunk->region || !chunk->requested || chunk->free_node.address != piece->address)
+    return false;
   discount(bfc, chunk);
   release(bfc, chunk);
   return true;
 }
 
 void bfc_stats(const struct bfc *bfc, struct bfc_stats *out) {
-  const struct hole *largest = holes_largest(&bfc->holes);
+  const struct free_node *largest = free_list_largest(&bfc->free_list);
   *out = bfc->stats;
   out->largest_free = largest ? largest->size : 0;
 }

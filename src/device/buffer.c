@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/pages.h"
-#include "device/list.h"
+#include "base/huge_pages.h"
+#include "device/registry.h"
 
 enum { HOST_ALIGNMENT = 64, SMALL = 512 };
 
@@ -34,7 +34,7 @@ situ_status buffer_host(size_t bytes, struct buffer **out) {
   if (bytes <= SMALL) return create_small(bytes, out);
   struct buffer *buffer = NULL;
   TRY(create(bytes, &buffer));
-  buffer->host = pages_alloc(bytes, HOST_ALIGNMENT);
+  buffer->host = huge_pages_alloc(bytes, HOST_ALIGNMENT);
   if (!buffer->host) {
     free(buffer);
     return situ_status_create(SITU_RESOURCE_EXHAUSTED, "The host has no %zu bytes of memory free.",
@@ -84,7 +84,7 @@ situ_status buffer_device(struct device *device, size_t bytes, const struct memo
   }
   buffer->device = device;
   buffer->span = buffer->block.span;
-  list_hold(buffer);
+  registry_add_buffer(buffer);
   *out = buffer;
   return NULL;
 }
@@ -160,7 +160,7 @@ situ_status buffer_evacuate(struct buffer *buffer) {
   }
   situ_status_release(status);
   if (is_lost) memset(copy->host, 0xff, buffer->bytes); /* of floats: not a number */
-  list_drop(buffer);
+  registry_remove_buffer(buffer);
   memory_free(buffer->device->memory, &buffer->block);
   buffer->device = NULL;
   buffer->host = copy->host;
@@ -178,10 +178,10 @@ struct buffer *buffer_retain(struct buffer *buffer) {
 void buffer_release(struct buffer *buffer) {
   if (!buffer || __atomic_sub_fetch(&buffer->references, 1, __ATOMIC_ACQ_REL) > 0) return;
   if (buffer->device && !buffer->lent) {
-    list_drop(buffer);
+    registry_remove_buffer(buffer);
     memory_free(buffer->device->memory, &buffer->block);
   }
   if (buffer->release) buffer->release(buffer->context);
-  if (buffer->owns) pages_free(buffer->host, buffer->bytes);
+  if (buffer->owns) huge_pages_free(buffer->host, buffer->bytes);
   free(buffer);
 }

@@ -8,14 +8,14 @@
 struct buffer {
   int references;              /* atomic */
   struct device *device;       /* NULL: host memory */
-  struct buffer *next, **link; /* among those on devices; list.c links them */
+  struct buffer *next, **link; /* among those on devices; registry.c links them */
   void *host;                  /* its address where the host may read it, else NULL */
   size_t bytes;
   struct span span; /* on the device */
   struct memory_block block;
   void (*release)(void *context); /* of memory that belongs to somebody else */
   void *context;
-  bool owns; /* host memory of pages_alloc */
+  bool owns; /* host memory of huge_pages_alloc */
   bool lent; /* belongs to a program and changes with the next run: not to be kept */
 };
 
@@ -44,7 +44,7 @@ situ_status buffer_write(struct buffer *buffer, size_t offset, const void *from,
                          size_t bytes) SITU_MUST_USE;
 
 /* Makes a buffer on a device one in host memory with the same bytes; those that went with
- * their device become 0xff. Called by list_evacuate. */
+ * their device become 0xff. Called by registry_evacuate. */
 situ_status buffer_evacuate(struct buffer *buffer) SITU_MUST_USE;
 
 /* Takes or gives back a reference; NULL may be released. */

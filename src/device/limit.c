@@ -2,7 +2,7 @@
  * limit.c: see limit.h. */
 #include "device/limit.h"
 
-#include "base/text.h"
+#include "base/strbuf.h"
 
 static const uint64_t MIB = 1 << 20;
 
@@ -41,7 +41,7 @@ situ_status limit_reserve(uint64_t available, uint64_t reserve, uint64_t *out) {
     char a[32], b[32];
     return situ_status_create(SITU_RESOURCE_EXHAUSTED,
                               "%s are to stay free on the device, but only %s are free now.",
-                              text_bytes(reserve, a), text_bytes(available, b));
+                              strbuf_format_bytes(reserve, a), strbuf_format_bytes(available, b));
   }
   *out = available - reserve;
   return NULL;

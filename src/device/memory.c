@@ -9,10 +9,10 @@
 
 #include "base/fork.h"
 #include "device/bfc.h"
-#include "device/ledger.h"
+#include "device/allocation_log.h"
 #include "device/limit.h"
 #include "device/oom.h"
-#include "device/snapshot.h"
+#include "device/memory_snapshot.h"
 
 static const uint64_t PAGE = 2 << 20;
 
@@ -29,7 +29,7 @@ struct memory {
   enum memory_bound bound;
   uint64_t available; /* when the limit was set */
   struct bfc *bfc;
-  struct ledger ledger;
+  struct allocation_log allocation_log;
   uint64_t end;        /* where the next region goes in the addresses of reports */
   uint64_t refused;    /* smallest region that the device refused in this call */
   situ_status trouble; /* what the device said in this call, where it is not "no memory" */
@@ -78,14 +78,14 @@ static bool take_region(void *context, size_t bytes, void **region, uint64_t *ad
   }
   *address = memory->end;
   memory->end += round_up(bytes, PAGE) + PAGE;
-  ledger_note(&memory->ledger, LEDGER_REGION, bytes, *address, NULL);
+  allocation_log_note(&memory->allocation_log, LEDGER_REGION, bytes, *address, NULL);
   return true;
 }
 
 static void give_region(void *context, void *region, uint64_t address, size_t bytes) {
   struct memory *memory = context;
   memory->setup.backend->free(memory->setup.device, region);
-  ledger_note(&memory->ledger, LEDGER_UNREGION, bytes, address, NULL);
+  allocation_log_note(&memory->allocation_log, LEDGER_UNREGION, bytes, address, NULL);
 }
 
 /* Sets the limit that the options give and an allocator for it. On failure all stays as it was. */
@@ -114,7 +114,8 @@ static situ_status fill(struct memory *memory, const struct memory_options *opti
   memory->setup.device_name = strdup(memory->setup.device_name);
   memory->setup.name = strdup(memory->setup.name);
   memory->end = PAGE; /* so that address 0 is nobody's */
-  const bool ok = ledger_init(&memory->ledger) && memory->setup.device_name && memory->setup.name;
+  const bool ok = allocation_log_init(&memory->allocation_log) && memory->setup.device_name &&
+                  memory->setup.name;
   return ok ? apply(memory, options) : NO_MEMORY();
 }
 
@@ -169,7 +170,7 @@ situ_status memory_configure(struct memory *memory, const struct memory_options 
 void memory_destroy(struct memory *memory) {
   if (!memory) return;
   bfc_destroy(memory->bfc);
-  ledger_free(&memory->ledger);
+  allocation_log_free(&memory->allocation_log);
   free((char *)memory->setup.device_name);
   free((char *)memory->setup.name);
   free(memory->hooks);
@@ -185,9 +186,9 @@ static bool try_alloc(struct memory *memory, size_t bytes, const struct memory_t
   memory->refused = 0;
   const size_t whole = memory->setup.info.align ? round_up(bytes, memory->setup.info.align) : bytes;
   if (!bfc_alloc(memory->bfc, whole, &piece)) return false;
-  ledger_hold(&memory->ledger, piece.handle, tag);
-  ledger_note(&memory->ledger, LEDGER_ALLOC, piece.size, piece.address,
-              ledger_holder(&memory->ledger, piece.handle));
+  allocation_log_hold(&memory->allocation_log, piece.handle, tag);
+  allocation_log_note(&memory->allocation_log, LEDGER_ALLOC, piece.size, piece.address,
+                      allocation_log_holder(&memory->allocation_log, piece.handle));
   *out = (struct memory_block){.span = {.region = piece.region, .offset = piece.offset},
                                .bytes = bytes,
                                .size = piece.size,
@@ -224,10 +225,10 @@ static situ_status explain(struct memory *memory, size_t bytes, const struct mem
                           .available = memory->available,
                           .refused = memory->refused,
                           .bfc = memory->bfc,
-                          .ledger = &memory->ledger};
-  struct ledger_holder who;
-  ledger_copy(tag, &who);
-  ledger_note(&memory->ledger, LEDGER_OOM, bytes, 0, &who);
+                          .allocation_log = &memory->allocation_log};
+  struct allocation_log_holder who;
+  allocation_log_copy(tag, &who);
+  allocation_log_note(&memory->allocation_log, LEDGER_OOM, bytes, 0, &who);
   memory->failures++;
   return oom_status(&oom);
 }
@@ -277,8 +278,8 @@ void memory_free(struct memory *memory, struct memory_block *block) {
   const struct bfc_piece piece = {.handle = block->handle, .address = block->address};
   if (enter(memory)) {
     if (bfc_free(memory->bfc, &piece))
-      ledger_note(&memory->ledger, LEDGER_FREE, block->size, block->address,
-                  ledger_holder(&memory->ledger, block->handle));
+      allocation_log_note(&memory->allocation_log, LEDGER_FREE, block->size, block->address,
+                          allocation_log_holder(&memory->allocation_log, block->handle));
     pthread_mutex_unlock(&memory->lock);
   }
   *block = (struct memory_block){0};
@@ -347,14 +348,14 @@ uint64_t memory_trim(struct memory *memory) {
   return bytes;
 }
 
-void memory_report(struct memory *memory, struct text *out) {
+void memory_report(struct memory *memory, struct strbuf *out) {
   struct memory_stats stats;
   if (!enter(memory)) {
-    text_add(out, "{}");
+    strbuf_append(out, "{}");
     return;
   }
   collect_stats(memory, &stats);
-  snapshot_write(out, memory->setup.device_name, memory->setup.name, memory->bfc, &memory->ledger,
-                 &stats);
+  memory_snapshot_write(out, memory->setup.device_name, memory->setup.name, memory->bfc,
+                        &memory->allocation_log, &stats);
   pthread_mutex_unlock(&memory->lock);
 }

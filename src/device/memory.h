@@ -9,7 +9,7 @@
 #ifndef SITU_DEVICE_MEMORY_H
 #define SITU_DEVICE_MEMORY_H
 
-#include "base/text.h"
+#include "base/strbuf.h"
 #include "device/backend.h"
 
 /* How much a device may take; zero is the default of everything. Of the bounds the first that is
@@ -116,6 +116,6 @@ situ_status memory_configure(struct memory *memory,
 
 /* Appends regions, blocks and recent events as JSON, with the field names of PyTorch's memory
  * snapshot. */
-void memory_report(struct memory *memory, struct text *out);
+void memory_report(struct memory *memory, struct strbuf *out);
 
 #endif

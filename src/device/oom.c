@@ -9,13 +9,13 @@ enum { TOP = 5 };
 
 /* All that one op holds in one shape. */
 struct share {
-  const struct ledger_holder *holder;
+  const struct allocation_log_holder *holder;
   uint64_t bytes;
   int32_t pieces;
 };
 
 struct shares {
-  const struct ledger *ledger;
+  const struct allocation_log *allocation_log;
   struct share *list;
   int32_t count, capacity;
 };
@@ -24,7 +24,7 @@ static void add_share(void *context, const struct bfc_view *view) {
   struct shares *shares = context;
   if (!view->used || shares->count == shares->capacity) return;
   shares->list[shares->count++] =
-      (struct share){.holder = ledger_holder(shares->ledger, view->piece.handle),
+      (struct share){.holder = allocation_log_holder(shares->allocation_log, view->piece.handle),
                      .bytes = view->piece.size,
                      .pieces = 1};
 }
@@ -36,7 +36,8 @@ static int compare_dims(const situ_shape *a, const situ_shape *b) {
   return 0;
 }
 
-static int compare_holders(const struct ledger_holder *a, const struct ledger_holder *b) {
+static int compare_holders(const struct allocation_log_holder *a,
+                           const struct allocation_log_holder *b) {
   const int by_name = strcmp(a->op, b->op);
   if (by_name) return by_name;
   if (a->type != b->type) return a->type < b->type ? -1 : 1;
@@ -71,41 +72,41 @@ static void join_shares(struct shares *shares) {
   qsort(shares->list, (size_t)kept, sizeof *shares->list, by_bytes);
 }
 
-static void add_holders(struct text *text, const struct oom *oom, const struct bfc_stats *stats) {
-  struct shares shares = {.ledger = oom->ledger, .capacity = stats->n_pieces};
+static void add_holders(struct strbuf *text, const struct oom *oom, const struct bfc_stats *stats) {
+  struct shares shares = {.allocation_log = oom->allocation_log, .capacity = stats->n_pieces};
   shares.list = stats->n_pieces ? calloc((size_t)stats->n_pieces, sizeof *shares.list) : NULL;
   if (!shares.list) return;
   bfc_walk(oom->bfc, add_share, &shares);
   join_shares(&shares);
-  text_add(text, "\n  held by");
+  strbuf_append(text, "\n  held by");
   for (int32_t i = 0; i < shares.count && i < TOP; i++) {
     const struct share *share = &shares.list[i];
     char bytes[32];
-    text_addf(text, "\n    %10s  %s ", text_bytes(share->bytes, bytes),
-              share->holder->op[0] ? share->holder->op : "(not named)");
-    ledger_add_shape(text, share->holder);
-    if (share->holder->type) text_addf(text, " %s", ledger_type(share->holder));
-    if (share->pieces > 1) text_addf(text, ", %d pieces", share->pieces);
+    strbuf_appendf(text, "\n    %10s  %s ", strbuf_format_bytes(share->bytes, bytes),
+                   share->holder->op[0] ? share->holder->op : "(not named)");
+    allocation_log_add_shape(text, share->holder);
+    if (share->holder->type) strbuf_appendf(text, " %s", allocation_log_type(share->holder));
+    if (share->pieces > 1) strbuf_appendf(text, ", %d pieces", share->pieces);
   }
-  if (shares.count > TOP) text_addf(text, "\n    and %d more", shares.count - TOP);
+  if (shares.count > TOP) strbuf_appendf(text, "\n    and %d more", shares.count - TOP);
   free(shares.list);
 }
 
-static void add_first_line(struct text *text, const struct oom *oom) {
-  struct ledger_holder who;
+static void add_first_line(struct strbuf *text, const struct oom *oom) {
+  struct allocation_log_holder who;
   char bytes[32];
-  ledger_copy(oom->tag, &who);
+  allocation_log_copy(oom->tag, &who);
   if (who.type != SITU_NO_TYPE) {
-    text_add(text, "OOM when allocating tensor with ");
-    ledger_add_shape(text, &who);
-    text_addf(text, " and type %s", ledger_type(&who));
+    strbuf_append(text, "OOM when allocating tensor with ");
+    allocation_log_add_shape(text, &who);
+    strbuf_appendf(text, " and type %s", allocation_log_type(&who));
   } else {
-    text_addf(text, "OOM when allocating %s", text_bytes(oom->bytes, bytes));
+    strbuf_appendf(text, "OOM when allocating %s", strbuf_format_bytes(oom->bytes, bytes));
   }
-  text_addf(text, " on %s by allocator %s", oom->device_name, oom->allocator_name);
-  text_addf(text, "\n  asked for: %s", text_bytes(oom->bytes, bytes));
-  if (who.op[0]) text_addf(text, " by %s", who.op);
-  if (who.step) text_addf(text, " in step %lld", (long long)who.step);
+  strbuf_appendf(text, " on %s by allocator %s", oom->device_name, oom->allocator_name);
+  strbuf_appendf(text, "\n  asked for: %s", strbuf_format_bytes(oom->bytes, bytes));
+  if (who.op[0]) strbuf_appendf(text, " by %s", who.op);
+  if (who.step) strbuf_appendf(text, " in step %lld", (long long)who.step);
 }
 
 /* The most bytes that one piece could get: the largest hole, or what is not yet taken where the
@@ -115,57 +116,61 @@ static uint64_t largest_piece(const struct oom *oom, const struct bfc_stats *sta
   return !oom->refused && more > stats->largest_free ? more : stats->largest_free;
 }
 
-static void add_figures(struct text *text, const struct oom *oom, const struct bfc_stats *stats) {
+static void add_figures(struct strbuf *text, const struct oom *oom, const struct bfc_stats *stats) {
   char a[32], b[32], c[32], d[32];
   const uint64_t left = stats->limit - stats->in_use;
-  text_addf(text, "\n  limit: %s, in use: %s, peak: %s, taken from the device: %s",
-            text_bytes(stats->limit, a), text_bytes(stats->in_use, b), text_bytes(stats->peak, c),
-            text_bytes(stats->reserved, d));
-  text_addf(text, "\n  largest free piece: %s: ", text_bytes(largest_piece(oom, stats), a));
+  strbuf_appendf(text, "\n  limit: %s, in use: %s, peak: %s, taken from the device: %s",
+                 strbuf_format_bytes(stats->limit, a), strbuf_format_bytes(stats->in_use, b),
+                 strbuf_format_bytes(stats->peak, c), strbuf_format_bytes(stats->reserved, d));
+  strbuf_appendf(text,
+                 "\n  largest free piece: %s: ", strbuf_format_bytes(largest_piece(oom, stats), a));
   if (oom->refused)
-    text_addf(text, "the device itself refused %s more", text_bytes(oom->refused, b));
+    strbuf_appendf(text, "the device itself refused %s more", strbuf_format_bytes(oom->refused, b));
   else if (oom->bytes <= left)
-    text_addf(text, "fragmentation, %s are free in pieces", text_bytes(left, b));
+    strbuf_appendf(text, "fragmentation, %s are free in pieces", strbuf_format_bytes(left, b));
   else
-    text_addf(text, "too little memory, %s are missing", text_bytes(oom->bytes - left, b));
+    strbuf_appendf(text, "too little memory, %s are missing",
+                   strbuf_format_bytes(oom->bytes - left, b));
 }
 
 /* The way out where the limit is what is in the way and `need` bytes in all would do. */
-static void add_limit_advice(struct text *text, const struct oom *oom, uint64_t need) {
+static void add_limit_advice(struct strbuf *text, const struct oom *oom, uint64_t need) {
   char now[32], then[32];
   const double part = oom->total ? (double)need / (double)oom->total : 0.0;
   const struct memory_options *options = oom->options;
   if (oom->bound == BOUND_FRACTION && need <= oom->total)
-    text_addf(text, "raise per_process_gpu_memory_fraction from %g to at least %.3f",
-              options->fraction, part + 0.0005);
+    strbuf_appendf(text, "raise per_process_gpu_memory_fraction from %g to at least %.3f",
+                   options->fraction, part + 0.0005);
   else if (oom->bound == BOUND_RESERVE && need <= oom->available)
-    text_addf(text, "lower reserve_bytes from %s to at most %s",
-              text_bytes(options->reserve_bytes, now), text_bytes(oom->available - need, then));
+    strbuf_appendf(text, "lower reserve_bytes from %s to at most %s",
+                   strbuf_format_bytes(options->reserve_bytes, now),
+                   strbuf_format_bytes(oom->available - need, then));
   else if (oom->bound == BOUND_LIMIT && need <= oom->available)
-    text_addf(text, "raise limit_bytes from %s to at least %s",
-              text_bytes(options->limit_bytes, now), text_bytes(need, then));
+    strbuf_appendf(text, "raise limit_bytes from %s to at least %s",
+                   strbuf_format_bytes(options->limit_bytes, now), strbuf_format_bytes(need, then));
   else if (oom->bound == BOUND_DEFAULT && need <= oom->available)
-    text_addf(text, "set limit_bytes to at least %s", text_bytes(need, then));
+    strbuf_appendf(text, "set limit_bytes to at least %s", strbuf_format_bytes(need, then));
   else
-    text_addf(text, "use a smaller batch: %s are needed and the device has %s",
-              text_bytes(need, then), text_bytes(oom->total, now));
+    strbuf_appendf(text, "use a smaller batch: %s are needed and the device has %s",
+                   strbuf_format_bytes(need, then), strbuf_format_bytes(oom->total, now));
 }
 
 /* The one option to change. */
-static void add_advice(struct text *text, const struct oom *oom, const struct bfc_stats *stats) {
-  text_add(text, "\n  to change: ");
+static void add_advice(struct strbuf *text, const struct oom *oom, const struct bfc_stats *stats) {
+  strbuf_append(text, "\n  to change: ");
   if (oom->bytes > stats->limit - stats->in_use)
     add_limit_advice(text, oom, stats->in_use + round_up(oom->bytes, BFC_UNIT));
   else if (oom->refused)
-    text_add(text, "end other programs that hold memory of this device, or use a smaller batch");
+    strbuf_append(text,
+                  "end other programs that hold memory of this device, or use a smaller batch");
   else if (oom->options->growth)
-    text_add(text, "set allow_growth to false, so that the memory is one piece");
+    strbuf_append(text, "set allow_growth to false, so that the memory is one piece");
   else
-    text_add(text, "use a smaller batch, so that the pieces in use are smaller");
+    strbuf_append(text, "use a smaller batch, so that the pieces in use are smaller");
 }
 
 situ_status oom_status(const struct oom *oom) {
-  struct text text = {0};
+  struct strbuf text = {0};
   struct bfc_stats stats;
   bfc_stats(oom->bfc, &stats);
   add_first_line(&text, oom);
@@ -174,7 +179,7 @@ situ_status oom_status(const struct oom *oom) {
   add_advice(&text, oom, &stats);
   const situ_status status =
       text.failed ? NO_MEMORY()
-                  : situ_status_create(SITU_RESOURCE_EXHAUSTED, "%s", text_get(&text));
-  text_free(&text);
+                  : situ_status_create(SITU_RESOURCE_EXHAUSTED, "%s", strbuf_get(&text));
+  strbuf_free(&text);
   return status;
 }

@@ -4,7 +4,7 @@
 #define SITU_DEVICE_OOM_H
 
 #include "device/bfc.h"
-#include "device/ledger.h"
+#include "device/allocation_log.h"
 
 /* What the text is made from; everything borrowed. */
 struct oom {
@@ -16,7 +16,7 @@ struct oom {
   uint64_t total, available; /* of the device; free when the limit was set */
   uint64_t refused;          /* smallest region that the device refused just now; 0: none */
   const struct bfc *bfc;
-  const struct ledger *ledger;
+  const struct allocation_log *allocation_log;
 };
 
 /* The status: ResourceExhausted, at most a dozen lines. */

@@ -36,13 +36,13 @@ static situ_status explain(const struct program *program, const struct lane *lan
                            situ_status status) {
   char bytes[32];
   status = status_note(status, "The step needs %s there in all. When that is fullest it holds:",
-                       text_bytes(lane->block_bytes, bytes));
+                       strbuf_format_bytes(lane->block_bytes, bytes));
   int32_t at = next_largest(program, lane, -1);
   for (int line = 0; at >= 0 && line < 5; line++) {
     const struct slot *slot = &program->slots[at];
     const struct node *node = program->graph->nodes[slot->node];
-    status = status_note(status, "  %10s  %s (%s)%s", text_bytes(slot->bytes, bytes), node->name,
-                         node->schema->op->name, slot->output < 0 ? ", scratch" : "");
+    status = status_note(status, "  %10s  %s (%s)%s", strbuf_format_bytes(slot->bytes, bytes),
+                         node->name, node->schema->op->name, slot->output < 0 ? ", scratch" : "");
     at = next_largest(program, lane, at);
   }
   return status;
@@ -170,9 +170,9 @@ static situ_status fill(struct frame *frame, struct state *state, situ_tensor *c
   for (int32_t i = 0; i < program->n_lanes; i++) TRY(make_block(frame, i));
   TRY(place_moving(frame, fed));
   for (int32_t i = 0; i < program->n_slots; i++) place_slot(frame, i);
-  if (program->n_host_ops) TRY(hosted_prepare(frame));
-  if (program->n_checks) TRY(counts_prepare(frame));
-  if (program->n_joints) TRY(joint_prepare(frame));
+  if (program->n_host_ops) TRY(host_ops_prepare(frame));
+  if (program->n_checks) TRY(numerics_prepare_counts(frame));
+  if (program->n_all_reduces) TRY(all_reduce_prepare(frame));
   return prepare_calls(frame);
 }
 

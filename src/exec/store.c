@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
-#include "device/list.h"
+#include "base/strbuf.h"
+#include "device/registry.h"
 #include "graph/variable.h"
 #include "tensor/shape.h"
 
@@ -58,7 +58,7 @@ void situ_store_release(situ_store *store) {
     store->entries = stored->next;
     destroy(stored);
   }
-  if (store->open) list_release();
+  if (store->open) registry_release();
   pthread_mutex_destroy(&store->lock);
   pthread_mutex_destroy(&store->resources.lock);
   free(store);
@@ -90,7 +90,7 @@ situ_status store_open(situ_store *store) {
   const struct device_list *devices = NULL;
   situ_status status = NULL;
   pthread_mutex_lock(&store->lock);
-  if (!store->open) status = list_acquire(NULL, false, &devices);
+  if (!store->open) status = registry_acquire(NULL, false, &devices);
   if (!status) store->open = true;
   pthread_mutex_unlock(&store->lock);
   return status;
@@ -115,16 +115,16 @@ const char *store_task(const struct situ_graph *graph, const struct node *node, 
 static bool is_variable(const struct slot *slot) { return slot->output >= 0; }
 
 static void write_key(const struct state *state, const struct program *program,
-                      const struct slot *slot, struct text *out) {
+                      const struct slot *slot, struct strbuf *out) {
   const struct node *node = program->graph->nodes[slot->node];
   char task[NAME_SIZE];
   if (!is_variable(slot)) {
-    text_addf(out, "%s\n%d\n%s", state->scope, slot->output, node->name);
+    strbuf_appendf(out, "%s\n%d\n%s", state->scope, slot->output, node->name);
     return;
   }
-  text_addf(out, "%s\n%s", store_task(program->graph, node, state->task, task),
-            variable_container(node));
-  text_addf(out, "\n%s", variable_name(node));
+  strbuf_appendf(out, "%s\n%s", store_task(program->graph, node, state->task, task),
+                 variable_container(node));
+  strbuf_appendf(out, "\n%s", variable_name(node));
 }
 
 /* ---- Entries ---- */
@@ -235,17 +235,17 @@ static situ_status find_or_make(situ_store *store, const char *key, const struct
 situ_status store_find(const struct state *state, const struct program *program,
                        const struct slot *slot, struct state_entry **out) {
   situ_store *store = state->store;
-  struct text key = {0};
+  struct strbuf key = {0};
   write_key(state, program, slot, &key);
   if (key.failed) {
-    text_free(&key);
+    strbuf_free(&key);
     return NO_MEMORY();
   }
   pthread_mutex_lock(&store->lock);
   struct stored *stored = NULL;
-  const situ_status status = find_or_make(store, text_get(&key), program, slot, &stored);
+  const situ_status status = find_or_make(store, strbuf_get(&key), program, slot, &stored);
   pthread_mutex_unlock(&store->lock);
-  text_free(&key);
+  strbuf_free(&key);
   if (!status) *out = &stored->entry;
   return status;
 }

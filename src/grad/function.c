@@ -12,8 +12,8 @@
 #include "graph/build.h"
 #include "graph/variable.h"
 #include "ops/gradient.h"
-#include "ops/state.h"
-#include "ops/tape.h"
+#include "ops/state/variable_ops.h"
+#include "ops/control/function_tape.h"
 
 /* Which outputs depend on which inputs */
 
@@ -82,7 +82,7 @@ static void begin_ys(struct making *making) {
   for (int i = 0; i < function->n_pulled; i++) {
     const struct function_saved *saved = function->saved;
     const situ_value y = saved->values[function->pulled[i]];
-    add_y(making, y, tape_item(making->graph, making->list, y, function->pulled[i]));
+    add_y(making, y, function_tape_item(making->graph, making->list, y, function->pulled[i]));
   }
 }
 
@@ -120,8 +120,8 @@ static situ_status begin(const struct function *function, const struct function_
 
 static situ_value zeros_like(situ_graph *graph, situ_value x) {
   const struct node *variable = variable_of(graph, (struct edge){x.node, x.output});
-  if (variable) x = state_read(graph, x, variable_type(variable), "gradients/read");
-  return tape_zeros(graph, x);
+  if (variable) x = variable_read(graph, x, variable_type(variable), "gradients/read");
+  return function_tape_zeros(graph, x);
 }
 
 /* The gradients, each of its own part of what the function does: what it took of a tape counts as
@@ -170,7 +170,7 @@ static situ_status pack(situ_graph *owner, struct function *of, struct making *m
     types[n] = situ_value_type(making->dxs[i]);
     values[n++] = making->dxs[i];
   }
-  const situ_value list = tape_pack(making->graph, values, types, numbers, n);
+  const situ_value list = function_tape_pack(making->graph, values, types, numbers, n);
   TRY(situ_graph_take_error(making->graph));
   TRY(note_pulled(owner, of, numbers, n));
   values[0] = list;

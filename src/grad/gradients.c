@@ -6,7 +6,7 @@
  * once. */
 #include <string.h>
 
-#include "base/text.h"
+#include "base/strbuf.h"
 #include "grad/function.h"
 #include "grad/slices.h"
 #include "graph/build.h"
@@ -362,10 +362,10 @@ static bool make_gradient(struct walk *walk, const struct node *node, struct gra
 
 /* The scope of the nodes that a node's gradient is made of: "MatMul_grad". */
 static void enter_name(const struct walk *walk, const struct node *node) {
-  struct text name = {0};
-  text_addf(&name, "%s_grad", node->name);
-  situ_name_push(walk->graph, text_get(&name));
-  text_free(&name);
+  struct strbuf name = {0};
+  strbuf_appendf(&name, "%s_grad", node->name);
+  situ_name_push(walk->graph, strbuf_get(&name));
+  strbuf_free(&name);
 }
 
 static situ_status visit_node(struct walk *walk, const struct node *node, struct visit *visit) {

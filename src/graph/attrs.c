@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "base/text.h"
+#include "base/strbuf.h"
 #include "tensor/shape.h"
 #include "tensor/tensor.h"
 
@@ -36,31 +36,31 @@ const char *attrs_type_name(situ_type type) {
   return "DT_INVALID";
 }
 
-void attrs_escape(struct text *out, const char *bytes, size_t length) {
+void attrs_escape(struct strbuf *out, const char *bytes, size_t length) {
   static const char letters[] = "n\nr\rt\t\"\"''\\\\";
   for (size_t i = 0; i < length; i++) {
     const char c = bytes[i];
     const char *at = letters + 1;
     while (at < letters + sizeof letters - 1 && *at != c) at += 2;
     if (at < letters + sizeof letters - 1)
-      text_addf(out, "\\%c", at[-1]);
+      strbuf_appendf(out, "\\%c", at[-1]);
     else if (c >= ' ' && c <= '~')
-      text_add_n(out, &c, 1);
+      strbuf_append_n(out, &c, 1);
     else
-      text_addf(out, "\\%03o", (unsigned)(unsigned char)c);
+      strbuf_appendf(out, "\\%03o", (unsigned)(unsigned char)c);
   }
 }
 
 /* Attributes as users give them */
 
 static situ_status no_such_attr(const struct schema *schema, const char *name) {
-  struct text list = {0};
+  struct strbuf list = {0};
   for (int i = 0; i < schema->n_attrs; i++)
-    text_addf(&list, "%s%s", i ? ", " : "", schema->attrs[i].name);
+    strbuf_appendf(&list, "%s%s", i ? ", " : "", schema->attrs[i].name);
   const situ_status status =
       INVALID("NodeDef mentions attr '%s' not in Op '%s', which has: %s", name, schema->op->name,
-              list.length ? text_get(&list) : "none");
-  text_free(&list);
+              list.length ? strbuf_get(&list) : "none");
+  strbuf_free(&list);
   return status;
 }
 

@@ -21,7 +21,7 @@ bool attrs_next(struct attrs_walk *walk);
 const char *attrs_type_name(situ_type type);
 
 /* Appends bytes with C escapes: \n, \", \377. */
-void attrs_escape(struct text *out, const char *bytes, size_t length);
+void attrs_escape(struct strbuf *out, const char *bytes, size_t length);
 
 /* Sets an attribute of a new node; texts, lists and tensors are kept by the graph. */
 situ_status attrs_set(struct situ_graph *graph, struct draft *draft,

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
+#include "base/strbuf.h"
 #include "graph/attrs.h"
 #include "graph/graph.h"
 #include "schema/function.h"
@@ -15,131 +15,133 @@
 enum { SHOWN_VALUES = 3 };
 
 /* C escapes, as in a GraphDef. */
-static void add_escaped(struct text *out, const char *text) {
+static void add_escaped(struct strbuf *out, const char *text) {
   attrs_escape(out, text, strlen(text));
 }
 
-static void add_text(struct text *out, situ_text text) {
+static void add_text(struct strbuf *out, situ_text text) {
   attrs_escape(out, text.data, text.length);
 }
 
-static void add_element(struct text *out, situ_type type, const void *data, int64_t index) {
+static void add_element(struct strbuf *out, situ_type type, const void *data, int64_t index) {
   if (type == SITU_STRING)
     add_text(out, tensor_text_at(data, index));
   else if (type == SITU_FLOAT || type == SITU_DOUBLE || type == SITU_HALF)
     number_write(out, type, number_at(type, data, index));
   else
-    text_addf(out, "%" PRId64, number_integer_at(type, data, index));
+    strbuf_appendf(out, "%" PRId64, number_integer_at(type, data, index));
 }
 
-static void add_tensor(struct text *out, const situ_tensor *tensor) {
+static void add_tensor(struct strbuf *out, const situ_tensor *tensor) {
   const situ_type type = situ_tensor_type(tensor);
   const situ_shape shape = situ_tensor_shape(tensor);
   const int64_t count = situ_shape_count(shape);
   char printed[SHAPE_TEXT];
-  text_addf(out, "Tensor<type: %s shape: %s values: ", situ_type_name(type),
-            shape_print(&shape, printed));
+  strbuf_appendf(out, "Tensor<type: %s shape: %s values: ", situ_type_name(type),
+                 shape_print(&shape, printed));
   for (int64_t i = 0; i < count && i < SHOWN_VALUES; i++) {
-    if (i) text_add(out, " ");
+    if (i) strbuf_append(out, " ");
     add_element(out, type, situ_tensor_data(tensor), i);
   }
-  text_add(out, count > SHOWN_VALUES ? "...>" : ">");
+  strbuf_append(out, count > SHOWN_VALUES ? "...>" : ">");
 }
 
-static void add_value(struct text *out, const struct attr_value *value) {
+static void add_value(struct strbuf *out, const struct attr_value *value) {
   char printed[SHAPE_TEXT];
   switch (value->kind) {
     case SITU_ATTR_INT:
-      text_addf(out, "%" PRId64, value->integer);
+      strbuf_appendf(out, "%" PRId64, value->integer);
       break;
     case SITU_ATTR_BOOL:
-      text_add(out, value->integer ? "true" : "false");
+      strbuf_append(out, value->integer ? "true" : "false");
       break;
     case SITU_ATTR_FLOAT:
       number_write(out, SITU_DOUBLE, value->real);
       break;
     case SITU_ATTR_TYPE:
-      text_add(out, attrs_type_name(value->type));
+      strbuf_append(out, attrs_type_name(value->type));
       break;
     case SITU_ATTR_SHAPE:
-      text_add(out, shape_print(value->shape, printed));
+      strbuf_append(out, shape_print(value->shape, printed));
       break;
     case SITU_ATTR_STRING:
-      text_add(out, "\"");
+      strbuf_append(out, "\"");
       add_escaped(out, value->text);
-      text_add(out, "\"");
+      strbuf_append(out, "\"");
       break;
     case SITU_ATTR_TENSOR:
       add_tensor(out, value->tensor);
       break;
     case SITU_ATTR_INTS:
-      text_add(out, "[");
+      strbuf_append(out, "[");
       for (int64_t i = 0; i < value->list.count; i++)
-        text_addf(out, "%s%" PRId64, i ? ", " : "", value->list.items[i]);
-      text_add(out, "]");
+        strbuf_appendf(out, "%s%" PRId64, i ? ", " : "", value->list.items[i]);
+      strbuf_append(out, "]");
       break;
     case SITU_ATTR_FLOATS:
-      text_add(out, "[");
+      strbuf_append(out, "[");
       for (int64_t i = 0; i < value->reals.count; i++)
-        text_addf(out, "%s%g", i ? ", " : "", value->reals.items[i]);
-      text_add(out, "]");
+        strbuf_appendf(out, "%s%g", i ? ", " : "", value->reals.items[i]);
+      strbuf_append(out, "]");
       break;
     case SITU_ATTR_TYPES:
-      text_add(out, "[");
+      strbuf_append(out, "[");
       for (int64_t i = 0; i < value->list.count; i++)
-        text_addf(out, "%s%s", i ? ", " : "", attrs_type_name((situ_type)value->list.items[i]));
-      text_add(out, "]");
+        strbuf_appendf(out, "%s%s", i ? ", " : "",
+                       attrs_type_name((situ_type)value->list.items[i]));
+      strbuf_append(out, "]");
       break;
     case SITU_ATTR_SHAPES:
-      text_add(out, "[");
+      strbuf_append(out, "[");
       for (int64_t i = 0; i < value->shapes.count; i++)
-        text_addf(out, "%s%s", i ? ", " : "", shape_print(&value->shapes.items[i], printed));
-      text_add(out, "]");
+        strbuf_appendf(out, "%s%s", i ? ", " : "", shape_print(&value->shapes.items[i], printed));
+      strbuf_append(out, "]");
       break;
     case SITU_ATTR_FUNCTION:
-      text_addf(out, "%s[]", value->function->name);
+      strbuf_appendf(out, "%s[]", value->function->name);
       break;
     case SITU_ATTR_NONE:
       break;
   }
 }
 
-static void add_groups(struct text *out, const struct node *node) {
-  text_add(out, "_class=[");
+static void add_groups(struct strbuf *out, const struct node *node) {
+  strbuf_append(out, "_class=[");
   for (int32_t i = 0; i < node->n_groups; i++) {
-    text_addf(out, "%s\"loc:@", i ? ", " : "");
+    strbuf_appendf(out, "%s\"loc:@", i ? ", " : "");
     add_escaped(out, node->groups[i]);
-    text_add(out, "\"");
+    strbuf_append(out, "\"");
   }
-  text_add(out, "]");
+  strbuf_append(out, "]");
 }
 
-static void add_attrs(struct text *out, const struct situ_graph *graph, const struct node *node) {
+static void add_attrs(struct strbuf *out, const struct situ_graph *graph, const struct node *node) {
   const char *comma = "";
   struct attrs_walk walk = {.node = node};
   while (attrs_next(&walk)) {
-    text_add(out, comma);
+    strbuf_append(out, comma);
     comma = ", ";
     if (walk.index == ATTRS_CLASS) {
       add_groups(out, node);
     } else {
-      text_addf(out, "%s=", node->schema->attrs[walk.index].name);
+      strbuf_appendf(out, "%s=", node->schema->attrs[walk.index].name);
       add_value(out, &node->attrs[walk.index]);
     }
   }
-  if (node->spec) text_addf(out, "%s_device=\"%s\"", comma, graph->specs[node->spec].written);
+  if (node->spec) strbuf_appendf(out, "%s_device=\"%s\"", comma, graph->specs[node->spec].written);
 }
 
-void graph_describe(const struct situ_graph *graph, const struct node *node, struct text *out) {
-  text_addf(out, "%s = %s[", node->name, node->schema->op->name);
+void graph_describe(const struct situ_graph *graph, const struct node *node, struct strbuf *out) {
+  strbuf_appendf(out, "%s = %s[", node->name, node->schema->op->name);
   add_attrs(out, graph, node);
-  text_add(out, "](");
+  strbuf_append(out, "](");
   for (int32_t i = 0; i < node->n_inputs; i++) {
     const struct edge edge = node->inputs[i];
-    text_addf(out, "%s%s", i ? ", " : "", graph->nodes[edge.node]->name);
-    if (edge.output) text_addf(out, ":%d", (int)edge.output);
+    strbuf_appendf(out, "%s%s", i ? ", " : "", graph->nodes[edge.node]->name);
+    if (edge.output) strbuf_appendf(out, ":%d", (int)edge.output);
   }
   for (int32_t i = 0; i < node->n_controls; i++)
-    text_addf(out, "%s^%s", i || node->n_inputs ? ", " : "", graph->nodes[node->controls[i]]->name);
-  text_add(out, ")");
+    strbuf_appendf(out, "%s^%s", i || node->n_inputs ? ", " : "",
+                   graph->nodes[node->controls[i]]->name);
+  strbuf_append(out, ")");
 }

@@ -15,7 +15,7 @@
 #include "device/name.h"
 #include "schema/schema.h"
 
-struct text;
+struct strbuf;
 
 struct edge {
   int32_t node, output;
@@ -133,6 +133,6 @@ situ_status graph_stack_order(const struct situ_graph *graph, int32_t *order) SI
 
 /* One line that shows a node as in the guides' errors: b = Const[dtype=DT_FLOAT, value=Tensor<type:
  * float shape: [3,2] values: 1 2 3...>, _device="/gpu:2"]() */
-void graph_describe(const struct situ_graph *graph, const struct node *node, struct text *out);
+void graph_describe(const struct situ_graph *graph, const struct node *node, struct strbuf *out);
 
 #endif

@@ -269,17 +269,18 @@ static situ_status add_item(struct loading *load, struct item *item) {
 
 /* The open items from the last one down to `item` feed each other. */
 static situ_status cycle(const struct loading *load, int32_t item) {
-  struct text names = {0};
+  struct strbuf names = {0};
   int shown = 0;
-  text_addf(&names, "'%s'", load->items[item].name);
+  strbuf_appendf(&names, "'%s'", load->items[item].name);
   for (int32_t at = load->depth - 1; at >= 0 && load->stack[at] != item; at--) {
-    if (shown++ < SHOWN_NODES) text_addf(&names, " -> '%s'", load->items[load->stack[at]].name);
+    if (shown++ < SHOWN_NODES)
+      strbuf_appendf(&names, " -> '%s'", load->items[load->stack[at]].name);
   }
-  if (shown > SHOWN_NODES) text_addf(&names, " -> ... (%d more)", shown - SHOWN_NODES);
-  text_addf(&names, " -> '%s'", load->items[item].name);
+  if (shown > SHOWN_NODES) strbuf_appendf(&names, " -> ... (%d more)", shown - SHOWN_NODES);
+  strbuf_appendf(&names, " -> '%s'", load->items[item].name);
   const situ_status status = proto_wrong(&load->source, load->items[item].offset,
-                                         "the graph has a cycle: %s", text_get(&names));
-  text_free(&names);
+                                         "the graph has a cycle: %s", strbuf_get(&names));
+  strbuf_free(&names);
   return status;
 }
 

@@ -94,10 +94,10 @@ static situ_status read_one(struct reading *in, const struct proto_value *from, 
 }
 
 static bool is_value(const struct proto_message *message, const char *expected) {
-  struct text text = {0};
+  struct strbuf text = {0};
   prototext_write(&text, message, 0);
-  const bool same = !text.failed && !strcmp(text_get(&text), expected);
-  text_free(&text);
+  const bool same = !text.failed && !strcmp(strbuf_get(&text), expected);
+  strbuf_free(&text);
   return same;
 }
 

@@ -180,11 +180,11 @@ static struct proto_message *make_node(struct arena *arena, const struct situ_gr
 }
 
 static bool write_node(const struct situ_graph *graph, const struct node *node, bool as_json,
-                       struct text *out) {
+                       struct strbuf *out) {
   struct arena arena = {0};
   const struct proto_message *def = make_node(&arena, graph, node);
   if (def && as_json) {
-    text_add(out, node->id ? ",\n" : "\n");
+    strbuf_append(out, node->id ? ",\n" : "\n");
     protojson_write(out, def->first->message);
   } else if (def) {
     prototext_write(out, def, 0);
@@ -193,8 +193,8 @@ static bool write_node(const struct situ_graph *graph, const struct node *node, 
   return def && !out->failed;
 }
 
-static situ_status put(const struct text *text, FILE *stream) {
-  const char *data = text_get(text);
+static situ_status put(const struct strbuf *text, FILE *stream) {
+  const char *data = strbuf_get(text);
   if (text->failed) return NO_MEMORY();
   if (fwrite(data, 1, text->length, stream) == text->length) return NULL;
   return situ_status_create(SITU_UNKNOWN, "situ_graph_save: the stream takes no more.");
@@ -204,13 +204,13 @@ situ_status situ_node_save(situ_value value, bool as_json, FILE *stream) {
   GRAPH_GUARD(value.graph);
   if (!value.graph || !stream || value.node < 0 || value.node >= value.graph->n_nodes)
     return INVALID("situ_node_save: there is no such node, or no stream.");
-  struct text text = {0};
+  struct strbuf text = {0};
   const struct node *node = value.graph->nodes[value.node];
   situ_status status = write_node(value.graph, node, as_json, &text) ? NULL : NO_MEMORY();
   const size_t skip = as_json && !status ? (node->id ? 2 : 1) : 0; /* what parts it from others */
   if (!status && fwrite(text.data + skip, 1, text.length - skip, stream) != text.length - skip)
     status = situ_status_create(SITU_UNKNOWN, "situ_node_save: the stream takes no more.");
-  text_free(&text);
+  strbuf_free(&text);
   return status;
 }
 
@@ -218,19 +218,19 @@ situ_status situ_graph_save(const situ_graph *live, bool as_json, FILE *stream) 
   if (!live || !stream) return INVALID("situ_graph_save: %s is NULL.", live ? "stream" : "graph");
   const struct situ_graph *graph = NULL;
   TRY(graph_snapshot(live, &graph));
-  struct text text = {0};
+  struct strbuf text = {0};
   situ_status status = NULL;
-  text_add(&text, as_json ? "{\"node\":[" : "");
+  strbuf_append(&text, as_json ? "{\"node\":[" : "");
   for (int32_t i = 0; !status && i < graph->n_nodes; i++) {
     if (!write_node(graph, graph->nodes[i], as_json, &text)) status = NO_MEMORY();
     if (!status) status = put(&text, stream);
     text.length = 0;
   }
   if (as_json)
-    text_addf(&text, "\n],\"versions\":{\"producer\":%d}}\n", PRODUCER);
+    strbuf_appendf(&text, "\n],\"versions\":{\"producer\":%d}}\n", PRODUCER);
   else
-    text_addf(&text, "versions {\n  producer: %d\n}\n", PRODUCER);
+    strbuf_appendf(&text, "versions {\n  producer: %d\n}\n", PRODUCER);
   if (!status) status = put(&text, stream);
-  text_free(&text);
+  strbuf_free(&text);
   return status;
 }

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
-#include "graph/known.h"
+#include "base/strbuf.h"
+#include "graph/static_values.h"
 #include "graph/scope.h"
 #include "graph/variable.h"
 #include "tensor/shape.h"
@@ -60,20 +60,21 @@ static situ_status see_variables(const struct situ_graph *graph, const struct no
 
 /* TensorFlow's end of the sentence: which node, and what it was given. */
 static situ_status shape_failure(situ_status status, const struct call *call) {
-  struct text text = {0};
+  struct strbuf text = {0};
   const char *message = situ_status_message(status);
   size_t length = strlen(message);
   if (length && message[length - 1] == '.') length--;
-  text_add_n(&text, message, length);
-  text_addf(&text, " for '%s' (op: '%s') with input shapes: ", call->node, call->schema->op->name);
+  strbuf_append_n(&text, message, length);
+  strbuf_appendf(&text, " for '%s' (op: '%s') with input shapes: ", call->node,
+                 call->schema->op->name);
   for (int i = 0; i < call->n_in; i++) {
     char shape[SHAPE_TEXT];
-    text_addf(&text, "%s%s", i ? ", " : "", shape_print(&call->in[i].shape, shape));
+    strbuf_appendf(&text, "%s%s", i ? ", " : "", shape_print(&call->in[i].shape, shape));
   }
   const situ_code code = situ_status_code(status);
   situ_status_release(status);
-  status = text.failed ? NO_MEMORY() : situ_status_create(code, "%s.", text_get(&text));
-  text_free(&text);
+  status = text.failed ? NO_MEMORY() : situ_status_create(code, "%s.", strbuf_get(&text));
+  strbuf_free(&text);
   return status;
 }
 
@@ -86,7 +87,7 @@ static situ_status call_shape(struct call *call) {
   situ_status status = op->shape ? op->shape(call) : NULL;
   for (int i = 0; !status && i < call->n_out; i++) status = shape_check(&call->out[i].shape);
   if (!status) return NULL;
-  return call->building ? shape_failure(status, call) : call_blame(call, status);
+  return call->building ? shape_failure(status, call) : call_describe_error(call, status);
 }
 
 /* An input's output that is the same as the only one of this node, or NULL. */
@@ -127,7 +128,7 @@ static situ_status infer(struct situ_graph *graph, struct node *node, struct ope
   fill_inputs(graph, node, call.in);
   TRY(see_variables(graph, node, call.in));
   TRY(call_shape(&call));
-  if (call.building) TRY(known_find(graph, &call));
+  if (call.building) TRY(static_values_find(graph, &call));
   return keep_outputs(graph, node, call.out);
 }
 

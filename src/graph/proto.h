@@ -6,7 +6,7 @@
 #define SITU_GRAPH_PROTO_H
 
 #include "base/arena.h"
-#include "base/text.h"
+#include "base/strbuf.h"
 #include "situ/tensor.h"
 
 enum proto_kind {
@@ -117,7 +117,7 @@ situ_status protojson_read(const struct proto_source *source, const struct proto
 
 /* Appends the fields of a message in the text form, indented by so many blanks; or as JSON, on one
  * line. */
-void prototext_write(struct text *out, const struct proto_message *message, int indent);
-void protojson_write(struct text *out, const struct proto_message *message);
+void prototext_write(struct strbuf *out, const struct proto_message *message, int indent);
+void protojson_write(struct strbuf *out, const struct proto_message *message);
 
 #endif

@@ -40,9 +40,9 @@ static const struct proto_field *find_field(const struct proto_type *type, const
 
 static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-static void write_base64(struct text *out, const char *data, size_t length) {
+static void write_base64(struct strbuf *out, const char *data, size_t length) {
   const unsigned char *bytes = (const unsigned char *)data;
-  text_add(out, "\"");
+  strbuf_append(out, "\"");
   for (size_t i = 0; i < length; i += 3) {
     const size_t left = length - i;
     const unsigned group = (unsigned)bytes[i] << 16 | (left > 1 ? (unsigned)bytes[i + 1] << 8 : 0) |
@@ -50,9 +50,9 @@ static void write_base64(struct text *out, const char *data, size_t length) {
     const char four[] = {letters[group >> 18], letters[group >> 12 & 63],
                          left > 1 ? letters[group >> 6 & 63] : '=',
                          left > 2 ? letters[group & 63] : '='};
-    text_add_n(out, four, sizeof four);
+    strbuf_append_n(out, four, sizeof four);
   }
-  text_add(out, "\"");
+  strbuf_append(out, "\"");
 }
 
 static int value_of(char c) {
@@ -239,34 +239,34 @@ situ_status protojson_read(const struct proto_source *source, const struct proto
 
 /* Writing */
 
-static void write_real(struct text *out, situ_type type, double value) {
+static void write_real(struct strbuf *out, situ_type type, double value) {
   if (isfinite(value)) {
     const size_t start = out->length;
     number_write(out, type, value);
     /* An integer -0 would lose its sign. */
-    if (value == 0 && signbit(value) && out->length > start) text_add(out, ".0");
+    if (value == 0 && signbit(value) && out->length > start) strbuf_append(out, ".0");
   } else {
-    text_add(out, isnan(value) ? "\"NaN\"" : value > 0 ? "\"Infinity\"" : "\"-Infinity\"");
+    strbuf_append(out, isnan(value) ? "\"NaN\"" : value > 0 ? "\"Infinity\"" : "\"-Infinity\"");
   }
 }
 
-static void write_value(struct text *out, const struct proto_value *value) {
+static void write_value(struct strbuf *out, const struct proto_value *value) {
   switch (value->field->kind) {
     case PROTO_INT32:
       json_write_integer(out, value->integer);
       break;
     case PROTO_INT64:
-      text_addf(out, "\"%" PRId64 "\"", value->integer);
+      strbuf_appendf(out, "\"%" PRId64 "\"", value->integer);
       break;
     case PROTO_FLOAT:
     case PROTO_DOUBLE:
       write_real(out, value->field->kind == PROTO_FLOAT ? SITU_FLOAT : SITU_DOUBLE, value->real);
       break;
     case PROTO_BOOL:
-      text_add(out, value->integer ? "true" : "false");
+      strbuf_append(out, value->integer ? "true" : "false");
       break;
     case PROTO_TYPE:
-      text_addf(out, "\"%s\"", attrs_type_name((situ_type)value->integer));
+      strbuf_appendf(out, "\"%s\"", attrs_type_name((situ_type)value->integer));
       break;
     case PROTO_TEXT:
       json_write_string_n(out, value->bytes.data, value->bytes.length);
@@ -280,40 +280,40 @@ static void write_value(struct text *out, const struct proto_value *value) {
 }
 
 /* The key of an entry, and its value. */
-static void write_entry(struct text *out, const struct proto_message *entry) {
+static void write_entry(struct strbuf *out, const struct proto_message *entry) {
   json_write_string(out, proto_text(entry, "key"));
-  text_add(out, ":");
+  strbuf_append(out, ":");
   write_value(out, proto_get(entry, "value"));
 }
 
 /* All values of a field, which stand side by side, as one member; returns the last. */
-static const struct proto_value *write_member(struct text *out, const struct proto_value *value) {
+static const struct proto_value *write_member(struct strbuf *out, const struct proto_value *value) {
   const struct proto_field *field = value->field;
   const bool is_map = field->kind == PROTO_MAP;
   char name[NAME_ROOM];
-  text_addf(out, "\"%s\":", camel(field->name, name));
+  strbuf_appendf(out, "\"%s\":", camel(field->name, name));
   if (!field->repeated) {
     write_value(out, value);
     return value;
   }
-  text_add(out, is_map ? "{" : "[");
+  strbuf_append(out, is_map ? "{" : "[");
   for (;; value = value->next) {
     if (is_map)
       write_entry(out, value->message);
     else
       write_value(out, value);
     if (!value->next || value->next->field != field) break;
-    text_add(out, ",");
+    strbuf_append(out, ",");
   }
-  text_add(out, is_map ? "}" : "]");
+  strbuf_append(out, is_map ? "}" : "]");
   return value;
 }
 
-void protojson_write(struct text *out, const struct proto_message *message) {
-  text_add(out, "{");
+void protojson_write(struct strbuf *out, const struct proto_message *message) {
+  strbuf_append(out, "{");
   for (const struct proto_value *value = message->first; value; value = value->next) {
-    if (value != message->first) text_add(out, ",");
+    if (value != message->first) strbuf_append(out, ",");
     value = write_member(out, value);
   }
-  text_add(out, "}");
+  strbuf_append(out, "}");
 }

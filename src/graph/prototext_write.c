@@ -6,11 +6,11 @@
 #include "graph/proto.h"
 #include "tensor/number.h"
 
-static void write_scalar(struct text *out, const struct proto_value *value) {
+static void write_scalar(struct strbuf *out, const struct proto_value *value) {
   switch (value->field->kind) {
     case PROTO_INT32:
     case PROTO_INT64:
-      text_addf(out, "%" PRId64, value->integer);
+      strbuf_appendf(out, "%" PRId64, value->integer);
       break;
     case PROTO_FLOAT:
       number_write(out, SITU_FLOAT, value->real);
@@ -19,29 +19,29 @@ static void write_scalar(struct text *out, const struct proto_value *value) {
       number_write(out, SITU_DOUBLE, value->real);
       break;
     case PROTO_BOOL:
-      text_add(out, value->integer ? "true" : "false");
+      strbuf_append(out, value->integer ? "true" : "false");
       break;
     case PROTO_TYPE:
-      text_add(out, attrs_type_name((situ_type)value->integer));
+      strbuf_append(out, attrs_type_name((situ_type)value->integer));
       break;
     default:
-      text_add(out, "\"");
+      strbuf_append(out, "\"");
       attrs_escape(out, value->bytes.data, value->bytes.length);
-      text_add(out, "\"");
+      strbuf_append(out, "\"");
   }
 }
 
-void prototext_write(struct text *out, const struct proto_message *message, int indent) {
+void prototext_write(struct strbuf *out, const struct proto_message *message, int indent) {
   for (const struct proto_value *value = message->first; value; value = value->next) {
-    text_addf(out, "%*s%s", indent, "", value->field->name);
+    strbuf_appendf(out, "%*s%s", indent, "", value->field->name);
     if (value->field->message) {
-      text_add(out, " {\n");
+      strbuf_append(out, " {\n");
       prototext_write(out, value->message, indent + 2);
-      text_addf(out, "%*s}\n", indent, "");
+      strbuf_appendf(out, "%*s}\n", indent, "");
     } else {
-      text_add(out, ": ");
+      strbuf_append(out, ": ");
       write_scalar(out, value);
-      text_add(out, "\n");
+      strbuf_append(out, "\n");
     }
   }
 }

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "base/text.h"
+#include "base/strbuf.h"
 #include "graph/build.h"
 #include "tensor/shape.h"
 
@@ -45,30 +45,30 @@ const char *variable_name(const struct node *node) {
 const char *variable_container(const struct node *node) { return text_of(node, "container"); }
 
 /* The name within its container, as one text; NULL without memory. */
-static const char *key_of(struct text *text, const struct node *node) {
+static const char *key_of(struct strbuf *text, const struct node *node) {
   const char *container = text_of(node, "container");
   if (!*container) return variable_name(node);
-  text_addf(text, "%s//%s", container, variable_name(node));
-  return text->failed ? NULL : text_get(text);
+  strbuf_appendf(text, "%s//%s", container, variable_name(node));
+  return text->failed ? NULL : strbuf_get(text);
 }
 
 bool variable_enter(struct situ_graph *graph, const struct node *node) {
-  struct text text = {0};
+  struct strbuf text = {0};
   const char *key = key_of(&text, node);
   if (key && text.length) key = arena_text(&graph->arena, key, text.length);
-  text_free(&text);
+  strbuf_free(&text);
   int32_t found = -1;
   return key && map_find_or_put(&graph->variables, key, node->id, &found);
 }
 
 situ_status variable_first(const struct situ_graph *graph, const struct node *node, int32_t *out) {
-  struct text text = {0};
+  struct strbuf text = {0};
   const struct situ_graph *live = graph_live(graph);
   const char *key = key_of(&text, node);
   graph_lock(live);
   *out = key ? map_get(&live->variables, key, strlen(key)) : -1;
   graph_unlock(live);
-  text_free(&text);
+  strbuf_free(&text);
   if (*out < 0) return NO_MEMORY();
   const struct node *first = graph->nodes[*out];
   if (variable_type(first) == variable_type(node) &&

@@ -4,7 +4,7 @@
 #define SITU_HOST_CALL_H
 
 #include "device/backend.h"
-#include "host/pool.h"
+#include "host/thread_pool.h"
 
 struct host_call {
   struct bound bound;
@@ -31,7 +31,7 @@ situ_status host_rebind(void *device, host_translate *translate, struct bound *b
 static inline situ_status host_run(const struct host_call *call) {
   if (call->grain == 0 || call->items / 2 < call->grain)
     return call->kernel(call->args, 0, call->items);
-  return pool_run(call->kernel, call->args, call->items, call->grain);
+  return thread_pool_run(call->kernel, call->args, call->items, call->grain);
 }
 
 #endif

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "host/conv_parts.h"
+#include "host/conv_common.h"
 #include "host/gemm.h"
 
 /* A filter of one tap is a matrix, images and results are tall ones. */
@@ -52,7 +52,7 @@ size_t conv_space(const struct conv *c, enum conv_want want) {
   if (c->planes) {
     struct conv inner = *c;
     inner.planes = false;
-    return conv_planes_space(c) + conv_space(&inner, want);
+    return conv_nchw_space(c) + conv_space(&inner, want);
   }
   if (is_product(c)) {
     const struct gemm g = product_of(c, want);
@@ -85,7 +85,7 @@ situ_status conv_run(const struct conv *c, enum conv_want want) {
   if (!kernels || !conv_can(c, want))
     return INTERNAL("No convolution of %s.", situ_type_name(c->type));
   if (is_empty(c)) return conv_run_with(kernels, c, want);
-  if (c->planes) return conv_planes_run(c, want);
+  if (c->planes) return conv_nchw_run(c, want);
   if (is_product(c)) {
     const struct gemm g = product_of(c, want);
     return gemm_run(&g);

@@ -5,8 +5,8 @@
  * few channels they get padding instead, and results are read in place if whole vectors fit. */
 #include <string.h>
 
-#include "host/conv_parts.h"
-#include "host/pool.h"
+#include "host/conv_common.h"
+#include "host/thread_pool.h"
 
 enum {
   PIXELS = 192,               /* that are summed at a time: their operands stay in the L1 cache */
@@ -295,7 +295,7 @@ static void sum_channels(const struct job *job, const struct part *part, int64_t
  * where there are enough rows and panels for all threads. */
 static int64_t taps_together(const struct job *job) {
   const int64_t rows = job->conv.kh * job->panels;
-  return rows >= ENOUGH_ITEMS * pool_threads() ? job->conv.kw : 1;
+  return rows >= ENOUGH_ITEMS * thread_pool_threads() ? job->conv.kw : 1;
 }
 
 /* All images for some taps and one panel: nobody else writes there. */
@@ -417,10 +417,10 @@ situ_status conv_filter(const struct conv_kernels *kernels, const struct conv *c
   if (job.groups == 1) {
     const int64_t taps = taps_together(&job);
     const union arg tap_args[] = {{.pointer = &job}, {.integer = taps}};
-    TRY(pool_run(pack_kernel, args, conv_ceil(c->n, job.together), 1));
-    return pool_run(tap_kernel, tap_args, job.conv.kh * job.conv.kw / taps * job.panels, 1);
+    TRY(thread_pool_run(pack_kernel, args, conv_ceil(c->n, job.together), 1));
+    return thread_pool_run(tap_kernel, tap_args, job.conv.kh * job.conv.kw / taps * job.panels, 1);
   }
   job.to = job.y + y_bytes(&job);
-  TRY(pool_run(group_kernel, args, job.groups, 1));
-  return pool_run(job.size == 4 ? gather_4 : gather_8, args, rows, conv_ceil(4096, c->o));
+  TRY(thread_pool_run(group_kernel, args, job.groups, 1));
+  return thread_pool_run(job.size == 4 ? gather_4 : gather_8, args, rows, conv_ceil(4096, c->o));
 }

@@ -9,7 +9,7 @@
 
 #include "base/dl.h"
 #include "host/gemm_kernels.h"
-#include "host/pool.h"
+#include "host/thread_pool.h"
 
 #define NEEDED(X)                                                                                  \
   X(int, dnnl_sgemm,                                                                               \
@@ -78,5 +78,5 @@ situ_status dnn_gemm(const struct gemm *gemm) {
   const union arg args[] = {{.pointer = (void *)(uintptr_t)gemm}};
   /* Chunks of whole register tiles, large enough for oneDNN to pack the other operand again. */
   const int64_t grain = max_i64(48, (gemm->m / 16 + 47) / 48 * 48);
-  return pool_run(rows_kernel, args, gemm->m, grain);
+  return thread_pool_run(rows_kernel, args, gemm->m, grain);
 }

@@ -10,7 +10,7 @@
 #include "host/dnn.h"
 #include "host/gemm_kernels.h"
 #include "host/half.h"
-#include "host/pool.h"
+#include "host/thread_pool.h"
 
 enum {
   TINY = 32,            /* products (m * n * k) up to here are three plain loops */
@@ -150,7 +150,8 @@ static bool is_low(const struct job *job) {
   const struct gemm *g = job->g;
   const int64_t bytes = (g->m + ROWS) * g->k * (int64_t)situ_type_size(g->type);
   const bool fits = g->a_col == 1 || (size_t)bytes <= packed_bytes(g->type, g->m, g->n, g->k);
-  return fits && bytes <= LOW_BYTES && ceil_div(g->n, job->kernels->cols) >= 4 * pool_threads();
+  return fits && bytes <= LOW_BYTES &&
+         ceil_div(g->n, job->kernels->cols) >= 4 * thread_pool_threads();
 }
 
 /* Columns of B are packed by who needs them, at once: less traffic than in run_blocks, where other
@@ -161,8 +162,8 @@ static situ_status run_columns(struct job *job) {
   const struct gemm *g = job->g;
   job->k = ceil_div(g->k, ceil_div(g->k, job->kernels->depth));
   job->pack_a = g->a_col != 1;
-  if (job->pack_a) TRY(pool_run(rows_kernel, args, ceil_div(g->m, ROWS), 8));
-  return pool_run(columns_kernel, args, ceil_div(g->n, job->kernels->cols), 1);
+  if (job->pack_a) TRY(thread_pool_run(rows_kernel, args, ceil_div(g->m, ROWS), 8));
+  return thread_pool_run(columns_kernel, args, ceil_div(g->n, job->kernels->cols), 1);
 }
 
 static situ_status run_blocks(struct job *job) {
@@ -178,8 +179,8 @@ static situ_status run_blocks(struct job *job) {
   const int64_t parts = ceil_div(g->k, job->kernels->depth), depth = ceil_div(g->k, parts);
   for (job->first = 0; job->first < g->k; job->first += depth) {
     job->k = min_i64(depth, g->k - job->first);
-    TRY(pool_run(pack_kernel, args, panels, 4));
-    TRY(pool_run(block_kernel, args, blocks, 1));
+    TRY(thread_pool_run(pack_kernel, args, panels, 4));
+    TRY(thread_pool_run(block_kernel, args, blocks, 1));
   }
   return NULL;
 }
@@ -188,10 +189,10 @@ static situ_status run_thin(struct job *job) {
   const union arg args[] = {{.pointer = job}};
   const struct gemm *g = job->g;
   const int64_t work = g->m * g->k; /* for a column */
-  if (g->b_col != 1) return pool_run(dots_kernel, args, g->n, max_i64(1, 65536 / work));
+  if (g->b_col != 1) return thread_pool_run(dots_kernel, args, g->n, max_i64(1, 65536 / work));
   job->width = min_i64(STRIP, max_i64(64, 262144 / work / 64 * 64));
-  return pool_run(strip_kernel, args, ceil_div(g->n, job->width),
-                  max_i64(1, 65536 / (work * job->width)));
+  return thread_pool_run(strip_kernel, args, ceil_div(g->n, job->width),
+                         max_i64(1, 65536 / (work * job->width)));
 }
 
 situ_status gemm_run_with(const struct gemm_kernels *kernels, const struct gemm *g) {
@@ -226,7 +227,7 @@ static situ_status narrow_kernel(const union arg *args, int64_t begin, int64_t e
 
 static situ_status convert(host_kernel *kernel, const void *from, void *to, int64_t count) {
   const union arg args[] = {{.pointer = (void *)(uintptr_t)from}, {.pointer = to}};
-  return pool_run(kernel, args, count, CONVERT_GRAIN);
+  return thread_pool_run(kernel, args, count, CONVERT_GRAIN);
 }
 
 /* Through float, in the operands' own layout. */

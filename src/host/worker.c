@@ -12,7 +12,7 @@
 
 #include "base/fork.h"
 #include "base/trace.h"
-#include "host/pool.h"
+#include "host/thread_pool.h"
 
 enum {
   BATCH = 64,        /* pieces of work started before the owner is asked to tell of them */
@@ -216,7 +216,7 @@ static bool is_idle(const struct worker *worker) {
 static void rest(struct worker *worker) {
   const unsigned seen = atomic_load_explicit(&worker->news, memory_order_relaxed);
   pthread_mutex_unlock(&worker_lock);
-  const bool found = pool_look(&worker->news, seen);
+  const bool found = thread_pool_look(&worker->news, seen);
   pthread_mutex_lock(&worker_lock);
   if (found || atomic_load_explicit(&worker->news, memory_order_relaxed) != seen) return;
   worker->asleep = true;
@@ -366,7 +366,7 @@ static void await(struct worker *worker, struct worker_queue *queue, uint64_t ma
     const unsigned seen = atomic_load_explicit(&worker->reached, memory_order_relaxed);
     if (!looked) {
       pthread_mutex_unlock(&worker_lock);
-      pool_look(&worker->reached, seen);
+      thread_pool_look(&worker->reached, seen);
       pthread_mutex_lock(&worker_lock);
     } else if (until) {
       late = pthread_cond_timedwait(&worker->progress, &worker_lock, until);

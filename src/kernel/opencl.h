@@ -4,7 +4,7 @@
  * Before it stand T_NAME (float, double, half, int32, int64, int8, uint8, int16, uint16, truth),
  * T_BYTES, the class as 0 or 1 (T_IS_REAL, T_IS_INTEGER, T_IS_BOOL, T_IS_SIGNED), HAS_DOUBLE and
  * HAS_HALF; behind it the types, as typedefs, not macros: `typedef float T; typedef float C;`. See
- * host/source.c. */
+ * host/kernel_source.c. */
 #pragma OPENCL FP_CONTRACT OFF
 
 typedef char i8;

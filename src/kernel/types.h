@@ -2,7 +2,7 @@
  * types.h: includes the kernel file KERNELS once for each element type. No include guard: each
  * family of ops includes it.
  *
- *   #define KERNELS "ops/softmax.cl"
+ *   #define KERNELS "ops/nn/softmax.cl"
  *   #include "kernel/types.h"
  *   KERNEL_TABLE(softmax, REAL);
  *

@@ -3,62 +3,62 @@
 #ifndef SITU_OPS_OPS_H
 #define SITU_OPS_OPS_H
 
-#include "schema/op.h"
+#include "schema/op_def.h"
 
 /* Every family once; X_family is defined by its file. */
 /* clang-format off */
 #define OP_FAMILIES(X) \
-  X(array) \
+  X(array_ops) \
   X(elementwise) \
   X(cast) \
-  X(pointwise) \
+  X(select_add_n) \
   X(slice) \
-  X(join) \
-  X(arrange) \
-  X(mirror) \
-  X(random) \
-  X(sampling) \
-  X(candidate) \
+  X(concat_split) \
+  X(tile_pad_gather) \
+  X(mirror_pad) \
+  X(random_ops) \
+  X(shuffle_multinomial_gamma) \
+  X(candidate_sampler) \
   X(scatter) \
-  X(segment) \
-  X(image) \
-  X(search) \
-  X(diagonal) \
-  X(solve) \
-  X(scan) \
-  X(check) \
-  X(words) \
-  X(report) \
-  X(say) \
-  X(linalg) \
-  X(state) \
+  X(segment_reduce) \
+  X(resize_hsv) \
+  X(where_unique) \
+  X(matrix_diag) \
+  X(matrix_solve) \
+  X(cumsum) \
+  X(check_numerics) \
+  X(string_ops) \
+  X(as_string) \
+  X(string_format) \
+  X(matmul) \
+  X(variable_ops) \
   X(reduce) \
-  X(nn) \
+  X(softmax) \
   X(transpose) \
-  X(train) \
-  X(loss) \
+  X(optimizer_ops) \
+  X(cross_entropy) \
   X(pool) \
   X(lrn) \
-  X(norm) \
-  X(file) \
+  X(batch_norm) \
+  X(file_ops) \
   X(conv) \
-  X(top) \
-  X(queue) \
+  X(top_k) \
+  X(queue_ops) \
   X(mutex) \
-  X(reader) \
-  X(script) \
-  X(iterator) \
-  X(control) \
-  X(list) \
-  X(tape) \
-  X(collective) \
-  X(example) \
+  X(reader_ops) \
+  X(py_func) \
+  X(iterator_ops) \
+  X(if_while) \
+  X(tensor_list) \
+  X(function_tape) \
+  X(collective_ops) \
+  X(parse_example) \
   X(decode_image) \
   X(encode_image) \
   X(ctc) \
   X(ctc_beam) \
-  X(boxes) \
-  X(decompose)
+  X(non_max_suppression) \
+  X(svd_qr_eigh)
 /* clang-format on */
 
 #define OP_FAMILY_EXTERN(name) extern const struct op_family name##_family;

@@ -2,7 +2,7 @@
  * explain.c: the reason of a placement in the user's words. */
 #include <string.h>
 
-#include "base/text.h"
+#include "base/strbuf.h"
 #include "place/place.h"
 
 /* A node that is being explained. */
@@ -14,14 +14,14 @@ struct subject {
 };
 
 /* "a kernel for float", or "a kernel" where no type matters. */
-static void add_kernel(const struct node *node, struct text *out) {
+static void add_kernel(const struct node *node, struct strbuf *out) {
   const int attr = node->schema->device_type_attr;
-  text_add(out, "kernel");
-  if (attr >= 0) text_addf(out, " for %s", situ_type_name(node->attrs[attr].type));
+  strbuf_append(out, "kernel");
+  if (attr >= 0) strbuf_appendf(out, " for %s", situ_type_name(node->attrs[attr].type));
 }
 
 /* Lists the kinds of devices, other than the one taken, that have a kernel (or have none). */
-static int add_kinds(const struct subject *of, bool with_kernel, struct text *out) {
+static int add_kinds(const struct subject *of, bool with_kernel, struct strbuf *out) {
   const struct device_list *list = of->placement->devices;
   int n = 0;
   for (int i = 0; i < list->count; i++) {
@@ -29,47 +29,48 @@ static int add_kinds(const struct subject *of, bool with_kernel, struct text *ou
     bool again = !strcmp(kind, of->device->name.kind);
     for (int k = 0; k < i; k++) again = again || !strcmp(kind, list->devices[k]->name.kind);
     if (again || schema_supports(of->node->schema, of->node->attrs, kind) != with_kernel) continue;
-    text_addf(out, "%s%s", n++ ? ", " : "", kind);
+    strbuf_appendf(out, "%s%s", n++ ? ", " : "", kind);
   }
   return n;
 }
 
-static void only_kind(const struct subject *of, struct text *out) {
-  struct text kinds = {0};
+static void only_kind(const struct subject *of, struct strbuf *out) {
+  struct strbuf kinds = {0};
   if (add_kinds(of, false, &kinds)) {
-    text_add(out, "no ");
+    strbuf_append(out, "no ");
     add_kernel(of->node, out);
-    text_addf(out, " on %s", text_get(&kinds));
+    strbuf_appendf(out, " on %s", strbuf_get(&kinds));
   } else {
-    text_addf(out, "there are only %s devices", of->device->name.kind);
+    strbuf_appendf(out, "there are only %s devices", of->device->name.kind);
   }
-  text_free(&kinds);
+  strbuf_free(&kinds);
 }
 
-static void priority(const struct subject *of, struct text *out) {
-  struct text kinds = {0};
+static void priority(const struct subject *of, struct strbuf *out) {
+  struct strbuf kinds = {0};
   add_kinds(of, true, &kinds);
-  text_addf(out, "%s has priority over %s and has a ", of->device->name.kind, text_get(&kinds));
+  strbuf_appendf(out, "%s has priority over %s and has a ", of->device->name.kind,
+                 strbuf_get(&kinds));
   add_kernel(of->node, out);
-  text_free(&kinds);
+  strbuf_free(&kinds);
 }
 
 static const char *asked(const struct subject *of) {
   return of->placement->graph->specs[of->node->spec].written;
 }
 
-static void soft(const struct subject *of, struct text *out) {
-  text_addf(out, "asked for '%s'", asked(of));
-  if (of->reason.why == WHY_NO_DEVICE) text_add(out, ", which does not exist");
-  if (of->reason.why == WHY_NEIGHBOURS) text_add(out, ", which cannot be met");
+static void soft(const struct subject *of, struct strbuf *out) {
+  strbuf_appendf(out, "asked for '%s'", asked(of));
+  if (of->reason.why == WHY_NO_DEVICE) strbuf_append(out, ", which does not exist");
+  if (of->reason.why == WHY_NEIGHBOURS) strbuf_append(out, ", which cannot be met");
   if (of->reason.why == WHY_NO_KERNEL) {
-    text_add(out, ", where there is no ");
+    strbuf_append(out, ", where there is no ");
     add_kernel(of->node, out);
   }
-  text_add(out, "; soft placement chose another one");
+  strbuf_append(out, "; soft placement chose another one");
 }
 
-static void neighbour(const struct subject *of, struct text *out) {
+static void neighbour(const struct subject *of, struct strbuf *out) {
   static const char *const forms[] = {
       [CAUSE_REFERENCE] = "shares the state of '%s'",
       [CAUSE_COLOCATED] = "colocated with '%s'",
@@ -77,23 +78,23 @@ static void neighbour(const struct subject *of, struct text *out) {
       [CAUSE_CONSUMERS] = "has no inputs and follows its consumers ('%s')",
   };
   const char *form = forms[of->reason.cause], *mark = strstr(form, "%s");
-  text_add_n(out, form, (size_t)(mark - form));
-  text_add(out, of->placement->graph->nodes[of->reason.other]->name);
-  text_add(out, mark + 2);
-  if (of->reason.why) text_addf(out, ", against its own request '%s'", asked(of));
+  strbuf_append_n(out, form, (size_t)(mark - form));
+  strbuf_append(out, of->placement->graph->nodes[of->reason.other]->name);
+  strbuf_append(out, mark + 2);
+  if (of->reason.why) strbuf_appendf(out, ", against its own request '%s'", asked(of));
 }
 
-void place_explain(const struct placement *placement, int32_t node, struct text *out) {
+void place_explain(const struct placement *placement, int32_t node, struct strbuf *out) {
   if (node < 0 || node >= placement->n_nodes) return;
   const struct subject of = {placement, placement->graph->nodes[node],
                              placement->devices->devices[placement->device[node]],
                              placement->reasons[node]};
   switch ((enum place_cause)of.reason.cause) {
     case CAUSE_ASSIGNED:
-      text_add(out, "has state and stays where it was");
+      strbuf_append(out, "has state and stays where it was");
       break;
     case CAUSE_REQUESTED:
-      text_addf(out, "asked for '%s'", asked(&of));
+      strbuf_appendf(out, "asked for '%s'", asked(&of));
       break;
     case CAUSE_REFERENCE:
     case CAUSE_COLOCATED:
@@ -102,7 +103,7 @@ void place_explain(const struct placement *placement, int32_t node, struct text 
       neighbour(&of, out);
       break;
     case CAUSE_DEFAULT:
-      text_add(out, "the default device");
+      strbuf_append(out, "the default device");
       break;
     case CAUSE_ONLY_KIND:
       only_kind(&of, out);

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "base/text.h"
+#include "base/strbuf.h"
 
 enum { HOST_PRIORITY = 70, DEVICE_PRIORITY = 210, FIRST_ROOM = 64 };
 
@@ -63,24 +63,24 @@ static const char *node_op(const void *graph, int32_t node) {
   return ((const struct situ_graph *)graph)->nodes[node]->schema->op->name;
 }
 
-static void node_describe(const void *graph, int32_t node, struct text *out) {
+static void node_describe(const void *graph, int32_t node, struct strbuf *out) {
   const struct situ_graph *of = graph;
   graph_describe(of, of->nodes[node], out);
 }
 
 /* "CPU, GPU (float, double)" */
-static void node_kernels(const void *graph, int32_t node, struct text *out) {
+static void node_kernels(const void *graph, int32_t node, struct strbuf *out) {
   const struct schema *schema = ((const struct situ_graph *)graph)->nodes[node]->schema;
   for (int i = 0; i < MAX_KINDS && schema->kinds[i]; i++) {
-    text_addf(out, "%s%s", i ? ", " : "", schema->kinds[i]);
+    strbuf_appendf(out, "%s%s", i ? ", " : "", schema->kinds[i]);
     if (schema->kind_types[i] == UINT32_MAX) continue;
     const char *before = " (";
     for (int type = 1; type < TYPE_SLOTS; type++) {
       if (!(schema->kind_types[i] >> type & 1)) continue;
-      text_addf(out, "%s%s", before, situ_type_name((situ_type)type));
+      strbuf_appendf(out, "%s%s", before, situ_type_name((situ_type)type));
       before = ", ";
     }
-    text_add(out, ")");
+    strbuf_append(out, ")");
   }
 }
 

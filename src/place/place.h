@@ -34,6 +34,6 @@ situ_status place_graph(const struct situ_graph *graph, const struct device_list
 
 /* Appends why a node is where it is: "asked for '/gpu:2'", "GPU has priority over CPU and has a
  * kernel for float". */
-void place_explain(const struct placement *placement, int32_t node, struct text *out);
+void place_explain(const struct placement *placement, int32_t node, struct strbuf *out);
 
 #endif

@@ -5,9 +5,9 @@
 
 #include <string.h>
 
-#include "place/blame.h"
-#include "place/moved.h"
-#include "place/sets.h"
+#include "place/placement_error.h"
+#include "place/soft_placement_log.h"
+#include "place/colocation.h"
 #include "place/state.h"
 
 /* The device of a generator while it waits: nobody has asked for it, its consumers are on several
@@ -46,7 +46,7 @@ struct claim placer_claim(struct placer *placer, int32_t number) {
 }
 
 struct claim placer_whole_claim(struct placer *placer, int32_t node) {
-  const struct set *set = sets_find(placer, node);
+  const struct set *set = colocation_find(placer, node);
   return set ? set->claim : placer_claim(placer, node);
 }
 
@@ -136,11 +136,11 @@ static int32_t preference(const struct placer *placer, int32_t number,
 
 /* Places a node by all the rules. */
 static situ_status choose(struct placer *placer, int32_t number) {
-  struct set *set = sets_find(placer, number);
+  struct set *set = colocation_find(placer, number);
   const struct claim claim = set ? set->claim : placer_claim(placer, number);
   const struct candidates candidates = placer_candidates(placer, &claim);
   if (placer->arena->failed) return NO_MEMORY();
-  if (candidates.first < 0) return blame_node(placer, number);
+  if (candidates.first < 0) return placement_error_node(placer, number);
   const int32_t first = placer->ranks.order[candidates.first];
   struct place_reason reason;
   int32_t device = preference(placer, number, &reason);
@@ -154,7 +154,7 @@ static situ_status choose(struct placer *placer, int32_t number) {
   placer->moved += reason.cause == CAUSE_SOFT;
   placer->device[number] = device;
   placer->reasons[number] = reason;
-  return set ? sets_narrow(placer, set, device) : NULL;
+  return set ? colocation_narrow(placer, set, device) : NULL;
 }
 
 /* Places a node of which nothing is asked; most are such. False: it needs all the rules. */
@@ -181,8 +181,8 @@ static situ_status keep(struct placer *placer, int32_t number) {
   const int32_t device = placer->problem->nodes[number].assigned;
   placer->device[number] = device;
   placer->reasons[number] = (struct place_reason){.cause = CAUSE_ASSIGNED, .other = -1};
-  struct set *set = sets_find(placer, number);
-  return set ? sets_narrow(placer, set, device) : NULL;
+  struct set *set = colocation_find(placer, number);
+  return set ? colocation_narrow(placer, set, device) : NULL;
 }
 
 /* Tells the generators among its producers where a node is; a negative device: not yet known. */
@@ -240,8 +240,8 @@ static situ_status number_all(struct placer *placer) {
 
 static situ_status run(struct placer *placer) {
   TRY(number_all(placer));
-  TRY(blame_members(placer));
-  TRY(sets_join(placer));
+  TRY(placement_error_members(placer));
+  TRY(colocation_join(placer));
   memset(placer->device, 0xFF, sizeof(int32_t) * (size_t)placer->problem->n_nodes); /* WAITING */
   TRY(first_pass(placer));
   return second_pass(placer);
@@ -259,7 +259,7 @@ situ_status placer_run(const struct place_problem *problem, struct arena *arena,
                           .device = arena_alloc(arena, sizeof(int32_t) * n),
                           .reasons = arena_alloc(arena, sizeof(struct place_reason) * n)};
   situ_status s = placer.device && placer.reasons ? run(&placer) : NO_MEMORY();
-  if (!s) s = moved_warn(&placer, arena, &out->warning);
+  if (!s) s = soft_placement_log_warn(&placer, arena, &out->warning);
   if (!s) {
     out->device = placer.device;
     out->reasons = placer.reasons;

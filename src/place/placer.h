@@ -13,7 +13,7 @@
 #include "base/arena.h"
 #include "device/name.h"
 
-struct text;
+struct strbuf;
 
 /* What a kernel may need that not every device has. */
 enum place_needs { NEEDS_HALF = 1, NEEDS_DOUBLE = 2, NEEDS_COUNT = 2 };
@@ -76,8 +76,8 @@ struct place_words {
   const void *context;
   const char *(*name)(const void *context, int32_t node);
   const char *(*op)(const void *context, int32_t node);
-  void (*describe)(const void *context, int32_t node, struct text *out); /* the node in a line */
-  void (*kernels)(const void *context, int32_t node, struct text *out);  /* "CPU, GPU (float)" */
+  void (*describe)(const void *context, int32_t node, struct strbuf *out); /* the node in a line */
+  void (*kernels)(const void *context, int32_t node, struct strbuf *out);  /* "CPU, GPU (float)" */
   situ_status (*order)(const void *context, int32_t *order); /* in which nodes are named first */
 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * builder.h: what the passes of the planner share. In order: live.c (prune), values.c (shapes and
- * known values), record.c and commands.c (calls and copies), memos.c (what calls keep for each
- * other), sweep.c (joins some of them), donors.c (results in the memory of feeds), order.c,
- * offsets.c (memory). */
+ * builder.h: what the passes of the planner share. In order: prune.c (prune), values.c (shapes and
+ * known values), record.c and commands.c (calls and copies), saved_results.c (what calls keep for
+ * each other), fused_update.c (joins some of them), buffer_donation.c (results in the memory of
+ * feeds), order.c, memory_plan.c (memory). */
 #ifndef SITU_PLAN_BUILDER_H
 #define SITU_PLAN_BUILDER_H
 
@@ -30,7 +30,7 @@ struct value {
   bool ordered;  /* comes after a control input, its own or of what it is computed from */
   bool crosses;  /* a later part needs it */
   bool to_host;  /* and in host memory */
-  bool snapshot; /* was read of a variable, whose memory it shares: snapshots.c */
+  bool snapshot; /* was read of a variable, whose memory it shares: copy_on_write.c */
 };
 
 /* A growing list of numbers, for waits. */
@@ -55,10 +55,10 @@ struct numerics {
 };
 
 /* Per node: what it keeps for a later one, and whose it reads. */
-struct memo_state {
+struct saved_result_state {
   bool awaited;
-  int32_t maker;    /* the node + 1 that may keep something for this one; 0: none */
-  struct memo memo; /* what it keeps; the slot is the program's; without bytes: nothing */
+  int32_t maker;             /* the node + 1 that may keep something for this one; 0: none */
+  struct saved_result saved; /* what it keeps; the slot is the program's; without bytes: nothing */
 };
 
 struct builder {
@@ -67,7 +67,7 @@ struct builder {
   struct arena scratch;         /* dies with the planning */
   struct recording *recordings; /* per schema: the last one */
   char *live;                   /* per node */
-  char *later;                  /* per node: waits for the next part */
+  char *deferred;               /* per node: waits for the next part */
   int32_t *first_value;         /* per live node: number of its output 0 */
   int32_t *node_command;        /* per node: its last command; -1: none */
   struct value *values;
@@ -78,10 +78,10 @@ struct builder {
   struct numbers waits;
   struct edge need; /* the first value that is missing; node -1: none is */
   bool lacks;       /* the node at hand lacks it */
-  int32_t host_op_capacity, check_capacity, joint_capacity;
+  int32_t host_op_capacity, check_capacity, all_reduce_capacity;
   struct numerics numerics;
-  int32_t *last_use;        /* per value: the last node that uses it; NULL: not asked yet */
-  struct memo_state *memos; /* per node; NULL: nobody asks for anything */
+  int32_t *last_use; /* per value: the last node that uses it; NULL: not asked yet */
+  struct saved_result_state *saved_results; /* per node; NULL: nobody asks for anything */
   bool one_queue; /* all is done in the caller's thread, in order: nobody waits for anybody */
 };
 
@@ -90,10 +90,10 @@ struct builder {
 enum { LIVE_NOT, LIVE_RUN, LIVE_FED, LIVE_REFERENCE };
 
 /* Lets a node of kind LIVE_REFERENCE be its variable. */
-void live_stand(struct builder *builder, const struct node *node);
+void prune_bind_reference(struct builder *builder, const struct node *node);
 
 /* Marks what the fetches need, stopping at what is fed, and numbers the values. */
-situ_status live_mark(struct builder *builder) SITU_MUST_USE;
+situ_status prune_mark_live(struct builder *builder) SITU_MUST_USE;
 
 /* The device that counts as home for memory: the first host device for all of them. */
 static inline int32_t builder_home(const struct builder *builder, int32_t device) {
@@ -139,21 +139,23 @@ situ_status record_launch(struct builder *builder, const struct launch *from,
                           int32_t *number) SITU_MUST_USE;
 
 /* Finds out whether another node may keep something for this one, which is live. */
-situ_status memos_ask(struct builder *builder, const struct node *node) SITU_MUST_USE;
+situ_status saved_results_ask(struct builder *builder, const struct node *node) SITU_MUST_USE;
 
 /* What was kept for a node; NULL: nothing. */
-const struct memo *memos_find(const struct builder *builder, const struct node *node);
+const struct saved_result *saved_results_find(const struct builder *builder,
+                                              const struct node *node);
 
 /* Remembers what a node keeps, of all that it recorded; `slots` as in record_launch. */
-void memos_set(struct builder *builder, const struct node *node, const struct recording *recording,
-               const int32_t *slots);
+void saved_results_set(struct builder *builder, const struct node *node,
+                       const struct recording *recording, const int32_t *slots);
 
 /* Adds a joint sum, or -1 without memory. */
-int32_t builder_joint(struct builder *builder, const struct joint *joint);
+int32_t builder_all_reduce(struct builder *builder, const struct all_reduce *all_reduce);
 
 /* Makes one joint sum of a node and others with the same inputs, where their devices have a library
  * for that; `added` says whether the node has its command. */
-situ_status joint_add(struct builder *builder, const struct node *node, bool *added) SITU_MUST_USE;
+situ_status all_reduce_add(struct builder *builder, const struct node *node,
+                           bool *added) SITU_MUST_USE;
 
 /* Adds a host op, or -1 without memory. */
 int32_t builder_host_op(struct builder *builder, const struct host_op *host_op);
@@ -195,17 +197,17 @@ static inline bool builder_is_window(const struct builder *builder, const struct
 }
 
 /* Finds the gradients of variables that the program computes; called when all nodes are added. */
-situ_status gradients_find(struct builder *builder) SITU_MUST_USE;
+situ_status variable_gradients_find(struct builder *builder) SITU_MUST_USE;
 
 /* Marks what waits for the next part and collects the values that it needs. */
-situ_status later_collect(struct builder *builder) SITU_MUST_USE;
+situ_status continuation_collect(struct builder *builder) SITU_MUST_USE;
 
 /* Whether a node must wait for the next part because another one does. */
-bool later_waits(const struct builder *builder, const struct node *node);
+bool continuation_must_wait(const struct builder *builder, const struct node *node);
 
 /* Adds the call of a host op and the copies it needs. */
-situ_status hosted_add(struct builder *builder, const struct node *node,
-                       int32_t device) SITU_MUST_USE;
+situ_status host_ops_add(struct builder *builder, const struct node *node,
+                         int32_t device) SITU_MUST_USE;
 
 /* The slot of a value on a device, copied there if need be, and the command that makes it. */
 situ_status commands_bring(struct builder *builder, struct edge edge, int32_t device, int32_t *slot,
@@ -221,28 +223,29 @@ situ_status commands_add(struct builder *builder, const struct node *node) SITU_
 situ_status commands_fetch(struct builder *builder) SITU_MUST_USE;
 
 /* Joins sums over devices with the element-wise calls and copies around them. */
-situ_status sweep_commands(struct builder *builder) SITU_MUST_USE;
+situ_status fused_update_commands(struct builder *builder) SITU_MUST_USE;
 
 /* Finds the results that may be put in the memory of what is fed, and lets their makers wait for
  * whoever reads it. */
-situ_status donors_find(struct builder *builder) SITU_MUST_USE;
+situ_status buffer_donation_find(struct builder *builder) SITU_MUST_USE;
 
-/* Finds out whether host ops may wait for each other: see meet.c; where they may, keeps all that a
- * command needs, as the places of commands in their order. */
-situ_status meet_find(struct builder *builder) SITU_MUST_USE;
-situ_status meet_keep_needs(struct builder *builder, const int32_t *place) SITU_MUST_USE;
+/* Finds out whether host ops may wait for each other: see blocking_ops.c; where they may, keeps all
+ * that a command needs, as the places of commands in their order. */
+situ_status blocking_ops_find(struct builder *builder) SITU_MUST_USE;
+situ_status blocking_ops_save_dependencies(struct builder *builder,
+                                           const int32_t *place) SITU_MUST_USE;
 
 /* Before a node changes the variable in a slot: copies what was read of it and is used later. */
-situ_status snapshots_keep(struct builder *builder, const struct node *update,
-                           int32_t slot) SITU_MUST_USE;
+situ_status copy_on_write_save(struct builder *builder, const struct node *update,
+                               int32_t slot) SITU_MUST_USE;
 
 /* Before a node changes the variable in a slot, which others see by reference: copies what only
  * nodes in front of it see, in the next part. */
-situ_status snapshots_keep_windows(struct builder *builder, const struct node *update,
-                                   int32_t slot) SITU_MUST_USE;
+situ_status copy_on_write_save_references(struct builder *builder, const struct node *update,
+                                          int32_t slot) SITU_MUST_USE;
 
 /* Lets the commands that touch a variable's memory wait for each other, as they stand. */
-situ_status snapshots_order(struct builder *builder) SITU_MUST_USE;
+situ_status copy_on_write_order(struct builder *builder) SITU_MUST_USE;
 
 /* Adds a copy of a value to new memory of its device, for the node. */
 situ_status commands_duplicate(struct builder *builder, const struct value *value, int32_t node,
@@ -252,6 +255,6 @@ situ_status commands_duplicate(struct builder *builder, const struct value *valu
 situ_status order_commands(struct builder *builder) SITU_MUST_USE;
 
 /* Gives every slot its place in its device's block, from lifetimes. */
-situ_status offsets_assign(struct builder *builder) SITU_MUST_USE;
+situ_status memory_plan_assign(struct builder *builder) SITU_MUST_USE;
 
 #endif

@@ -275,12 +275,13 @@ static situ_status keep_snapshots(struct builder *builder, const struct node *no
   if (!(node->schema->op->flags & OP_UPDATES)) return NULL;
   if (!node->schema->has_handles) {
     TRY(commands_settle(builder, node->inputs[0]));
-    return snapshots_keep_windows(builder, node, builder_value(builder, node->inputs[0])->slot);
+    return copy_on_write_save_references(builder, node,
+                                         builder_value(builder, node->inputs[0])->slot);
   }
   for (int32_t i = 0; i < node->n_inputs; i++) {
     if (!schema_input_port(node->schema, node->attrs, i)->is_handle) continue;
     TRY(commands_settle(builder, node->inputs[i]));
-    TRY(snapshots_keep(builder, node, builder_value(builder, node->inputs[i])->slot));
+    TRY(copy_on_write_save(builder, node, builder_value(builder, node->inputs[i])->slot));
   }
   return NULL;
 }
@@ -307,10 +308,10 @@ static situ_status add_calls(struct builder *builder, const struct node *node, i
   TRY(keep_snapshots(builder, node));
   TRY(bring_inputs(builder, node, device, slots));
   TRY(make_output_slots(builder, node, device, recording, slots));
-  const struct memo *memo = memos_find(builder, node);
-  if (memo) slots[node->n_inputs + node->n_outputs] = memo->slot;
+  const struct saved_result *saved = saved_results_find(builder, node);
+  if (saved) slots[node->n_inputs + node->n_outputs] = saved->slot;
   TRY(add_scratch(builder, node, device, recording, slots));
-  memos_set(builder, node, recording, slots);
+  saved_results_set(builder, node, recording, slots);
   int32_t last = -1;
   TRY(recording->recorder.n_launches ? add_launches(builder, node, device, recording, slots, &last)
                                      : add_point(builder, node, &last));
@@ -334,11 +335,12 @@ situ_status commands_add(struct builder *builder, const struct node *node) {
   if (flags & OP_CONSTANT) return NULL;
   const int32_t device = builder_home(builder, builder->request->placement[node->id]);
   if (flags & OP_VARIABLE) return add_variable(builder, node, device);
-  if (builder_is_hosted(node)) return status_at_node(hosted_add(builder, node, device), node->name);
+  if (builder_is_hosted(node))
+    return status_at_node(host_ops_add(builder, node, device), node->name);
   if (flags & OP_ALIAS) return status_at_node(add_alias(builder, node, device), node->name);
   if (flags & OP_SUMS) {
     bool added = false;
-    TRY(joint_add(builder, node, &added));
+    TRY(all_reduce_add(builder, node, &added));
     if (added) return NULL;
   }
   const struct recording *recording = NULL;
@@ -407,7 +409,7 @@ static situ_status fetch_value(struct builder *builder, struct fetch *fetch, int
 situ_status commands_fetch(struct builder *builder) {
   for (int32_t i = 0; i < builder->program->n_fetches; i++) {
     struct fetch *fetch = &builder->program->fetches[i];
-    if (!fetch->given && !fetch->later && fetch->edge.output >= 0)
+    if (!fetch->given && !fetch->deferred && fetch->edge.output >= 0)
       TRY(fetch_value(builder, fetch, i));
   }
   return NULL;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * numerics.c: programs that are checked for NaN and infinities. Behind each call whose outputs can
- * have some stands one that counts them, on the same device (ops/check.h). The caller looks at the
- * counts before anything is changed that outlives the run, before host ops, and at the end: so a
- * device is kept busy, and no variable gets what a check would have refused. */
+ * have some stands one that counts them, on the same device (ops/math/check_numerics.h). The caller
+ * looks at the counts before anything is changed that outlives the run, before host ops, and at the
+ * end: so a device is kept busy, and no variable gets what a check would have refused. */
 #include "plan/numerics.h"
 
-#include "base/text.h"
-#include "ops/check.h"
+#include "base/strbuf.h"
+#include "ops/math/check_numerics.h"
 #include "plan/builder.h"
 #include "tensor/shape.h"
 
@@ -46,7 +46,7 @@ static situ_status add_count(struct builder *builder, const struct node *node, s
   const int64_t elements = situ_shape_count(*value->shape);
   TRY(counts_of(builder, value->device, node->id, &check->slot));
   check->first = (int64_t)(program->slots[check->slot].bytes / sizeof(int32_t));
-  check->pieces = check_pieces(elements);
+  check->pieces = check_numerics_pieces(elements);
   program->slots[check->slot].bytes += sizeof(int32_t[3]) * (size_t)check->pieces;
   struct recorder recorder = {.arena = &builder->scratch};
   struct call call = {.node = node->name, .to = &recorder};
@@ -55,7 +55,7 @@ static situ_status add_count(struct builder *builder, const struct node *node, s
                                .device = value->device,
                                .queue = QUEUE_COMPUTE,
                                .once = value->constant};
-  TRY(check_record(&call, value->type, elements, 0, 1, check->first));
+  TRY(check_numerics_record(&call, value->type, elements, 0, 1, check->first));
   TRY(record_launch(builder, recorder.launches, node, (int32_t[]){value->slot, check->slot},
                     &count.launch));
   builder_wait(builder, value->command);
@@ -64,7 +64,7 @@ static situ_status add_count(struct builder *builder, const struct node *node, s
 }
 
 static bool is_checked(const struct value *value) {
-  return value->slot >= 0 && check_concerns(value->type) && shape_is_known(value->shape) &&
+  return value->slot >= 0 && check_numerics_concerns(value->type) && shape_is_known(value->shape) &&
          situ_shape_count(*value->shape) > 0;
 }
 
@@ -85,9 +85,9 @@ static situ_status check_value(struct builder *builder, const struct node *node,
 /* A constant is looked at here and now. */
 static situ_status check_constant(const struct builder *builder, const struct node *node) {
   const struct value *value = builder_value(builder, (struct edge){node->id, 0});
-  if (value->feed >= 0 || !value->known || !check_concerns(value->type)) return NULL;
-  const struct odd odd = check_count(value->known);
-  if (!check_is_odd(&odd)) return NULL;
+  if (value->feed >= 0 || !value->known || !check_numerics_concerns(value->type)) return NULL;
+  const struct numerics_counts odd = check_numerics_count(value->known);
+  if (!check_numerics_is_odd(&odd)) return NULL;
   const struct operand operand = {.type = value->type, .shape = *value->shape};
   return numerics_failure(builder->request->graph, node, 0, NULL, &operand, &odd);
 }
@@ -117,7 +117,8 @@ situ_status numerics_add_feeds(struct builder *builder) {
   for (int32_t i = 0; i < request->n_feeds; i++) {
     const struct edge edge = request->feeds[i].edge;
     const struct node *node = request->graph->nodes[edge.node];
-    if (!(node->schema->op->flags & OP_FED) || !check_concerns(request->feeds[i].type)) continue;
+    if (!(node->schema->op->flags & OP_FED) || !check_numerics_concerns(request->feeds[i].type))
+      continue;
     struct operand *operand = ARENA_ARRAY(&builder->program->arena, struct operand, 1);
     if (!operand) return NO_MEMORY();
     *operand = (struct operand){.type = request->feeds[i].type, .shape = request->feeds[i].shape};
@@ -155,51 +156,52 @@ situ_status numerics_before(struct builder *builder, const struct node *node) {
 
 /* Failures */
 
-static void add_operand(struct text *text, const struct situ_graph *graph, const struct node *node,
-                        int32_t index, const struct operand *operand) {
+static void add_operand(struct strbuf *text, const struct situ_graph *graph,
+                        const struct node *node, int32_t index, const struct operand *operand) {
   char shape[SHAPE_TEXT];
   const struct edge from = node->inputs[index];
-  text_add(text, "Tensor(");
-  if (!graph->at_once) text_addf(text, "\"%s:%d\", ", graph->nodes[from.node]->name, from.output);
-  text_addf(text, "shape=%s, dtype=%s)\n", shape_print_python(&operand->shape, shape),
-            situ_type_numpy(operand->type));
+  strbuf_append(text, "Tensor(");
+  if (!graph->at_once)
+    strbuf_appendf(text, "\"%s:%d\", ", graph->nodes[from.node]->name, from.output);
+  strbuf_appendf(text, "shape=%s, dtype=%s)\n", shape_print_python(&operand->shape, shape),
+                 situ_type_numpy(operand->type));
 }
 
-static void add_inputs(struct text *text, const struct situ_graph *graph, const struct node *node,
+static void add_inputs(struct strbuf *text, const struct situ_graph *graph, const struct node *node,
                        const struct operand *in) {
   if (!in || !node->n_inputs) return;
   if (node->n_inputs == 1)
-    text_add(text, "\n  Input tensor: ");
+    strbuf_append(text, "\n  Input tensor: ");
   else
-    text_addf(text, "\n  Input tensors (%d):\n", node->n_inputs);
+    strbuf_appendf(text, "\n  Input tensors (%d):\n", node->n_inputs);
   for (int32_t i = 0; i < node->n_inputs; i++) {
-    if (node->n_inputs > 1) text_addf(text, "         %d: ", i);
+    if (node->n_inputs > 1) strbuf_appendf(text, "         %d: ", i);
     add_operand(text, graph, node, i, &in[i]);
   }
 }
 
-static void add_number(struct text *text, const char *what, int64_t count) {
-  if (count) text_addf(text, "  # of %s elements: %lld\n", what, (long long)count);
+static void add_number(struct strbuf *text, const char *what, int64_t count) {
+  if (count) strbuf_appendf(text, "  # of %s elements: %lld\n", what, (long long)count);
 }
 
 situ_status numerics_failure(const struct situ_graph *graph, const struct node *node, int output,
                              const struct operand *in, const struct operand *out,
-                             const struct odd *odd) {
+                             const struct numerics_counts *odd) {
   char shape[SHAPE_TEXT];
-  struct text text = {0};
-  text_addf(&text,
-            "!!! Detected Infinity or NaN in output %d of %s op \"%s\" (# of outputs: %d) !!!\n",
-            output, graph->at_once ? "eagerly-executing" : "graph", node->schema->op->name,
-            node->n_outputs);
-  text_addf(&text, "  dtype: <dtype: '%s'>\n  shape: %s\n", situ_type_numpy(out->type),
-            shape_print_python(&out->shape, shape));
+  struct strbuf text = {0};
+  strbuf_appendf(
+      &text, "!!! Detected Infinity or NaN in output %d of %s op \"%s\" (# of outputs: %d) !!!\n",
+      output, graph->at_once ? "eagerly-executing" : "graph", node->schema->op->name,
+      node->n_outputs);
+  strbuf_appendf(&text, "  dtype: <dtype: '%s'>\n  shape: %s\n", situ_type_numpy(out->type),
+                 shape_print_python(&out->shape, shape));
   add_number(&text, "-Inf", odd->lows);
   add_number(&text, "+Inf", odd->highs);
   add_number(&text, "+NaN", odd->nans);
   add_inputs(&text, graph, node, in);
-  if (node->origin) text_addf(&text, "\n  Op's creation: %s\n", node->origin);
-  text_addf(&text, " : Tensor had %s values", check_kinds(odd));
-  const situ_status status = text.failed ? NO_MEMORY() : INVALID("%s", text_get(&text));
-  text_free(&text);
+  if (node->origin) strbuf_appendf(&text, "\n  Op's creation: %s\n", node->origin);
+  strbuf_appendf(&text, " : Tensor had %s values", check_numerics_kinds(odd));
+  const situ_status status = text.failed ? NO_MEMORY() : INVALID("%s", strbuf_get(&text));
+  strbuf_free(&text);
   return status_at_node(status, node->name);
 }

@@ -6,7 +6,7 @@
 #include "plan/program.h"
 #include "schema/call.h"
 
-struct odd;
+struct numerics_counts;
 
 /* An output that is counted in: `pieces` times three counts of type int32 in slot `slot`, from
  * number `first` on. */
@@ -22,6 +22,6 @@ struct check {
  * `in` are the node's inputs (NULL: it has none), `out` is the output. */
 situ_status numerics_failure(const struct situ_graph *graph, const struct node *node, int output,
                              const struct operand *in, const struct operand *out,
-                             const struct odd *odd) SITU_MUST_USE;
+                             const struct numerics_counts *odd) SITU_MUST_USE;
 
 #endif

@@ -87,9 +87,9 @@ static void put_next(struct builder *builder, bool once, int32_t command, int32_
 }
 
 /* Whether all parts of a joint sum are ready. */
-static bool is_complete(const struct joint *joint, const struct users *users) {
-  for (int32_t i = 0; i < joint->n; i++)
-    if (users->pending[joint->commands[i]] >= 0) return false;
+static bool is_complete(const struct all_reduce *all_reduce, const struct users *users) {
+  for (int32_t i = 0; i < all_reduce->n; i++)
+    if (users->pending[all_reduce->commands[i]] >= 0) return false;
   return true;
 }
 
@@ -110,12 +110,13 @@ static bool schedule(struct builder *builder, bool once, int32_t *order, int32_t
   for (struct fifo *from = first_ready(ready); from; from = first_ready(ready)) {
     const int32_t command = from->items[from->head++];
     const bool is_joint = program->commands[command].kind == COMMAND_REDUCE;
-    const struct joint *joint =
-        is_joint ? &program->joints[program->commands[command].launch] : NULL;
+    const struct all_reduce *all_reduce =
+        is_joint ? &program->all_reduces[program->commands[command].launch] : NULL;
     users->pending[command] = -1;
-    if (joint && !is_complete(joint, users)) continue;
-    for (int32_t i = 0; i < (joint ? joint->n : 1); i++)
-      put_next(builder, once, joint ? joint->commands[i] : command, order, count, users, ready);
+    if (all_reduce && !is_complete(all_reduce, users)) continue;
+    for (int32_t i = 0; i < (all_reduce ? all_reduce->n : 1); i++)
+      put_next(builder, once, all_reduce ? all_reduce->commands[i] : command, order, count, users,
+               ready);
   }
   return true;
 }
@@ -232,17 +233,17 @@ static situ_status put_in_order(struct builder *builder) {
     if (commands[i].once) program->n_once = i + 1;
   }
   program->commands = commands;
-  for (int32_t j = 0; j < program->n_joints; j++)
-    for (int32_t i = 0; i < program->joints[j].n; i++)
-      program->joints[j].commands[i] = place[program->joints[j].commands[i]];
-  TRY(meet_keep_needs(builder, place));
+  for (int32_t j = 0; j < program->n_all_reduces; j++)
+    for (int32_t i = 0; i < program->all_reduces[j].n; i++)
+      program->all_reduces[j].commands[i] = place[program->all_reduces[j].commands[i]];
+  TRY(blocking_ops_save_dependencies(builder, place));
   for (int32_t i = 0; i < n && !program->host_only; i++) reduce_waits(builder, place, i);
   return NULL;
 }
 
 situ_status order_commands(struct builder *builder) {
   builder->program->host_only = builder->one_queue;
-  TRY(meet_find(builder));
+  TRY(blocking_ops_find(builder));
   if (!is_ordered(builder)) TRY(put_in_order(builder));
   if (builder->program->n_states) find_state(builder);
   return NULL;

@@ -93,14 +93,15 @@ bool builder_check(struct builder *builder, const struct check *check) {
   return true;
 }
 
-int32_t builder_joint(struct builder *builder, const struct joint *joint) {
+int32_t builder_all_reduce(struct builder *builder, const struct all_reduce *all_reduce) {
   struct program *program = builder->program;
-  struct joint *joints = grow(&program->arena, program->joints, program->n_joints,
-                              &builder->joint_capacity, sizeof *joints);
-  if (!joints) return -1;
-  program->joints = joints;
-  joints[program->n_joints] = *joint;
-  return program->n_joints++;
+  struct all_reduce *all_reduces =
+      grow(&program->arena, program->all_reduces, program->n_all_reduces,
+           &builder->all_reduce_capacity, sizeof *all_reduces);
+  if (!all_reduces) return -1;
+  program->all_reduces = all_reduces;
+  all_reduces[program->n_all_reduces] = *all_reduce;
+  return program->n_all_reduces++;
 }
 
 struct launch *builder_launch(struct builder *builder) {
@@ -125,7 +126,7 @@ static situ_status reserve(struct builder *builder) {
     if (builder_home(builder, request->placement[i])) builder->one_queue = false;
     const struct op *op = request->graph->nodes[i]->schema->op;
     if (op->flags & OP_BLOCKS) builder->one_queue = false;
-    if (op->asks) TRY(memos_ask(builder, request->graph->nodes[i]));
+    if (op->asks) TRY(saved_results_ask(builder, request->graph->nodes[i]));
   }
   for (int32_t i = 0; i < request->n_feeds; i++)
     if (builder_home(builder, request->feeds[i].device)) builder->one_queue = false;
@@ -167,11 +168,11 @@ static situ_status begin(struct builder *builder) {
     program->fetches[i] =
         (struct fetch){.edge = request->fetches[i],
                        .given = request->before && (request->before->fetches[i].given ||
-                                                    !request->before->fetches[i].later),
+                                                    !request->before->fetches[i].deferred),
                        .slot = -1,
-                       .donor = -1};
+                       .donated_feed = -1};
   builder->need.node = -1;
-  TRY(live_mark(builder));
+  TRY(prune_mark_live(builder));
   return reserve(builder);
 }
 
@@ -189,31 +190,31 @@ static situ_status add_nodes(struct builder *builder) {
     const struct node *node = graph->nodes[i];
     if (!builder->live[i]) continue;
     if (builder->live[i] == LIVE_REFERENCE) {
-      live_stand(builder, node);
+      prune_bind_reference(builder, node);
       continue;
     }
     builder->lacks = false;
-    if (builder->need.node >= 0 && later_waits(builder, node)) {
-      builder->later[i] = 1;
+    if (builder->need.node >= 0 && continuation_must_wait(builder, node)) {
+      builder->deferred[i] = 1;
       continue;
     }
     TRY(values_infer(builder, node));
-    builder->later[i] = builder->lacks;
+    builder->deferred[i] = builder->lacks;
     if (!builder->lacks) TRY(add_node(builder, node));
   }
   return builder->scratch.failed || builder->program->arena.failed ? NO_MEMORY() : NULL;
 }
 
 static situ_status finish(struct builder *builder) {
-  if (builder->need.node >= 0) TRY(later_collect(builder));
-  if (builder->request->gradients) TRY(gradients_find(builder));
+  if (builder->need.node >= 0) TRY(continuation_collect(builder));
+  if (builder->request->gradients) TRY(variable_gradients_find(builder));
   TRY(commands_fetch(builder));
   TRY(numerics_look(builder));
-  TRY(snapshots_order(builder));
-  TRY(sweep_commands(builder));
-  TRY(donors_find(builder));
+  TRY(copy_on_write_order(builder));
+  TRY(fused_update_commands(builder));
+  TRY(buffer_donation_find(builder));
   TRY(order_commands(builder));
-  TRY(offsets_assign(builder));
+  TRY(memory_plan_assign(builder));
   return builder->scratch.failed || builder->program->arena.failed ? NO_MEMORY() : NULL;
 }
 

@@ -85,7 +85,7 @@ struct host_op {
 
 /* A sum over devices that their back end makes as a whole. Its parts stand one behind another; the
  * last one does the work. */
-struct joint {
+struct all_reduce {
   situ_type type;
   int64_t count; /* of numbers */
   int32_t n;
@@ -95,10 +95,10 @@ struct joint {
 /* What a run gives back for a fetch. */
 struct fetch {
   struct edge edge;
-  bool given, later; /* an earlier part of the step gave it; a later one gives it */
-  int32_t slot;      /* the slot with the result; -1: a node without outputs */
-  int32_t donor;     /* the feed whose memory it may take; -1: none */
-  bool constant;     /* the same in every run */
+  bool given, deferred; /* an earlier part of the step gave it; a later one gives it */
+  int32_t slot;         /* the slot with the result; -1: a node without outputs */
+  int32_t donated_feed; /* the feed whose memory it may take; -1: none */
+  bool constant;        /* the same in every run */
   situ_type type;
   situ_shape shape;
 };
@@ -148,11 +148,11 @@ struct program {
   struct moving *moving;
   struct host_op *host_ops;
   struct check *checks; /* for NaN and infinities: plan/numerics.h */
-  struct joint *joints;
+  struct all_reduce *all_reduces;
   struct program_gradient *gradients; /* where the request asks for them */
   struct edge need; /* the first value that the next part waits for; node -1: none */
   char *done;       /* per node: ran in this part or an earlier one; NULL where no part follows */
-  int32_t n_host_ops, n_views, n_asked, n_checks, n_joints, n_gradients;
+  int32_t n_host_ops, n_views, n_asked, n_checks, n_all_reduces, n_gradients;
   int32_t n_moving, n_states; /* of slots: SLOT_STATE */
   int32_t n_slots, n_launches, n_commands, n_once, n_fetches, n_feeds, n_lanes;
   bool keep;       /* results stay on the devices that compute them */

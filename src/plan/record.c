@@ -43,7 +43,8 @@ static bool may_repeat(const struct recording *recording, const struct op *op) {
 
 /* Whether the node keeps something for another one, or another one did for it. */
 static bool is_special(const struct builder *builder, const struct node *node) {
-  return builder->memos && (builder->memos[node->id].awaited || builder->memos[node->id].maker);
+  return builder->saved_results &&
+         (builder->saved_results[node->id].awaited || builder->saved_results[node->id].maker);
 }
 
 static situ_status ask(struct builder *builder, const struct node *node, int32_t device,
@@ -56,13 +57,13 @@ static situ_status ask(struct builder *builder, const struct node *node, int32_t
   if (builder->scratch.failed) return NO_MEMORY();
   struct call call = values_call(builder, node, operands, operands + node->n_inputs);
   for (int32_t i = 0; i < n; i++) operands[i].slot = i;
-  struct memo memo;
-  const struct memo *kept = memos_find(builder, node);
-  call.awaited = builder->memos && builder->memos[node->id].awaited;
+  struct saved_result saved;
+  const struct saved_result *kept = saved_results_find(builder, node);
+  call.awaited = builder->saved_results && builder->saved_results[node->id].awaited;
   if (kept) { /* its slot here is behind inputs and outputs */
-    memo = *kept;
-    memo.slot = n;
-    call.memo = &memo;
+    saved = *kept;
+    saved.slot = n;
+    call.saved = &saved;
   }
   for (int32_t i = 0; i < node->n_outputs; i++)
     TRY(count_bytes(&operands[node->n_inputs + i], &recording->output_bytes[i]));
@@ -70,9 +71,9 @@ static situ_status ask(struct builder *builder, const struct node *node, int32_t
   recorder->arena = &builder->scratch;
   recorder->device = &builder->request->devices->devices[device]->info;
   recorder->n_launches = recorder->n_scratch = 0;
-  recorder->next_slot = n + (call.memo != NULL);
+  recorder->next_slot = n + (call.saved != NULL);
   call.to = recorder;
-  return op->record ? call_blame(&call, op->record(&call)) : NULL;
+  return op->record ? call_describe_error(&call, op->record(&call)) : NULL;
 }
 
 situ_status record_node(struct builder *builder, const struct node *node, int32_t device,

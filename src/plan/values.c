@@ -5,7 +5,7 @@
 
 #include "graph/variable.h"
 #include "plan/builder.h"
-#include "run/eval.h"
+#include "graph/eval.h"
 #include "tensor/shape.h"
 #include "tensor/tensor.h"
 
@@ -176,7 +176,7 @@ static situ_status infer(struct builder *builder, const struct node *node) {
   situ_shape *shapes = ARENA_ARRAY(&builder->scratch, situ_shape, node->n_outputs + 1);
   if (builder->scratch.failed) return NO_MEMORY();
   struct call call = values_call(builder, node, in, out);
-  TRY(status_at_node(call_blame(&call, node->schema->op->shape(&call)), node->name));
+  TRY(status_at_node(call_describe_error(&call, node->schema->op->shape(&call)), node->name));
   for (int32_t i = 0; i < node->n_outputs; i++) {
     char text[256];
     if (!shape_is_known(&out[i].shape) && !builder_is_hosted(node))

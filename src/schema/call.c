@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "base/text.h"
+#include "base/strbuf.h"
 #include "schema/schema.h"
 #include "tensor/shape.h"
 
@@ -72,18 +72,18 @@ situ_status call_integers(const struct call *call, int input, int64_t items[SITU
   return NULL;
 }
 
-situ_status call_blame(const struct call *call, situ_status status) {
+situ_status call_describe_error(const struct call *call, situ_status status) {
   if (!status || situ_status_code(status) != SITU_INVALID_ARGUMENT || !call->n_in) return status;
   const char *op = call->schema->op->name;
-  struct text text = {0};
+  struct strbuf text = {0};
   char shape[SHAPE_TEXT];
-  if (call->node && strcmp(call->node, op)) text_addf(&text, "%s = ", call->node);
-  text_addf(&text, "%s: ", op);
+  if (call->node && strcmp(call->node, op)) strbuf_appendf(&text, "%s = ", call->node);
+  strbuf_appendf(&text, "%s: ", op);
   for (int i = 0; i < call->n_in; i++)
-    text_addf(&text, "%s%s%s", i ? ", " : "", situ_type_name(call->in[i].type),
-              shape_print(&call->in[i].shape, shape));
-  status = status_note(status, "Inputs of %s", text_get(&text));
-  text_free(&text);
+    strbuf_appendf(&text, "%s%s%s", i ? ", " : "", situ_type_name(call->in[i].type),
+                   shape_print(&call->in[i].shape, shape));
+  status = status_note(status, "Inputs of %s", strbuf_get(&text));
+  strbuf_free(&text);
   return status;
 }
 
@@ -112,7 +112,7 @@ static size_t slot_bytes(const struct call *call, int32_t slot) {
     if (call->in[i].slot == slot) return operand_bytes(&call->in[i]);
   for (int32_t i = call->to->n_scratch; i-- > 0;)
     if (call->to->scratch[i].slot == slot) return call->to->scratch[i].bytes;
-  return call->memo && call->memo->slot == slot ? call->memo->bytes : 0;
+  return call->saved && call->saved->slot == slot ? call->saved->bytes : 0;
 }
 
 situ_status call_launch(struct call *call, const struct launch *launch) {
@@ -163,19 +163,21 @@ situ_status call_state(struct call *call, const void *initial, size_t bytes, int
 situ_status call_keep(struct call *call, const void *key, size_t key_bytes, size_t bytes,
                       int32_t *slot) {
   struct arena *arena = call->to->arena;
-  struct memo *memo = arena_alloc(arena, sizeof *memo);
+  struct saved_result *saved = arena_alloc(arena, sizeof *saved);
   void *copy = arena_alloc(arena, key_bytes);
-  if (!memo || !copy) return NO_MEMORY();
+  if (!saved || !copy) return NO_MEMORY();
   memcpy(copy, key, key_bytes);
   TRY(add_scratch(call, NULL, bytes, slot));
-  *memo = (struct memo){.slot = *slot, .bytes = bytes, .key = copy, .key_bytes = key_bytes};
-  call->to->scratch[call->to->n_scratch - 1].memo = memo;
+  *saved =
+      (struct saved_result){.slot = *slot, .bytes = bytes, .key = copy, .key_bytes = key_bytes};
+  call->to->scratch[call->to->n_scratch - 1].saved = saved;
   return NULL;
 }
 
 bool call_kept(const struct call *call, const void *key, size_t key_bytes, int32_t *slot) {
-  const struct memo *memo = call->memo;
-  if (!memo || memo->key_bytes != key_bytes || memcmp(memo->key, key, key_bytes) != 0) return false;
-  *slot = memo->slot;
+  const struct saved_result *saved = call->saved;
+  if (!saved || saved->key_bytes != key_bytes || memcmp(saved->key, key, key_bytes) != 0)
+    return false;
+  *slot = saved->slot;
   return true;
 }

@@ -30,11 +30,12 @@ struct scratch {
   size_t bytes;
   const void *initial; /* NULL: free again after the call. Else state of the session that begins as
                           these bytes and lives on from run to run */
-  const struct memo *memo; /* of what a later call reads: as that one finds it; else NULL */
+  const struct saved_result
+      *saved; /* of what a later call reads: as that one finds it; else NULL */
 };
 
 /* What a call keeps for a later one of the same program, besides its outputs. */
-struct memo {
+struct saved_result {
   int32_t slot;
   size_t bytes;
   const void *key; /* what it depends on besides the inputs: the reader compares it */
@@ -63,7 +64,7 @@ struct call {
   struct recorder *to; /* NULL while shapes are inferred */
   bool building;       /* shapes are inferred while the user adds a node: errors say it that way */
   bool awaited;        /* a later call would read what this one keeps: call_keep */
-  const struct memo *memo; /* of a row with `asks`: what that op kept; NULL: nothing */
+  const struct saved_result *saved; /* of a row with `asks`: what that op kept; NULL: nothing */
 };
 
 /* Attributes by name; a wrong name is a bug of the row and gives 0, "" or NULL. */
@@ -87,7 +88,7 @@ situ_status call_sizes(const struct call *call, int input, int64_t items[SITU_MA
 int64_t call_element(const struct call *call, int input, int64_t index);
 
 /* Adds to a failure what the call was given: types and shapes. */
-situ_status call_blame(const struct call *call, situ_status status) SITU_MUST_USE;
+situ_status call_describe_error(const struct call *call, situ_status status) SITU_MUST_USE;
 
 /* Records a call of a kernel; arguments are copied; `bytes` and `node` are filled in. A call
  * without work items is not recorded. */

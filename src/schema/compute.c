@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/text.h"
+#include "base/strbuf.h"
 #include "situ/session.h"
 #include "tensor/tensor.h"
 
@@ -72,14 +72,14 @@ situ_status compute_resource(const struct compute *compute, const struct resourc
   const char *shared = call_text(call, "shared_name");
   const char *key = *shared || resources->anonymous ? shared : call->node;
   struct resource *resource = NULL;
-  struct text container = {0}; /* the default one of a task, or a container of it */
-  if (compute->task) text_addf(&container, "%s%c", compute->task, RESOURCE_TASK_END);
-  text_addf(&container, "%s", call_text(call, "container"));
+  struct strbuf container = {0}; /* the default one of a task, or a container of it */
+  if (compute->task) strbuf_appendf(&container, "%s%c", compute->task, RESOURCE_TASK_END);
+  strbuf_appendf(&container, "%s", call_text(call, "container"));
   situ_status status = container.failed ? NO_MEMORY() : NULL;
   if (!status)
-    status = resource_find(resources, kind, text_get(&container), key, *shared ? NULL : call->node,
-                           create, context, &resource);
-  text_free(&container);
+    status = resource_find(resources, kind, strbuf_get(&container), key,
+                           *shared ? NULL : call->node, create, context, &resource);
+  strbuf_free(&container);
   return status ? status : resource_handle(resource, &compute->out[0]);
 }
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/map.h"
-#include "base/text.h"
+#include "base/strbuf.h"
 #include "schema/signature.h"
 
 /* The table; lives as long as the process. */
@@ -198,15 +198,15 @@ static situ_status match_count(const struct schema *schema, int n_in, struct att
 
 static situ_status not_allowed(const struct schema *schema, const struct attr_spec *spec,
                                const char *given) {
-  struct text list = {0};
+  struct strbuf list = {0};
   for (int type = 0; type < TYPE_SLOTS && !spec->words; type++)
     if (spec->types >> type & 1 && situ_type_size((situ_type)type))
-      text_addf(&list, "%s%s", list.length ? ", " : "", situ_type_name((situ_type)type));
-  if (spec->words) text_add(&list, spec->words);
+      strbuf_appendf(&list, "%s%s", list.length ? ", " : "", situ_type_name((situ_type)type));
+  if (spec->words) strbuf_append(&list, spec->words);
   const situ_status s =
       INVALID("Value for attr '%s' of %s is not in the list of allowed values: %s (op '%s')",
-              spec->name, given ? given : "", text_get(&list), schema->op->name);
-  text_free(&list);
+              spec->name, given ? given : "", strbuf_get(&list), schema->op->name);
+  strbuf_free(&list);
   return s;
 }
 

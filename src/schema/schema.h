@@ -21,7 +21,7 @@
 #ifndef SITU_SCHEMA_SCHEMA_H
 #define SITU_SCHEMA_SCHEMA_H
 
-#include "schema/op.h"
+#include "schema/op_def.h"
 
 struct port {
   const char *name;

@@ -101,26 +101,26 @@ void number_shortest(situ_type type, double value, struct decimal *out) {
   number_round(value, most, out);
 }
 
-void number_write(struct text *out, situ_type type, double value) {
+void number_write(struct strbuf *out, situ_type type, double value) {
   if (!isfinite(value)) {
-    text_add(out, isnan(value) ? "nan" : value < 0 ? "-inf" : "inf");
+    strbuf_append(out, isnan(value) ? "nan" : value < 0 ? "-inf" : "inf");
     return;
   }
   struct decimal d;
   number_shortest(type, value, &d);
-  if (d.negative) text_add(out, "-");
+  if (d.negative) strbuf_append(out, "-");
   if (d.exponent < -5 || d.exponent > 16) {
-    text_add_n(out, d.digits, 1);
-    if (d.count > 1) text_add(out, ".");
-    text_add_n(out, d.digits + 1, (size_t)d.count - 1);
-    text_addf(out, "e%c%02d", d.exponent < 0 ? '-' : '+', abs(d.exponent));
+    strbuf_append_n(out, d.digits, 1);
+    if (d.count > 1) strbuf_append(out, ".");
+    strbuf_append_n(out, d.digits + 1, (size_t)d.count - 1);
+    strbuf_appendf(out, "e%c%02d", d.exponent < 0 ? '-' : '+', abs(d.exponent));
     return;
   }
-  if (d.exponent < 0) text_add(out, "0.");
-  for (int i = d.exponent + 1; i < 0; i++) text_add(out, "0");
+  if (d.exponent < 0) strbuf_append(out, "0.");
+  for (int i = d.exponent + 1; i < 0; i++) strbuf_append(out, "0");
   for (int i = 0; i < d.count; i++) {
-    if (i == d.exponent + 1 && i) text_add(out, ".");
-    text_add_n(out, d.digits + i, 1);
+    if (i == d.exponent + 1 && i) strbuf_append(out, ".");
+    strbuf_append_n(out, d.digits + i, 1);
   }
-  for (int i = d.count; i <= d.exponent; i++) text_add(out, "0");
+  for (int i = d.count; i <= d.exponent; i++) strbuf_append(out, "0");
 }

@@ -4,7 +4,7 @@
 #define SITU_TENSOR_NUMBER_H
 
 #include "base/base.h"
-#include "base/text.h"
+#include "base/strbuf.h"
 #include "situ/tensor.h"
 
 enum { DECIMAL_DIGITS = 40 };
@@ -24,7 +24,7 @@ void number_round(double value, int digits, struct decimal *out);
 
 /* Appends a number so that it reads back to the same value of that type: 1, 0.5, 1e-07, inf, nan.
  */
-void number_write(struct text *out, situ_type type, double value);
+void number_write(struct strbuf *out, situ_type type, double value);
 
 /* Bits of a half as a double, and the half nearest to a double. */
 double number_from_half(uint16_t bits);

@@ -132,59 +132,60 @@ static void measure_floats(struct array *array) {
   array->left = at_least(array->left, longest - (array->right + 1));
 }
 
-static void pad(struct text *out, int count) {
-  for (int i = 0; i < count; i++) text_add(out, " ");
+static void pad(struct strbuf *out, int count) {
+  for (int i = 0; i < count; i++) strbuf_append(out, " ");
 }
 
 /* The digits behind the point, the first of which stands for 10^-1. */
-static void write_fraction(const struct decimal *d, int digits, struct text *out) {
+static void write_fraction(const struct decimal *d, int digits, struct strbuf *out) {
   for (int i = 1; i <= digits; i++) {
     const int at = d->exponent + i;
     const bool inside = at >= 0 && at < d->count;
-    text_add_n(out, inside ? d->digits + at : "0", 1);
+    strbuf_append_n(out, inside ? d->digits + at : "0", 1);
   }
 }
 
 /* The digits before the point; at least one. */
-static void write_whole(const struct decimal *d, struct text *out) {
-  if (d->exponent < 0) text_add(out, "0");
-  for (int i = 0; i <= d->exponent; i++) text_add_n(out, i < d->count ? d->digits + i : "0", 1);
+static void write_whole(const struct decimal *d, struct strbuf *out) {
+  if (d->exponent < 0) strbuf_append(out, "0");
+  for (int i = 0; i <= d->exponent; i++)
+    strbuf_append_n(out, i < d->count ? d->digits + i : "0", 1);
 }
 
-static void write_positional(const struct array *array, double value, struct text *out) {
+static void write_positional(const struct array *array, double value, struct strbuf *out) {
   struct decimal d;
   digits_positional(array->type, value, &d);
   const int whole = d.exponent < 0 ? 1 : d.exponent + 1;
   const int fraction = at_least(0, d.count - 1 - d.exponent);
   pad(out, array->left - whole - d.negative);
-  if (d.negative) text_add(out, "-");
+  if (d.negative) strbuf_append(out, "-");
   write_whole(&d, out);
-  text_add(out, ".");
+  strbuf_append(out, ".");
   write_fraction(&d, fraction, out);
   pad(out, array->right - fraction);
 }
 
-static void write_scientific(const struct array *array, double value, struct text *out) {
+static void write_scientific(const struct array *array, double value, struct strbuf *out) {
   struct decimal d;
   digits_scientific(array->type, value, array->fraction, &d);
   if (d.count - 1 < array->fraction) number_round(value, array->fraction + 1, &d);
   pad(out, array->left - 1 - d.negative);
   const int exponent = d.exponent;
   d.exponent = 0;
-  text_addf(out, "%s%c.", d.negative ? "-" : "", d.digits[0]);
+  strbuf_appendf(out, "%s%c.", d.negative ? "-" : "", d.digits[0]);
   write_fraction(&d, array->fraction, out);
-  text_addf(out, "e%c%0*d", exponent < 0 ? '-' : '+', array->exponent_digits, abs(exponent));
+  strbuf_appendf(out, "e%c%0*d", exponent < 0 ? '-' : '+', array->exponent_digits, abs(exponent));
 }
 
 static const char *word_of_special(double value) {
   return isnan(value) ? "nan" : value < 0 ? "-inf" : "inf";
 }
 
-static void write_float(const struct array *array, double value, struct text *out) {
+static void write_float(const struct array *array, double value, struct strbuf *out) {
   if (!isfinite(value)) {
     const char *word = word_of_special(value);
     pad(out, array->left + array->right + 1 - (int)strlen(word));
-    text_add(out, word);
+    strbuf_append(out, word);
   } else if (array->scientific) {
     write_scientific(array, value, out);
   } else {
@@ -193,56 +194,56 @@ static void write_float(const struct array *array, double value, struct text *ou
 }
 
 /* A single number: all digits that its type needs, exponents outside 1e-4 <= x < 1e16. */
-static void write_single(situ_type type, double value, struct text *out) {
+static void write_single(situ_type type, double value, struct strbuf *out) {
   if (!isfinite(value)) {
-    text_add(out, word_of_special(value));
+    strbuf_append(out, word_of_special(value));
     return;
   }
   struct decimal d;
   number_shortest(type, value, &d);
   const double size = fabs(value);
-  if (d.negative) text_add(out, "-");
+  if (d.negative) strbuf_append(out, "-");
   if (size == 0 || (size >= 1e-4 && size < 1e16)) {
     write_whole(&d, out);
-    text_add(out, ".");
+    strbuf_append(out, ".");
     write_fraction(&d, at_least(1, d.count - 1 - d.exponent), out);
     return;
   }
-  text_addf(out, d.count > 1 ? "%c." : "%c", d.digits[0]);
-  text_add_n(out, d.digits + 1, (size_t)d.count - 1);
-  text_addf(out, "e%c%02d", d.exponent < 0 ? '-' : '+', abs(d.exponent));
+  strbuf_appendf(out, d.count > 1 ? "%c." : "%c", d.digits[0]);
+  strbuf_append_n(out, d.digits + 1, (size_t)d.count - 1);
+  strbuf_appendf(out, "e%c%02d", d.exponent < 0 ? '-' : '+', abs(d.exponent));
 }
 
 /* As repr() of Python's bytes. */
-static void write_string(situ_text bytes, struct text *out) {
+static void write_string(situ_text bytes, struct strbuf *out) {
   const char quote =
       memchr(bytes.data, '\'', bytes.length) && !memchr(bytes.data, '"', bytes.length) ? '"' : '\'';
-  text_addf(out, "b%c", quote);
+  strbuf_appendf(out, "b%c", quote);
   for (const char *at = bytes.data; at < bytes.data + bytes.length; at++) {
     const unsigned char c = (unsigned char)*at;
     const char *escape = c ? strchr("t\tn\nr\r", c) : NULL;
     if (c == (unsigned char)quote || c == '\\')
-      text_addf(out, "\\%c", c);
+      strbuf_appendf(out, "\\%c", c);
     else if (c < ' ' && escape)
-      text_addf(out, "\\%c", escape[-1]);
+      strbuf_appendf(out, "\\%c", escape[-1]);
     else if (c < ' ' || c > '~')
-      text_addf(out, "\\x%02x", c);
+      strbuf_appendf(out, "\\x%02x", c);
     else
-      text_add_n(out, at, 1);
+      strbuf_append_n(out, at, 1);
   }
-  text_addf(out, "%c", quote);
+  strbuf_appendf(out, "%c", quote);
 }
 
-static void write_element(const struct array *array, int64_t index, struct text *out) {
+static void write_element(const struct array *array, int64_t index, struct strbuf *out) {
   const bool single = array->shape->rank == 0;
   if (array->type == SITU_STRING) {
     write_string(tensor_text_at(array->data, index), out);
   } else if (array->type == SITU_BOOL) {
     const bool truth = number_integer_at(array->type, array->data, index) != 0;
-    text_add(out, !truth ? "False" : single ? "True" : " True");
+    strbuf_append(out, !truth ? "False" : single ? "True" : " True");
   } else if (!is_float(array->type)) {
-    text_addf(out, "%*" PRId64, single ? 0 : array->width,
-              number_integer_at(array->type, array->data, index));
+    strbuf_appendf(out, "%*" PRId64, single ? 0 : array->width,
+                   number_integer_at(array->type, array->data, index));
   } else if (single) {
     write_single(array->type, number_at(array->type, array->data, index), out);
   } else {
@@ -252,37 +253,37 @@ static void write_element(const struct array *array, int64_t index, struct text 
 
 /* The lines of one innermost row. */
 struct row {
-  struct text *out;
+  struct strbuf *out;
   int indent, width; /* of the lines */
   int used;          /* characters on this line, the indentation included */
 };
 
-static void trim_end(struct text *out) {
+static void trim_end(struct strbuf *out) {
   while (out->length && out->data[out->length - 1] == ' ') out->data[--out->length] = 0;
 }
 
 static void put_word(struct row *row, const char *word, int length) {
   if (row->used + length > row->width && row->used > row->indent) {
     trim_end(row->out);
-    text_add(row->out, "\n");
+    strbuf_append(row->out, "\n");
     pad(row->out, row->indent);
     row->used = row->indent;
   }
-  text_add_n(row->out, word, (size_t)length);
+  strbuf_append_n(row->out, word, (size_t)length);
   row->used += length;
 }
 
 static void put_space(struct row *row) {
-  text_add(row->out, " ");
+  strbuf_append(row->out, " ");
   row->used++;
 }
 
 static void write_row(const struct array *array, int64_t base, int indent, int width,
-                      struct text *out) {
+                      struct strbuf *out) {
   const int axis = array->shape->rank - 1;
   const int64_t length = array->shape->dim[axis];
   struct row row = {out, indent, width - 1, indent};
-  struct text word = {0};
+  struct strbuf word = {0};
   for (int64_t i = 0; i < length; i++) {
     if (i) put_space(&row);
     if (i == EDGE && is_cut(array, axis)) {
@@ -292,40 +293,40 @@ static void write_row(const struct array *array, int64_t base, int indent, int w
     }
     word.length = 0;
     write_element(array, base + i * array->strides[axis], &word);
-    put_word(&row, text_get(&word), (int)word.length);
+    put_word(&row, strbuf_get(&word), (int)word.length);
   }
   out->failed = out->failed || word.failed;
-  text_free(&word);
+  strbuf_free(&word);
 }
 
 static void write_axis(const struct array *array, int axis, int64_t base, int width,
-                       struct text *out) {
+                       struct strbuf *out) {
   const int rank = array->shape->rank;
-  text_add(out, "[");
+  strbuf_append(out, "[");
   if (axis == rank - 1) {
     write_row(array, base, axis + 1, width, out);
-    text_add(out, "]");
+    strbuf_append(out, "]");
     return;
   }
   for (int64_t i = 0; i < array->shape->dim[axis]; i++) {
-    for (int line = 0; i && line < rank - 1 - axis; line++) text_add(out, "\n");
+    for (int line = 0; i && line < rank - 1 - axis; line++) strbuf_append(out, "\n");
     if (i) pad(out, axis + 1);
     if (i == EDGE && is_cut(array, axis)) {
-      text_add(out, "...");
-      for (int line = 0; line < rank - 1 - axis; line++) text_add(out, "\n");
+      strbuf_append(out, "...");
+      for (int line = 0; line < rank - 1 - axis; line++) strbuf_append(out, "\n");
       pad(out, axis + 1);
       i = array->shape->dim[axis] - EDGE;
     }
     write_axis(array, axis + 1, base + i * array->strides[axis], width - 1, out);
   }
-  text_add(out, "]");
+  strbuf_append(out, "]");
 }
 
-void print_array(situ_type type, const situ_shape *shape, const void *data, struct text *out) {
+void print_array(situ_type type, const situ_shape *shape, const void *data, struct strbuf *out) {
   struct array array = {.type = type, .shape = shape, .data = data};
   const int64_t count = situ_shape_count(*shape);
   if (count <= 0) {
-    text_add(out, "[]");
+    strbuf_append(out, "[]");
     return;
   }
   array.summary = count > THRESHOLD;
@@ -354,13 +355,13 @@ situ_status situ_tensor_print(const situ_tensor *tensor, FILE *stream) {
   void *copy = data ? NULL : malloc(bytes ? bytes : 1);
   if (!data && !copy) return NO_MEMORY();
   situ_status status = data ? NULL : situ_tensor_read(tensor, copy, bytes);
-  struct text text = {0};
+  struct strbuf text = {0};
   if (!status) print_array(situ_tensor_type(tensor), &shape, data ? data : copy, &text);
-  text_add(&text, "\n");
+  strbuf_append(&text, "\n");
   if (!status && text.failed) status = NO_MEMORY();
   if (!status && fwrite(text.data, 1, text.length, stream) != text.length)
     status = situ_status_create(SITU_UNKNOWN, "situ_tensor_print: the stream takes no more.");
-  text_free(&text);
+  strbuf_free(&text);
   free(copy);
   return status;
 }

@@ -3,10 +3,10 @@
 #ifndef SITU_TENSOR_PRINT_H
 #define SITU_TENSOR_PRINT_H
 
-#include "base/text.h"
+#include "base/strbuf.h"
 #include "situ/tensor.h"
 
 /* Appends the elements at `data` (row-major, in host memory) as str() of a NumPy array does. */
-void print_array(situ_type type, const situ_shape *shape, const void *data, struct text *out);
+void print_array(situ_type type, const situ_shape *shape, const void *data, struct strbuf *out);
 
 #endif

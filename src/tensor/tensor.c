@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/pages.h"
-#include "base/text.h"
+#include "base/huge_pages.h"
+#include "base/strbuf.h"
 #include "tensor/shape.h"
 
 /* The type is one, the shape is known and legal, and the bytes can be counted. */
@@ -28,7 +28,7 @@ static situ_status too_large(situ_type type, const situ_shape *shape, size_t byt
                             "OOM when allocating tensor with shape%s and type %s in host memory "
                             "(%s): the host does not have it.",
                             shape_print(shape, text), situ_type_name(type),
-                            text_bytes(bytes, size));
+                            strbuf_format_bytes(bytes, size));
 }
 
 static situ_status allocate(situ_type type, const situ_shape *shape, size_t bytes,
@@ -65,7 +65,7 @@ static situ_text text_of(const struct texts *from, size_t i) {
 /* One block: the pointers, then the texts. */
 static situ_status copy_strings(const situ_shape *shape, const struct texts *from, size_t bytes,
                                 struct buffer **out) {
-  if (!pages_available(bytes)) return too_large(SITU_STRING, shape, bytes);
+  if (!huge_pages_available(bytes)) return too_large(SITU_STRING, shape, bytes);
   const size_t count = bytes / sizeof(char *);
   size_t total = bytes;
   for (size_t i = 0; i < count; i++) {

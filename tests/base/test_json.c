@@ -14,13 +14,13 @@
 /* Reads and writes again. */
 static void assert_round_n(const char *text, size_t length, const char *written) {
   struct arena arena = {0};
-  struct text out = {0};
+  struct strbuf out = {0};
   struct json *value = NULL;
   situ_status s = json_parse(text, length, &arena, &value);
   if (s) fail_msg("'%s': %s", text, situ_status_message(s));
   json_write(&out, value);
-  assert_string_equal(text_get(&out), written);
-  text_free(&out);
+  assert_string_equal(strbuf_get(&out), written);
+  strbuf_free(&out);
   arena_free(&arena);
 }
 
@@ -178,17 +178,17 @@ static void looking(void **state) {
 
 static void writing(void **state) {
   (void)state;
-  struct text out = {0};
+  struct strbuf out = {0};
   json_write_string(&out, "a\xFF\x7F\xC3");
   json_write_real(&out, 1.0 / 3);
-  text_add(&out, " ");
+  strbuf_append(&out, " ");
   json_write_real(&out, (double)INFINITY);
-  text_add(&out, " ");
+  strbuf_append(&out, " ");
   json_write_integer(&out, INT64_MIN);
-  assert_string_equal(text_get(&out),
+  assert_string_equal(strbuf_get(&out),
                       "\"a\xEF\xBF\xBD\\u007f\xEF\xBF\xBD\"0.3333333333333333 null "
                       "-9223372036854775808");
-  text_free(&out);
+  strbuf_free(&out);
 }
 
 int main(void) {

@@ -175,7 +175,7 @@ class Ops(unittest.TestCase):
     def test_list(self):
         done = run("ops")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
-        self.assertRegex(done.stdout, r"(?m)^  MatMul +linalg +CPU GPU +tf.matmul +\S")
+        self.assertRegex(done.stdout, r"(?m)^  MatMul +matmul +CPU GPU +tf.matmul +\S")
 
     def test_one(self):
         done = run("ops", "MatMul")

@@ -16,7 +16,7 @@ struct held {
 
 /* A driver with a capacity, and the events so far. */
 struct replay {
-  struct text *out;
+  struct strbuf *out;
   struct bfc *bfc;
   uint64_t capacity, taken, end;
   bool any; /* an event was written */
@@ -25,7 +25,7 @@ struct replay {
 };
 
 static void event(struct replay *replay) {
-  text_add(replay->out, replay->any ? ", " : "");
+  strbuf_append(replay->out, replay->any ? ", " : "");
   replay->any = true;
 }
 
@@ -34,14 +34,14 @@ static bool take(void *context, size_t bytes, void **region, uint64_t *address) 
   struct replay *replay = context;
   event(replay);
   if (bytes > replay->capacity - replay->taken) {
-    text_addf(replay->out, "[\"deny\", %zu]", bytes);
+    strbuf_appendf(replay->out, "[\"deny\", %zu]", bytes);
     return false;
   }
   *address = replay->end ? round_up(replay->end, 4096) + (1u << 20) : 0;
   *region = NULL;
   replay->end = *address + bytes;
   replay->taken += bytes;
-  text_addf(replay->out, "[\"region\", %" PRIu64 ", %zu]", *address, bytes);
+  strbuf_appendf(replay->out, "[\"region\", %" PRIu64 ", %zu]", *address, bytes);
   return true;
 }
 
@@ -51,7 +51,7 @@ static void give(void *context, void *region, uint64_t address, size_t bytes) {
   replay->taken -= bytes;
   if (!replay->bfc) return; /* the end of the trace is no event */
   event(replay);
-  text_addf(replay->out, "[\"unregion\", %" PRIu64 ", %zu]", address, bytes);
+  strbuf_appendf(replay->out, "[\"unregion\", %" PRIu64 ", %zu]", address, bytes);
 }
 
 static struct held *find(struct replay *replay, int64_t id) {
@@ -66,10 +66,10 @@ static void replay_alloc(struct replay *replay, int64_t id, int64_t bytes) {
   held->live = bfc_alloc(replay->bfc, bytes > 0 ? (size_t)bytes : 0, &held->piece);
   event(replay);
   if (held->live)
-    text_addf(replay->out, "[\"ptr\", %" PRId64 ", %" PRIu64 ", %zu, %zu]", id, held->piece.address,
-              held->piece.size, held->piece.requested);
+    strbuf_appendf(replay->out, "[\"ptr\", %" PRId64 ", %" PRIu64 ", %zu, %zu]", id,
+                   held->piece.address, held->piece.size, held->piece.requested);
   else
-    text_addf(replay->out, "[\"ptr\", %" PRId64 ", \"null\"]", id);
+    strbuf_appendf(replay->out, "[\"ptr\", %" PRId64 ", \"null\"]", id);
 }
 
 static void replay_free(struct replay *replay, int64_t id) {
@@ -81,7 +81,7 @@ static void replay_stats(struct replay *replay) {
   struct bfc_stats stats;
   bfc_stats(replay->bfc, &stats);
   event(replay);
-  text_addf(
+  strbuf_appendf(
       replay->out,
       "[\"stats\", %" PRId64 ", %" PRIu64 ", %" PRIu64 ", %" PRIu64 ", %" PRIu64 ", %" PRIu64 "]",
       stats.allocations, stats.in_use, stats.peak, stats.largest, stats.limit, stats.reserved);
@@ -95,7 +95,7 @@ static void replay_op(struct replay *replay, const struct json *op) {
   if (!strcmp(verb, "stats")) replay_stats(replay);
 }
 
-void conform_bfc(const struct json *test, struct text *out) {
+void conform_bfc(const struct json *test, struct strbuf *out) {
   const struct json *ops = json_get(test, "ops");
   const struct bfc_options options = {
       .limit = (uint64_t)json_integer(json_get(test, "limit"), 0),
@@ -109,10 +109,10 @@ void conform_bfc(const struct json *test, struct text *out) {
   struct bfc *bfc = bfc_create(&options, source);
   replay.held = calloc(ops ? (size_t)ops->count + 1 : 1, sizeof *replay.held);
   replay.bfc = bfc;
-  text_add(out, "[");
+  strbuf_append(out, "[");
   if (bfc && replay.held)
     for (const struct json *op = json_first(ops); op; op = op->next) replay_op(&replay, op);
-  text_add(out, "]");
+  strbuf_append(out, "]");
   replay.bfc = NULL;
   bfc_destroy(bfc);
   free(replay.held);

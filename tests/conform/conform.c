@@ -13,7 +13,7 @@
 
 static const struct family {
   const char *name;
-  void (*answer)(const struct json *test, struct text *out);
+  void (*answer)(const struct json *test, struct strbuf *out);
 } families[] = {{"names", conform_names}, {"placer", conform_placer}, {"bfc", conform_bfc}};
 
 static const struct family *find_family(const char *name) {
@@ -24,21 +24,21 @@ static const struct family *find_family(const char *name) {
 
 static situ_status answer_line(const struct family *family, const char *line, size_t length) {
   struct arena arena = {0};
-  struct text out = {0};
+  struct strbuf out = {0};
   struct json *test = NULL;
   situ_status s = json_parse(line, length, &arena, &test);
   const struct json *id = json_get(test, "id");
   if (!s && !id) s = INVALID("A case is a JSON object with an \"id\".");
   if (!s) {
-    text_add(&out, "{\"id\": ");
+    strbuf_append(&out, "{\"id\": ");
     json_write(&out, id);
-    text_add(&out, ", \"result\": ");
+    strbuf_append(&out, ", \"result\": ");
     family->answer(test, &out);
-    text_add(&out, "}\n");
+    strbuf_append(&out, "}\n");
     if (out.failed) s = NO_MEMORY();
   }
-  if (!s) fputs(text_get(&out), stdout);
-  text_free(&out);
+  if (!s) fputs(strbuf_get(&out), stdout);
+  strbuf_free(&out);
   arena_free(&arena);
   return s;
 }

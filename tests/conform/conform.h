@@ -4,12 +4,12 @@
 #define SITU_TESTS_CONFORM_H
 
 #include "base/json.h"
-#include "base/text.h"
+#include "base/strbuf.h"
 
 /* Each gets one case (a JSON object) and appends its "result" as JSON to `out`. What the case
  * expects is for the reader of the output: "expect" keys are not looked at. */
-void conform_names(const struct json *test, struct text *out);
-void conform_placer(const struct json *test, struct text *out);
-void conform_bfc(const struct json *test, struct text *out);
+void conform_names(const struct json *test, struct strbuf *out);
+void conform_placer(const struct json *test, struct strbuf *out);
+void conform_bfc(const struct json *test, struct strbuf *out);
 
 #endif

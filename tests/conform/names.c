@@ -14,7 +14,7 @@ enum { MAX_GPUS = 256 };
 /* A case: its arguments, and where its result goes. */
 struct question {
   const struct json *args;
-  struct text *out;
+  struct strbuf *out;
 };
 
 static const char *text_arg(const struct question *q, int i) {
@@ -33,7 +33,7 @@ static situ_status two_names(const struct question *q, struct device_name *a,
 }
 
 static void add_truth(const struct question *q, bool value) {
-  text_add(q->out, value ? "true" : "false");
+  strbuf_append(q->out, value ? "true" : "false");
 }
 
 static void add_name(const struct question *q, const struct device_name *name) {
@@ -42,28 +42,29 @@ static void add_name(const struct question *q, const struct device_name *name) {
 }
 
 static void add_pair(const struct question *q, const char *a, const char *b) {
-  text_add(q->out, "[");
+  strbuf_append(q->out, "[");
   json_write_string(q->out, a);
-  text_add(q->out, ", ");
+  strbuf_append(q->out, ", ");
   json_write_string(q->out, b);
-  text_add(q->out, "]");
+  strbuf_append(q->out, "]");
 }
 
 static void add_indices(const struct question *q, const int *indices, int n) {
-  text_add(q->out, "[");
-  for (int i = 0; i < n; i++) text_addf(q->out, "%s%d", i ? ", " : "", indices[i]);
-  text_add(q->out, "]");
+  strbuf_append(q->out, "[");
+  for (int i = 0; i < n; i++) strbuf_appendf(q->out, "%s%d", i ? ", " : "", indices[i]);
+  strbuf_append(q->out, "]");
 }
 
 static void add_fields(const struct question *q, const struct device_name *name) {
-  struct text fields = {0};
-  if (name->has_job) text_add(&fields, ", \"job\": "), json_write_string(&fields, name->job);
-  if (name->has_replica) text_addf(&fields, ", \"replica\": %d", name->replica);
-  if (name->has_task) text_addf(&fields, ", \"task\": %d", name->task);
-  if (name->has_kind) text_add(&fields, ", \"type\": "), json_write_string(&fields, name->kind);
-  if (name->has_index) text_addf(&fields, ", \"id\": %d", name->index);
-  text_addf(q->out, "{%s}", fields.length ? text_get(&fields) + 2 : "");
-  text_free(&fields);
+  struct strbuf fields = {0};
+  if (name->has_job) strbuf_append(&fields, ", \"job\": "), json_write_string(&fields, name->job);
+  if (name->has_replica) strbuf_appendf(&fields, ", \"replica\": %d", name->replica);
+  if (name->has_task) strbuf_appendf(&fields, ", \"task\": %d", name->task);
+  if (name->has_kind)
+    strbuf_append(&fields, ", \"type\": "), json_write_string(&fields, name->kind);
+  if (name->has_index) strbuf_appendf(&fields, ", \"id\": %d", name->index);
+  strbuf_appendf(q->out, "{%s}", fields.length ? strbuf_get(&fields) + 2 : "");
+  strbuf_free(&fields);
 }
 
 static situ_status parse(const struct question *q) {
@@ -203,7 +204,7 @@ static situ_status mask(const struct question *q) {
 static situ_status default_limit(const struct question *q) {
   const int64_t available = json_integer(json_at(q->args, 0), -1);
   if (available < 0) return INVALID("Argument 0 is no number of bytes.");
-  text_addf(q->out, "%llu", (unsigned long long)limit_default((uint64_t)available));
+  strbuf_appendf(q->out, "%llu", (unsigned long long)limit_default((uint64_t)available));
   return NULL;
 }
 
@@ -240,12 +241,12 @@ static situ_status answer(const char *op, const struct question *q) {
   return INVALID("There is no operation '%s'.", op);
 }
 
-void conform_names(const struct json *test, struct text *out) {
+void conform_names(const struct json *test, struct strbuf *out) {
   const struct question question = {json_get(test, "args"), out};
   situ_status s = answer(json_text(json_get(test, "op"), ""), &question);
   if (!s) return;
-  text_add(out, "{\"error\": ");
+  strbuf_append(out, "{\"error\": ");
   json_write_string(out, situ_status_message(s));
-  text_add(out, "}");
+  strbuf_append(out, "}");
   situ_status_release(s);
 }

@@ -205,27 +205,27 @@ static situ_status place(struct question *q, struct place_result *result) {
 }
 
 static void add_result(const struct question *q, const struct place_result *result,
-                       struct text *out) {
-  text_add(out, "{\"assign\": {");
+                       struct strbuf *out) {
+  strbuf_append(out, "{\"assign\": {");
   for (int32_t i = 0; i < q->problem.n_nodes; i++) {
-    text_add(out, i ? ", " : "");
+    strbuf_append(out, i ? ", " : "");
     json_write_string(out, node_name(q, i));
-    text_add(out, ": ");
+    strbuf_append(out, ": ");
     json_write_string(out, q->problem.devices[result->device[i]].text);
   }
-  text_add(out, "}}");
+  strbuf_append(out, "}}");
 }
 
-void conform_placer(const struct json *test, struct text *out) {
+void conform_placer(const struct json *test, struct strbuf *out) {
   struct arena arena = {0};
   struct question q = {.test = test, .arena = &arena};
   struct place_result result;
   const situ_status s = place(&q, &result);
   if (s) {
-    text_addf(out,
-              "{\"error\": {\"code\": \"%s\", \"text\": ", situ_code_name(situ_status_code(s)));
+    strbuf_appendf(
+        out, "{\"error\": {\"code\": \"%s\", \"text\": ", situ_code_name(situ_status_code(s)));
     json_write_string(out, situ_status_message(s));
-    text_add(out, "}}");
+    strbuf_append(out, "}}");
   } else {
     add_result(&q, &result, out);
   }

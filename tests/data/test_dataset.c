@@ -54,9 +54,9 @@ static situ_dataset *then(situ_dataset *input, const char *kind, unsigned flags,
   for (int i = 0; i < n; i++)
     OK(situ_tensor_create(SITU_INT64, SITU_SCALAR, &numbers_[i], &params[i].tensor));
   situ_dataset *out = NULL;
-  const situ_recipe recipe = {
+  const situ_recipe spec = {
       .inputs = &input, .n_inputs = 1, .params = params, .n_params = n, .flags = flags};
-  OK(situ_dataset_create(kind, &recipe, &out));
+  OK(situ_dataset_create(kind, &spec, &out));
   for (int i = 0; i < n; i++) situ_tensor_release(params[i].tensor);
   situ_dataset_release(input);
   return out;
@@ -86,9 +86,9 @@ static situ_transform *function(bool predicate) {
 static situ_dataset *with_function(situ_dataset *input, const char *kind, int parallel) {
   situ_transform *transform = function(!strcmp(kind, "Filter") || !strcmp(kind, "TakeWhile"));
   situ_dataset *out = NULL;
-  const situ_recipe recipe = {
+  const situ_recipe spec = {
       .inputs = &input, .n_inputs = 1, .transform = transform, .parallel = parallel};
-  const situ_status status = situ_dataset_create(kind, &recipe, &out);
+  const situ_status status = situ_dataset_create(kind, &spec, &out);
   situ_transform_release(transform);
   return pass(input, status, out);
 }

@@ -31,8 +31,8 @@ static situ_dataset *open_file(const char *kind, const char *path, const char *p
   OK(situ_tensor_create(SITU_STRING, SITU_SCALAR, &path, &params[0].tensor));
   for (int i = 0; i < 3 && sizes; i++)
     OK(situ_tensor_create(SITU_INT64, SITU_SCALAR, &sizes[i], &params[i + 1].tensor));
-  const situ_recipe recipe = {.params = params, .n_params = sizes ? 4 : 1, .text = packing};
-  OK(situ_dataset_create(kind, &recipe, &out));
+  const situ_recipe spec = {.params = params, .n_params = sizes ? 4 : 1, .text = packing};
+  OK(situ_dataset_create(kind, &spec, &out));
   for (int i = 0; i < 4; i++) situ_tensor_release(params[i].tensor);
   return out;
 }

@@ -177,9 +177,9 @@ static bool use_what_was_not(void *context) {
 /* After a reset a child begins anew. */
 static bool begin_anew(void *context) {
   buffer_release(context);
-  list_release();
+  registry_release();
   bool ok = child_expects(situ_devices_reset(), SITU_OK, "") &&
-            child_expects(list_acquire(NULL, false, &list), SITU_OK, "");
+            child_expects(registry_acquire(NULL, false, &list), SITU_OK, "");
 #ifndef __SANITIZE_THREAD__
   struct buffer *buffer = NULL;
   ok = ok &&

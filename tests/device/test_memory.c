@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "base/json.h"
-#include "device/ledger.h"
+#include "device/allocation_log.h"
 #include "device/memory.h"
 
 #define KIB ((size_t)1024)
@@ -367,12 +367,12 @@ static void idle_memory_is_asked_for_first(void **state) {
 }
 
 static const struct json *report(struct memory *memory, struct arena *arena) {
-  struct text text = {0};
+  struct strbuf text = {0};
   struct json *json = NULL;
   memory_report(memory, &text);
   assert_false(text.failed);
-  assert_null(json_parse(text_get(&text), text.length, arena, &json));
-  text_free(&text);
+  assert_null(json_parse(strbuf_get(&text), text.length, arena, &json));
+  strbuf_free(&text);
   return json;
 }
 
@@ -380,7 +380,7 @@ static void the_report_is_a_snapshot(void **state) {
   (void)state;
   struct fake fake = {.memory = GIB};
   struct arena arena = {0};
-  const int64_t started = ledger_now().time;
+  const int64_t started = allocation_log_now().time;
   struct memory *memory = make(&fake, (struct memory_options){.limit_bytes = 64 * MIB});
   const struct json *json = report(memory, &arena);
   assert_int_equal(json_get(json, "segments")->count, 0);
@@ -405,7 +405,7 @@ static void the_report_is_a_snapshot(void **state) {
     assert_true(json_integer(json_get(event, "time_us"), 0) >= time);
     time = json_integer(json_get(event, "time_us"), 0);
   }
-  assert_true(time <= ledger_now().time / 1000);
+  assert_true(time <= allocation_log_now().time / 1000);
   assert_string_equal(json_text(json_get(json_at(events, 3), "op"), ""), "conv \"1\"");
   memory_free(memory, &b);
   memory_destroy(memory);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
+#include "base/strbuf.h"
 #include "graph/graph.h"
 
 /* The graph as a text; the caller frees it. */
@@ -36,12 +36,12 @@ static void check_round(const char *text, size_t length, bool as_json) {
 }
 
 static void describe(const situ_graph *graph) {
-  struct text text = {0};
+  struct strbuf text = {0};
   int32_t *order = malloc(sizeof *order * (size_t)(graph->n_nodes + 1));
   if (!order || graph_stack_order(graph, order)) abort();
   for (int32_t i = 0; i < graph->n_nodes; i++) graph_describe(graph, graph->nodes[order[i]], &text);
   free(order);
-  text_free(&text);
+  strbuf_free(&text);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

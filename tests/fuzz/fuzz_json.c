@@ -8,17 +8,17 @@
 
 static void check_round(const struct json *value) {
   struct arena arena = {0};
-  struct text first = {0}, second = {0};
+  struct strbuf first = {0}, second = {0};
   struct json *again = NULL;
   json_write(&first, value);
-  situ_status s = json_parse(text_get(&first), first.length, &arena, &again);
+  situ_status s = json_parse(strbuf_get(&first), first.length, &arena, &again);
   if (!s) json_write(&second, again);
-  if (s || strcmp(text_get(&first), text_get(&second))) {
-    fprintf(stderr, "'%s' reads as '%s'\n", text_get(&first), text_get(&second));
+  if (s || strcmp(strbuf_get(&first), strbuf_get(&second))) {
+    fprintf(stderr, "'%s' reads as '%s'\n", strbuf_get(&first), strbuf_get(&second));
     abort();
   }
-  text_free(&first);
-  text_free(&second);
+  strbuf_free(&first);
+  strbuf_free(&second);
   arena_free(&arena);
 }
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "backend/sim/spec.h"
-#include "base/quantity.h"
+#include "base/parse_size.h"
 
 static void demand(bool holds, const char *what, const char *text) {
   if (holds) return;
@@ -37,8 +37,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   double rate;
   size_t place;
   check_specs(text);
-  situ_status_release(quantity_parse(text, &bytes));
-  situ_status_release(quantity_rate_n(text, strlen(text), &rate, &place));
+  situ_status_release(parse_size(text, &bytes));
+  situ_status_release(parse_rate_n(text, strlen(text), &rate, &place));
   free(text);
   return 0;
 }

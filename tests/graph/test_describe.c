@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_describe.c: nodes on one line, as in the guides. */
-#include "base/text.h"
+#include "base/strbuf.h"
 #include "graph/builder.h"
 
 static void expect_line(situ_value value, const char *expected) {
-  struct text text = {0};
+  struct strbuf text = {0};
   expect_no_error(value.graph);
   graph_describe(value.graph, node_of(value), &text);
-  assert_string_equal(text_get(&text), expected);
-  text_free(&text);
+  assert_string_equal(strbuf_get(&text), expected);
+  strbuf_free(&text);
 }
 
 static void the_guides_constant(void **state) {

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "host/conv_kernels.h"
-#include "host/pool.h"
+#include "host/thread_pool.h"
 
 /* n h w c oh ow o kh kw sh sw dh dw top left */
 static const int64_t cases[][15] = {
@@ -166,9 +166,9 @@ static void *run_with_threads(int threads, const struct conv *conv, enum conv_wa
   void *to = calloc((size_t)count, sizeof(float));
   assert_non_null(to);
   *(want == CONV_RESULT ? &c.y : want == CONV_IMAGES ? &c.x : &c.filter) = to;
-  pool_set_threads(threads);
+  thread_pool_set_threads(threads);
   assert_null(conv_run(&c, want));
-  pool_set_threads(0);
+  thread_pool_set_threads(0);
   return to;
 }
 

@@ -7,7 +7,7 @@
 
 #include "host/dnn.h"
 #include "host/gemm_kernels.h"
-#include "host/pool.h"
+#include "host/thread_pool.h"
 #include "support/skip.h"
 #include "support/threads.h"
 
@@ -32,7 +32,7 @@ static void agrees_with_our_own(void **state) {
   void *space = aligned_alloc(64, round_up(gemm_space(SITU_FLOAT, M, N, K), 64));
   for (int i = 0; i < M * K; i++) a[i] = (float)(i % 7 - 3);
   for (int i = 0; i < K * N; i++) b[i] = (float)(i % 5 - 2);
-  pool_set_threads(2);
+  thread_pool_set_threads(2);
   for (int turn = 0; turn < 4; turn++) {
     struct gemm g = {.type = SITU_FLOAT, .m = M, .n = N, .k = K, .a = a, .b = b, .c = c};
     g.a_row = turn & 1 ? 1 : K, g.a_col = turn & 1 ? M : 1;

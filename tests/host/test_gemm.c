@@ -8,7 +8,7 @@
 
 #include "host/gemm_kernels.h"
 #include "host/half.h"
-#include "host/pool.h"
+#include "host/thread_pool.h"
 
 #include <cmocka.h>
 
@@ -89,7 +89,7 @@ static const situ_type types[] = {SITU_FLOAT, SITU_DOUBLE, SITU_INT32, SITU_INT6
 
 static void all_kernels_agree_with_plain_loops(void **state) {
   (void)state;
-  pool_set_threads(2);
+  thread_pool_set_threads(2);
   for (size_t t = 0; t < COUNT_OF(types); t++) {
     const struct gemm_kernels *kernels[4];
     const int count = gemm_all_kernels(types[t], kernels, 4);
@@ -116,11 +116,11 @@ static void bits_do_not_depend_on_threads(void **state) {
   for (int64_t i = 0; i < g.k * g.n; i++) ((float *)(uintptr_t)g.b)[i] = cosf((float)i);
   const size_t bytes = (size_t)(g.m * g.n) * sizeof(float);
   float *first = malloc(bytes);
-  pool_set_threads(1);
+  thread_pool_set_threads(1);
   assert_null(gemm_run(&g));
   memcpy(first, g.c, bytes);
   for (int threads = 2; threads < 6; threads++) {
-    pool_set_threads(threads);
+    thread_pool_set_threads(threads);
     memset(g.c, 0, bytes);
     assert_null(gemm_run(&g));
     assert_memory_equal(first, g.c, bytes);

@@ -88,7 +88,7 @@ def read(root, name):
 
 
 def source(root, file, type_):
-    """The whole text of a kernel file in a type, as host/source.c puts it together."""
+    """The whole text of a kernel file in a type, as host/kernel_source.c puts it together."""
     words = {
         "T_NAME": type_.name, "T_BYTES": type_.size, "T_IS_REAL": type_.real,
         "T_IS_INTEGER": type_.integer, "T_IS_BOOL": type_.truth, "T_IS_SIGNED": type_.signed,
@@ -129,8 +129,8 @@ def show(report):
 
 def kernel_files(root):
     """All kernel files but those that are parts of others."""
-    every = "".join(path.read_text() for path in (root / "ops").glob("*.cl"))
-    names = sorted(f"ops/{path.name}" for path in (root / "ops").glob("*.cl"))
+    every = "".join(path.read_text() for path in (root / "ops").rglob("*.cl"))
+    names = sorted(str(path.relative_to(root)) for path in (root / "ops").rglob("*.cl"))
     return [name for name in names if f'#include "{name}"' not in every]
 
 

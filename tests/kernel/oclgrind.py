@@ -32,9 +32,9 @@ HEAD = """#define HAS_DOUBLE 1
 """
 M, N, K = 20, 24, 18
 Kernel = collections.namedtuple("Kernel", "file name buffers longs")  # one work-group of it
-PRODUCT = Kernel("ops/linalg.cl", "matmul", (M * K, K * N, M * N, 1),
+PRODUCT = Kernel("ops/linalg/matmul.cl", "matmul", (M * K, K * N, M * N, 1),
                  [M, N, K, K, 1, N, 1, 1] + [1] * 8 + [0] * 16)
-SUM = Kernel("ops/reduce.cl", "sum", (300, 1), [300, 1, 1, 300, -1, 1, 256])
+SUM = Kernel("ops/math/reduce.cl", "sum", (300, 1), [300, 1, 1, 300, -1, 1, 256])
 FAULTS = [  # what is changed in a kernel, and what must be said of it
     (PRODUCT, "data race", r"(TILE_ADD\(\);\n) *barrier\(CLK_LOCAL_MEM_FENCE\);", r"\1"),
     (PRODUCT, "Invalid write", r"value, m, n\) c\[", "value, m + 1, n) c["),

@@ -42,8 +42,8 @@ check_types() {
   check "$1" uchar int truth 1 0 0 1 0
 }
 
-for file in "$source"/src/ops/*.cl; do
-  grep -q "include \"ops/${file##*/}\"" "$source"/src/ops/*.cl && continue # a part of another one
+for file in "$source"/src/ops/*/*.cl; do
+  grep -q "include \"${file#"$source"/src/}\"" "$source"/src/ops/*/*.cl && continue # a part of another one
   has=1 lacks=
   check_types "$file"
   check "$file" double double double 8 1 0 0 1

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "base/text.h"
+#include "base/strbuf.h"
 #include "place/place.h"
 #include "support/fleet.h"
 #include "support/skip.h"
@@ -64,12 +64,12 @@ static void place(struct fixture *f) {
 /* The node is on this device, for this reason. */
 static void assert_placed(const struct fixture *f, situ_value value, const char *device,
                           const char *why) {
-  struct text reason = {0};
+  struct strbuf reason = {0};
   const struct device *at = f->fleet.list.devices[f->placement.device[value.node]];
   assert_string_equal(strstr(at->full, "device:") + 7, device);
   place_explain(&f->placement, value.node, &reason);
-  assert_string_equal(text_get(&reason), why);
-  text_free(&reason);
+  assert_string_equal(strbuf_get(&reason), why);
+  strbuf_free(&reason);
 }
 
 static void nothing_asked(void **state) {
@@ -227,7 +227,7 @@ static void empty_graph(void **state) {
   begin(&f, 1);
   place(&f);
   assert_int_equal(f.placement.n_nodes, 0);
-  struct text reason = {0};
+  struct strbuf reason = {0};
   place_explain(&f.placement, 0, &reason);
   assert_int_equal(reason.length, 0);
   end(&f);

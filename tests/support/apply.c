@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "host/half.h"
-#include "run/eval.h"
+#include "graph/eval.h"
 #include "schema/schema.h"
 
 enum { MOST = 16 };

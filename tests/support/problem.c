@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "base/text.h"
+#include "base/strbuf.h"
 #include "support/problem.h"
 
 static const struct place_kernel both[] = {{"CPU", 0}, {"GPU", 0}};
@@ -33,8 +33,8 @@ static const char *op_word(const void *context, int32_t node) {
   return op_names[((const struct problem *)context)->ops[node]];
 }
 
-static void describe_word(const void *context, int32_t node, struct text *out) {
-  text_addf(out, "%s = %s[]()", name_word(context, node), op_word(context, node));
+static void describe_word(const void *context, int32_t node, struct strbuf *out) {
+  strbuf_appendf(out, "%s = %s[]()", name_word(context, node), op_word(context, node));
 }
 
 /* Sources first, the last one before the others; then the rest as they are. */

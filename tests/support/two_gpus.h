@@ -4,7 +4,7 @@
 #ifndef SITU_TESTS_TWO_GPUS_H
 #define SITU_TESTS_TWO_GPUS_H
 
-#include "device/list.h"
+#include "device/registry.h"
 #include "support/clean.h"
 
 static const struct device_list *list;
@@ -13,13 +13,13 @@ static const struct device_list *list;
 static int begin(void **state) {
   clean_devices(state);
   setenv("SITU_SIM_GPUS", "G0=64MiB,G1=64MiB;flops=1000", 1);
-  OK(list_acquire(NULL, false, &list));
+  OK(registry_acquire(NULL, false, &list));
   return 0;
 }
 
 static int end(void **state) {
   (void)state;
-  list_release();
+  registry_release();
   return 0;
 }
 

@@ -63,10 +63,10 @@ static void finds_the_shortest_digits(void **state) {
 }
 
 static void expect_written(situ_type type, double value, const char *expected) {
-  struct text text = {0};
+  struct strbuf text = {0};
   number_write(&text, type, value);
-  assert_string_equal(text_get(&text), expected);
-  text_free(&text);
+  assert_string_equal(strbuf_get(&text), expected);
+  strbuf_free(&text);
 }
 
 static void writes_what_reads_back(void **state) {
@@ -93,10 +93,10 @@ static void random_doubles_read_back(void **state) {
     double value = 0;
     memcpy(&value, &bits, sizeof value);
     if (!isfinite(value)) continue;
-    struct text text = {0};
+    struct strbuf text = {0};
     number_write(&text, SITU_DOUBLE, value);
-    assert_true(strtod(text_get(&text), NULL) == value);
-    text_free(&text);
+    assert_true(strtod(strbuf_get(&text), NULL) == value);
+    strbuf_free(&text);
   }
 }
 

@@ -12,10 +12,10 @@
 #include "tensor/print.h"
 
 /* The text of a record, up to the line ".". */
-static void read_text(FILE *file, struct text *text) {
+static void read_text(FILE *file, struct strbuf *text) {
   char *line = NULL;
   size_t room = 0;
-  while (getline(&line, &room, file) > 0 && strcmp(line, ".\n")) text_add(text, line);
+  while (getline(&line, &room, file) > 0 && strcmp(line, ".\n")) strbuf_append(text, line);
   if (text->length) text->data[--text->length] = 0; /* the last line end */
   free(line);
 }
@@ -66,12 +66,12 @@ static bool check_record(FILE *file, char *line) {
   assert_int_not_equal(type, SITU_NO_TYPE);
   const situ_shape shape = read_shape(shape_word);
   void *data = read_elements(type, shape, elements);
-  struct text expected = {0}, got = {0};
+  struct strbuf expected = {0}, got = {0};
   read_text(file, &expected);
   print_array(type, &shape, data, &got);
-  assert_string_equal(text_get(&got), text_get(&expected));
-  text_free(&expected);
-  text_free(&got);
+  assert_string_equal(strbuf_get(&got), strbuf_get(&expected));
+  strbuf_free(&expected);
+  strbuf_free(&got);
   free(data);
   return true;
 }

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/pages.h"
+#include "base/huge_pages.h"
 #include "device/backend.h"
 #include "host/call.h"
 
@@ -54,7 +54,7 @@ static void cpu_close(void *device) { (void)device; }
 
 static situ_status cpu_alloc(void *device, size_t bytes, void **region) {
   (void)device;
-  *region = pages_alloc(bytes, 256);
+  *region = huge_pages_alloc(bytes, 256);
   return *region ? NULL : NO_MEMORY();
 }
 

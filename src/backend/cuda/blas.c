@@ -40,7 +40,7 @@ void blas_close(cublas_handle handle) { cublas.cublasDestroy_v2(handle); }
 
 /* ---- The arguments ---- */
 
-/* The arguments of the kernels of products, as ops/linalg.cl has them. */
+/* The arguments of the kernels of products, as ops/linalg/matmul.cl has them. */
 enum {
   ARG_M = 4,
   ARG_N,
@@ -57,7 +57,7 @@ enum {
 };
 
 /* The file of kernels that are products, and nothing else. */
-static const char products[] = "ops/linalg.cl";
+static const char products[] = "ops/linalg/matmul.cl";
 
 static int64_t number(const struct launch *launch, int arg) { return launch->args[arg].integer; }
 
@@ -96,7 +96,7 @@ static bool set_types(situ_type type, struct blas_product *out) {
   return type == SITU_FLOAT || type == SITU_DOUBLE || type == SITU_HALF;
 }
 
-bool blas_takes(const struct launch *launch, struct blas_product *out) {
+bool blas_supports(const struct launch *launch, struct blas_product *out) {
   const char *file = launch->kernel->file;
   if (!file || strcmp(file, products) != 0 || launch->n_args != N_ARGS) return false;
   const int64_t m = number(launch, ARG_M), n = number(launch, ARG_N), k = number(launch, ARG_K);

@@ -51,7 +51,7 @@ struct blas_product {
 };
 
 /* Whether the launch is a product that cuBLAS can do; then `out` says how. */
-bool blas_takes(const struct launch *launch, struct blas_product *out);
+bool blas_supports(const struct launch *launch, struct blas_product *out);
 
 /* A handle for the context that is current; NULL where there is no cuBLAS, or it does not start. */
 cublas_handle blas_open(void);

@@ -66,7 +66,7 @@ static situ_status set_args(struct gpu *gpu, struct cuda_call *call, const struc
 
 /* Whether cuBLAS is there for a product; it is started for the first one. In the context. */
 static bool takes_product(struct gpu *gpu, struct cuda_call *call) {
-  if (!blas_takes(call->bound.launch, &call->product)) return false;
+  if (!blas_supports(call->bound.launch, &call->product)) return false;
   pthread_mutex_lock(&gpu->lock);
   if (!gpu->blas_is_tried) gpu->blas = blas_open();
   gpu->blas_is_tried = true;

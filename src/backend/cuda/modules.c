@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/binaries.h"
-#include "host/source.h"
+#include "host/kernel_cache.h"
+#include "host/kernel_source.h"
 
 void modules_begin(struct modules *modules, const struct card *card) {
   *modules = (struct modules){.card = card};
@@ -48,12 +48,13 @@ static situ_status compile_error(const struct modules *modules, const struct ker
   return status;
 }
 
-static struct binary_key key_of(const struct modules *modules, const char *text, bool binary) {
+static struct kernel_cache_key key_of(const struct modules *modules, const char *text,
+                                      bool binary) {
   char options[128], version[64];
   compiler_options(modules->compiler, arch_of(modules->card), binary, options);
   snprintf(version, sizeof version, "NVRTC %d.%d", modules->compiler->major,
            modules->compiler->minor);
-  return binaries_key((const char *const[]){version, options, text, NULL});
+  return kernel_cache_make_key((const char *const[]){version, options, text, NULL});
 }
 
 /* The image of a text, from the cache or from the compiler; `kept` where it came from the cache. */
@@ -61,8 +62,8 @@ static situ_status make_image(const struct modules *modules, const struct kernel
                               const char *text, bool binary, unsigned char **out) {
   size_t size = 0;
   char *log = NULL;
-  const struct binary_key key = key_of(modules, text, binary);
-  *out = binaries_read(&key, &size);
+  const struct kernel_cache_key key = key_of(modules, text, binary);
+  *out = kernel_cache_read(&key, &size);
   if (*out) return NULL;
   const nvrtc_result result =
       compiler_run(modules->compiler, text, arch_of(modules->card), binary, out, &size, &log);
@@ -71,7 +72,7 @@ static situ_status make_image(const struct modules *modules, const struct kernel
     *out = NULL;
     return compile_error(modules, kernel, result, log);
   }
-  binaries_write(&key, *out, size + 1); /* with the zero that ends a text */
+  kernel_cache_write(&key, *out, size + 1); /* with the zero that ends a text */
   return NULL;
 }
 
@@ -138,14 +139,14 @@ static situ_status load(struct modules *modules, const struct kernel *kernel, co
 
 static situ_status compile(struct modules *modules, const struct kernel *kernel, situ_type type,
                            struct loaded *out) {
-  static const struct source_target target = {
+  static const struct kernel_source_target target = {
       .head = "", .prelude = "kernel/cuda.h", .has_half = true, .has_double = true};
-  struct text text = {0};
+  struct strbuf text = {0};
   char name[128];
   TRY(find_compiler(modules));
-  situ_status status = source_write(kernel, type, &target, &text);
-  if (!status) status = load(modules, kernel, text_get(&text), &out->module);
-  text_free(&text);
+  situ_status status = kernel_source_write(kernel, type, &target, &text);
+  if (!status) status = load(modules, kernel, strbuf_get(&text), &out->module);
+  strbuf_free(&text);
   if (status) return status;
   snprintf(name, sizeof name, "situ_%s", kernel->name);
   return cuda_status(cuda.cuModuleGetFunction(&out->function, out->module, name),
@@ -157,7 +158,7 @@ static situ_status compile(struct modules *modules, const struct kernel *kernel,
 /* Called with the lock. */
 static situ_status find(struct modules *modules, const struct kernel *kernel, situ_type type,
                         cuda_function *out) {
-  const char *word = source_word(kernel, type);
+  const char *word = kernel_source_word(kernel, type);
   const struct loaded *at = modules->list;
   while (at && (at->kernel != kernel || at->word != word)) at = at->next;
   if (at) {
@@ -180,7 +181,7 @@ static situ_status find(struct modules *modules, const struct kernel *kernel, si
 
 situ_status modules_kernel(struct modules *modules, const struct kernel *kernel, situ_type type,
                            cuda_function *out) {
-  if (!source_has(kernel, type, true, true))
+  if (!kernel_source_has(kernel, type, true, true))
     return situ_status_create(SITU_UNIMPLEMENTED, "Kernel '%s' has no form for type %s on %s.",
                               kernel->name, situ_type_name(type), modules->card->label);
   pthread_mutex_lock(&modules->lock);

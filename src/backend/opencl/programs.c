@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/binaries.h"
-#include "host/source.h"
+#include "host/kernel_cache.h"
+#include "host/kernel_source.h"
 
 void programs_begin(struct programs *programs, const struct gpu *gpu, cl_context context) {
   *programs = (struct programs){.gpu = gpu, .context = context};
@@ -82,9 +82,9 @@ static situ_status from_source(const struct programs *programs, const struct ker
 }
 
 /* A program from the file of an earlier process; NULL where there is none that fits. */
-static cl_program from_binary(const struct programs *programs, const struct binary_key *key) {
+static cl_program from_binary(const struct programs *programs, const struct kernel_cache_key *key) {
   size_t size = 0;
-  unsigned char *data = binaries_read(key, &size);
+  unsigned char *data = kernel_cache_read(key, &size);
   if (!data) return NULL;
   int32_t error = CL_SUCCESS, state = CL_SUCCESS;
   const unsigned char *parts[1] = {data};
@@ -97,21 +97,21 @@ static cl_program from_binary(const struct programs *programs, const struct bina
   return NULL;
 }
 
-static void keep_binary(cl_program program, const struct binary_key *key) {
+static void keep_binary(cl_program program, const struct kernel_cache_key *key) {
   size_t size = 0;
-  if (!binaries_wanted()) return;
+  if (!kernel_cache_enabled()) return;
   if (cl.clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof size, &size, NULL) || !size)
     return;
   unsigned char *data = malloc(size);
   if (data && !cl.clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof data, &data, NULL))
-    binaries_write(key, data, size);
+    kernel_cache_write(key, data, size);
   free(data);
 }
 
 static situ_status compile(const struct programs *programs, const struct kernel *kernel,
                            const char *text, cl_program *out) {
   const struct gpu *gpu = programs->gpu;
-  const struct binary_key key = binaries_key(
+  const struct kernel_cache_key key = kernel_cache_make_key(
       (const char *const[]){gpu->info.model, gpu->driver, text, options_of(gpu), exact, NULL});
   *out = from_binary(programs, &key);
   if (*out) return NULL;
@@ -123,17 +123,17 @@ static situ_status compile(const struct programs *programs, const struct kernel 
 static situ_status make(const struct programs *programs, const struct kernel *kernel,
                         situ_type type, cl_program *out) {
   const struct device_info *info = &programs->gpu->info;
-  struct text text = {0}, head = {0};
-  if (info->has_double) text_add(&head, "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n");
-  if (info->has_half) text_add(&head, "#pragma OPENCL EXTENSION cl_khr_fp16 : enable\n");
-  const struct source_target target = {.head = text_get(&head),
-                                       .prelude = "kernel/opencl.h",
-                                       .has_half = info->has_half,
-                                       .has_double = info->has_double};
-  situ_status status = source_write(kernel, type, &target, &text);
-  if (!status) status = compile(programs, kernel, text_get(&text), out);
-  text_free(&head);
-  text_free(&text);
+  struct strbuf text = {0}, head = {0};
+  if (info->has_double) strbuf_append(&head, "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n");
+  if (info->has_half) strbuf_append(&head, "#pragma OPENCL EXTENSION cl_khr_fp16 : enable\n");
+  const struct kernel_source_target target = {.head = strbuf_get(&head),
+                                              .prelude = "kernel/opencl.h",
+                                              .has_half = info->has_half,
+                                              .has_double = info->has_double};
+  situ_status status = kernel_source_write(kernel, type, &target, &text);
+  if (!status) status = compile(programs, kernel, strbuf_get(&text), out);
+  strbuf_free(&head);
+  strbuf_free(&text);
   return status;
 }
 
@@ -151,9 +151,9 @@ static bool fits(const struct compiled *compiled, const struct kernel *kernel, c
 static situ_status find(struct programs *programs, const struct kernel *kernel, situ_type type,
                         cl_program *out) {
   const struct device_info *info = &programs->gpu->info;
-  if (!source_has(kernel, type, info->has_half, info->has_double))
+  if (!kernel_source_has(kernel, type, info->has_half, info->has_double))
     return refuse(programs, kernel, type);
-  const char *word = source_word(kernel, type);
+  const char *word = kernel_source_word(kernel, type);
   struct compiled *at = programs->list;
   while (at && !fits(at, kernel, word)) at = at->next;
   if (at) {

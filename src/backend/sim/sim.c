@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 
 #include "backend/sim/spec.h"
-#include "base/pages.h"
+#include "base/huge_pages.h"
 #include "host/call.h"
 #include "host/worker.h"
 
@@ -95,9 +95,9 @@ static void count_kernel(void *device, const struct work *work) {
 }
 
 static void call(struct bound *bound) {
-  pool_enter();
+  thread_pool_enter();
   const situ_status status = host_run((struct host_call *)bound);
-  pool_leave();
+  thread_pool_leave();
   if (status) worker_fail(bound, status);
 }
 
@@ -167,7 +167,7 @@ static situ_status map(struct sim_region *region, size_t bytes) {
   region->base = mmap(NULL, bytes ? bytes : 1, PROT_READ | PROT_WRITE, flags, -1, 0);
   region->bytes = bytes;
   if (region->base == MAP_FAILED) return NO_MEMORY();
-  pages_advise(region->base, bytes);
+  huge_pages_advise(region->base, bytes);
   return NULL;
 }
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/quantity.h"
+#include "base/parse_size.h"
 #include "device/bus_id.h"
 
 static const uint64_t DEFAULT_MEMORY = UINT64_C(8) << 30;
@@ -120,7 +120,7 @@ static situ_status read_bus_id(struct reader *reader, struct sim_spec *spec) {
 static situ_status read_memory(struct reader *reader, struct sim_spec *spec) {
   const struct piece piece = take(reader, ",@=;");
   size_t place = 0;
-  const situ_status s = quantity_parse_n(piece.start, length_of(piece), &spec->memory, &place);
+  const situ_status s = parse_size_n(piece.start, length_of(piece), &spec->memory, &place);
   if (s) {
     situ_status_release(s);
     return wrong(reader, piece.start + place, "expected a size such as 12GiB or 500MB");
@@ -130,7 +130,7 @@ static situ_status read_memory(struct reader *reader, struct sim_spec *spec) {
 
 static situ_status read_rate(const struct reader *reader, struct piece piece, double *out) {
   size_t place = 0;
-  const situ_status s = quantity_rate_n(piece.start, length_of(piece), out, &place);
+  const situ_status s = parse_rate_n(piece.start, length_of(piece), out, &place);
   if (!s) return NULL;
   situ_status_release(s);
   return wrong(reader, piece.start + place, "expected a number above 0 such as 4.3T");

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * compiled_call.c: see compiled_call.h. */
+#include "api/compiled_call.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "place/place.h"
+#include "schema/schema.h"
+#include "tensor/tensor.h"
+
+/* Room for more bytes than `few` has: only for long calls. */
+static situ_status grow(struct compiled_call_key *key, size_t bytes) {
+  const size_t capacity = 2 * (key->length + bytes);
+  unsigned char *more = malloc(capacity);
+  if (!more) return NO_MEMORY();
+  memcpy(more, key->bytes, key->length);
+  if (key->bytes != key->few) free(key->bytes);
+  key->bytes = more;
+  key->capacity = capacity;
+  return NULL;
+}
+
+/* Appends to a key; inline, for most pieces are a few bytes. */
+static inline situ_status put(struct compiled_call_key *key, const void *data, size_t bytes) {
+  if (key->length + bytes > key->capacity) TRY(grow(key, bytes));
+  memcpy(key->bytes + key->length, data, bytes);
+  key->length += bytes;
+  return NULL;
+}
+
+static situ_status put_text(struct compiled_call_key *key, const char *text) {
+  return text && *text ? put(key, text, strlen(text) + 1) : put(key, "", 1);
+}
+
+static inline situ_status put_tensor(struct compiled_call_key *key, const situ_tensor *tensor) {
+  const int32_t head[2] = {tensor->type, tensor->shape.rank};
+  TRY(put(key, head, sizeof head));
+  for (int i = 0; i < tensor->shape.rank; i++)
+    TRY(put(key, &tensor->shape.dim[i], sizeof tensor->shape.dim[i]));
+  return NULL;
+}
+
+static situ_status put_value(struct compiled_call_key *key, const situ_tensor *tensor) {
+  const void *data = situ_tensor_data(tensor);
+  return data ? put(key, data, tensor->bytes) : NULL;
+}
+
+static situ_status put_attr(struct compiled_call_key *key, const situ_attr *attr) {
+  TRY(put_text(key, attr->name));
+  TRY(put(key, &attr->kind, sizeof attr->kind));
+  if (attr->kind == SITU_ATTR_FLOAT) return put(key, &attr->real, sizeof attr->real);
+  if (attr->kind == SITU_ATTR_STRING) return put_text(key, attr->text);
+  if (attr->kind == SITU_ATTR_SHAPE) {
+    const int rank = attr->shape.rank;
+    TRY(put(key, &rank, sizeof rank));
+    return rank > 0 ? put(key, attr->shape.dim, sizeof(int64_t) * (size_t)rank) : NULL;
+  }
+  if (attr->kind == SITU_ATTR_TENSOR) {
+    TRY(put_tensor(key, attr->tensor));
+    return put_value(key, attr->tensor);
+  }
+  TRY(put(key, &attr->integer, sizeof attr->integer));
+  if (attr->kind == SITU_ATTR_FUNCTION) return put_text(key, attr->text);
+  if (attr->kind == SITU_ATTR_SHAPES)
+    return attr->integer ? put(key, attr->shapes, sizeof *attr->shapes * (size_t)attr->integer)
+                         : NULL;
+  if (attr->kind == SITU_ATTR_FLOATS)
+    return attr->integer ? put(key, attr->reals, sizeof *attr->reals * (size_t)attr->integer)
+                         : NULL;
+  const bool is_list = attr->kind == SITU_ATTR_INTS || attr->kind == SITU_ATTR_TYPES;
+  if (!is_list || !attr->integer) return NULL;
+  return put(key, attr->integers, sizeof(int64_t) * (size_t)attr->integer);
+}
+
+static uint64_t hash_bytes(const unsigned char *bytes, size_t length) {
+  uint64_t hash = 0x9e3779b97f4a7c15u ^ length, word = 0;
+  size_t i = 0;
+  for (; i + 8 <= length; i += 8) {
+    memcpy(&word, bytes + i, 8);
+    hash = (hash ^ word) * 0xff51afd7ed558ccdu;
+    hash ^= hash >> 32;
+  }
+  for (; i < length; i++) hash = (hash ^ bytes[i]) * 0x100000001b3u;
+  return hash ^ (hash >> 29);
+}
+
+static situ_status collect(const situ_call *call, bool checked, struct compiled_call_key *key) {
+  const struct schema *schema = schema_get(call->op);
+  const int32_t head[3] = {checked ? ~call->op : call->op, call->n_inputs, call->n_attrs};
+  TRY(put(key, head, sizeof head));
+  TRY(put_text(key, call->device));
+  for (int i = 0; i < call->n_inputs; i++) {
+    const situ_tensor *input = call->inputs[i];
+    const int32_t device = input->buffer->device ? input->buffer->device->number : 0;
+    TRY(put(key, &device, sizeof device));
+    TRY(put_tensor(key, input));
+    const struct port *port = schema_port(schema, i, call->n_inputs);
+    if (port && port->is_host) TRY(put_value(key, input));
+  }
+  for (int i = 0; i < call->n_attrs; i++) TRY(put_attr(key, &call->attrs[i]));
+  return NULL;
+}
+
+situ_status compiled_call_key(const situ_call *call, bool checked, struct compiled_call_key *out) {
+  out->bytes = out->few;
+  out->length = 0;
+  out->capacity = sizeof out->few;
+  const situ_status status = collect(call, checked, out);
+  if (status) compiled_call_key_free(out);
+  return status;
+}
+
+uint64_t compiled_call_hash(const struct compiled_call_key *key) {
+  return hash_bytes(key->bytes, key->length);
+}
+
+void compiled_call_key_free(struct compiled_call_key *key) {
+  if (key->bytes != key->few) free(key->bytes);
+}
+
+bool compiled_call_matches(const struct compiled_call *compiled,
+                           const struct compiled_call_key *key) {
+  return compiled->length == key->length && !memcmp(compiled->key, key->bytes, key->length);
+}
+
+/* A graph of the op alone, with a placeholder for each input: its nodes come first. */
+static situ_status build(struct compiled_call *compiled, const situ_call *call) {
+  compiled->graph = situ_graph_create();
+  situ_value *inputs = calloc((size_t)call->n_inputs + 1, sizeof *inputs);
+  if (!compiled->graph || !inputs) {
+    free(inputs);
+    return NO_MEMORY();
+  }
+  compiled->graph->at_once = true;
+  for (int i = 0; i < call->n_inputs; i++)
+    inputs[i] =
+        situ_placeholder(compiled->graph, "input", call->inputs[i]->type, call->inputs[i]->shape);
+  if (call->device && *call->device) situ_device_push(compiled->graph, call->device);
+  situ_emit(compiled->graph, schema_get(call->op)->op->name, NULL, inputs, call->n_inputs,
+            call->attrs, call->n_attrs);
+  free(inputs);
+  return situ_graph_status(compiled->graph);
+}
+
+static situ_status plan(struct compiled_call *compiled, const situ_call *call,
+                        const struct device_list *devices, const int32_t *placement, bool checked,
+                        struct arena *arena) {
+  const struct node *node = compiled->graph->nodes[call->n_inputs];
+  struct plan_feed *feeds = ARENA_ARRAY(arena, struct plan_feed, call->n_inputs + 1);
+  struct edge *fetches = ARENA_ARRAY(arena, struct edge, node->n_outputs + 1);
+  if (arena->failed) return NO_MEMORY();
+  for (int i = 0; i < call->n_inputs; i++) {
+    const struct buffer *buffer = call->inputs[i]->buffer;
+    feeds[i] = (struct plan_feed){.edge = {i, 0},
+                                  .type = call->inputs[i]->type,
+                                  .shape = call->inputs[i]->shape,
+                                  .tensor = call->inputs[i],
+                                  .device = buffer->device ? buffer->device->number : 0};
+  }
+  for (int i = 0; i < node->n_outputs; i++) fetches[i] = (struct edge){node->id, i};
+  if (!node->n_outputs) fetches[0] = (struct edge){node->id, -1};
+  struct edge need;
+  TRY(plan_make(&(struct plan_request){.graph = compiled->graph,
+                                       .placement = placement,
+                                       .devices = devices,
+                                       .feeds = feeds,
+                                       .n_feeds = call->n_inputs,
+                                       .fetches = fetches,
+                                       .n_fetches = node->n_outputs ? node->n_outputs : 1,
+                                       .checked = checked,
+                                       .keep = true},
+                &compiled->program, &need));
+  if (need.node < 0) return NULL;
+  return INVALID("Input %d of %s must be in host memory: the shape of the result depends on it.",
+                 need.node, node->schema->op->name);
+}
+
+static situ_status compile(struct compiled_call *compiled, const situ_call *call,
+                           const struct device_list *devices, bool soft, bool checked) {
+  TRY(build(compiled, call));
+  struct arena arena = {0};
+  struct placement placement = {0};
+  situ_status status = place_graph(compiled->graph, devices, &(struct place_options){.soft = soft},
+                                   &arena, &placement);
+  if (!status) {
+    compiled->device = devices->devices[placement.device[call->n_inputs]];
+    status = plan(compiled, call, devices, placement.device, checked, &arena);
+  }
+  arena_free(&arena);
+  return status;
+}
+
+enum { LIGHT = 64 * 1024, TINY = 4 * 1024 };
+
+/* Whether a call is done in less time than two threads need to agree on who makes it. */
+static bool is_tiny(const struct program *program) {
+  size_t bytes = 0;
+  for (int32_t i = 0; i < program->n_slots; i++) bytes += program->slots[i].bytes;
+  return program->host_only && !program->n_host_ops && bytes <= TINY;
+}
+
+situ_status compiled_call_create(const situ_call *call, const struct compiled_call_key *key,
+                                 const struct device_list *devices, bool soft, bool checked,
+                                 const struct services *services, struct compiled_call **out) {
+  struct compiled_call *compiled = calloc(1, sizeof *compiled);
+  if (!compiled) return NO_MEMORY();
+  pthread_mutex_init(&compiled->state.lock, NULL);
+  compiled->state.services = services;
+  compiled->length = key->length;
+  compiled->key = malloc(key->length ? key->length : 1);
+  compiled->type = call->n_inputs ? call->inputs[0]->type : SITU_NO_TYPE;
+  situ_status status =
+      compiled->key ? compile(compiled, call, devices, soft, checked) : NO_MEMORY();
+  if (status) {
+    compiled_call_destroy(compiled);
+    return status;
+  }
+  memcpy(compiled->key, key->bytes, key->length);
+  compiled->tiny = is_tiny(compiled->program);
+  *out = compiled;
+  return NULL;
+}
+
+void compiled_call_destroy(struct compiled_call *compiled) {
+  while (compiled->idle) {
+    struct frame *frame = compiled->idle;
+    compiled->idle = frame->next;
+    frame_destroy(frame);
+  }
+  plan_free(compiled->program);
+  state_clear(&compiled->state);
+  situ_graph_release(compiled->graph);
+  pthread_mutex_destroy(&compiled->state.lock);
+  free(compiled->key);
+  free(compiled);
+}
+
+struct compiled_call_log {
+  struct compiled_call_log *next;
+  const struct schema *schema;
+  const struct device *device;
+  situ_type type;
+};
+
+situ_status compiled_call_log_op(const struct schema *schema, const struct device *device,
+                                 situ_type type, struct compiled_call_log **said) {
+  for (const struct compiled_call_log *entry = *said; entry; entry = entry->next)
+    if (entry->schema == schema && entry->device == device && entry->type == type) return NULL;
+  struct compiled_call_log *entry = malloc(sizeof *entry);
+  if (!entry) return NO_MEMORY();
+  *entry = (struct compiled_call_log){*said, schema, device, type};
+  *said = entry;
+  printf("Executing op %s in device %s\n", schema->op->name, device_log_name(device));
+  fflush(stdout);
+  return NULL;
+}
+
+situ_status compiled_call_log(struct compiled_call *compiled, struct compiled_call_log **said) {
+  if (compiled->logged) return NULL;
+  compiled->logged = true;
+  const struct situ_graph *graph = compiled->graph;
+  const struct schema *schema = graph->nodes[graph->n_nodes - 1]->schema;
+  return compiled_call_log_op(schema, compiled->device, compiled->type, said);
+}
+
+void compiled_call_log_free(struct compiled_call_log *said) {
+  while (said) {
+    struct compiled_call_log *next = said->next;
+    free(said);
+    said = next;
+  }
+}
+
+struct frame *compiled_call_begin_run(struct compiled_call *compiled) {
+  struct frame *frame = compiled->idle;
+  if (frame) compiled->idle = frame->next;
+  compiled->active++;
+  return frame;
+}
+
+void compiled_call_end_run(struct compiled_call *compiled, struct frame *frame) {
+  compiled->active--;
+  if (!frame) return;
+  frame->next = compiled->idle;
+  compiled->idle = frame;
+}
+
+/* There may be thousands of compiled calls: what they keep between calls must be little. */
+static bool is_light(const struct frame *frame) {
+  size_t bytes = 0;
+  for (int32_t i = 0; i < frame->program->n_lanes; i++)
+    bytes += frame->program->lanes[i].block_bytes;
+  for (int32_t i = 0; i < frame->program->n_fetches; i++)
+    if (frame->results[i]) bytes += frame->results[i]->bytes;
+  return bytes <= LIGHT;
+}
+
+situ_status compiled_call_run(struct compiled_call *compiled, struct frame **frame,
+                              situ_tensor *const *inputs, situ_tensor **outputs) {
+  if (!*frame) TRY(frame_create(compiled->program, &compiled->state, inputs, frame));
+  const situ_status status = frame_run(*frame, inputs, outputs);
+  if (!compiled->tiny && !is_light(*frame)) {
+    frame_destroy(*frame);
+    *frame = NULL;
+  }
+  return status;
+}

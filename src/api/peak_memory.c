@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * peak_memory.c: see peak_memory.h. */
+#include "api/peak_memory.h"
+
+#include <stdlib.h>
+
+#include "device/bfc.h"
+#include "device/memory.h"
+
+static const uint64_t MOST = UINT64_C(1) << 50; /* more than any device has */
+
+/* Everything that one program takes of the device, in the order in which exec/ asks for it. */
+enum lifetime {
+  FRAME, /* block and results: idle after the run, and given back when memory runs out */
+  STATE, /* as long as the session */
+  MADE,  /* by a host op: until the run ends */
+};
+
+struct request {
+  enum lifetime lifetime;
+  int32_t program;
+  size_t bytes;
+  bool held; /* during a replay */
+  struct bfc_piece piece;
+};
+
+struct replay {
+  struct device *device;
+  struct memory_options options;
+  struct request *requests;
+  int count, capacity;
+  struct bfc *bfc;
+  uint64_t end; /* of the addresses that regions have */
+};
+
+static situ_status add(struct replay *replay, enum lifetime lifetime, int program, size_t bytes) {
+  if (!bytes) return NULL;
+  if (replay->count == replay->capacity) {
+    const int capacity = replay->capacity ? 2 * replay->capacity : 64;
+    struct request *grown = realloc(replay->requests, (size_t)capacity * sizeof *grown);
+    if (!grown) return NO_MEMORY();
+    replay->requests = grown;
+    replay->capacity = capacity;
+  }
+  const size_t align = replay->device->info.align;
+  replay->requests[replay->count++] = (struct request){
+      .lifetime = lifetime, .program = program, .bytes = align ? round_up(bytes, align) : bytes};
+  return NULL;
+}
+
+/* ---- What programs ask for ---- */
+
+static bool is_here(const struct replay *replay, const struct slot *slot) {
+  return slot->device == replay->device->number;
+}
+
+static bool same_state(const struct slot *a, const struct slot *b) {
+  return a->kind == SLOT_STATE && b->kind == SLOT_STATE && a->node == b->node &&
+         a->output == b->output && a->device == b->device;
+}
+
+/* Whether an earlier program, or an earlier slot of this one, has the state already. */
+static bool is_kept(const struct program *const *programs, int number, int32_t slot) {
+  const struct slot *wanted = &programs[number]->slots[slot];
+  for (int p = 0; p <= number; p++) {
+    const int32_t n = p < number ? programs[p]->n_slots : slot;
+    for (int32_t i = 0; i < n; i++)
+      if (same_state(&programs[p]->slots[i], wanted)) return true;
+  }
+  return false;
+}
+
+static situ_status add_frame(struct replay *replay, const struct program *program, int number) {
+  for (int32_t i = 0; i < program->n_lanes; i++)
+    if (program->lanes[i].device == replay->device->number)
+      TRY(add(replay, FRAME, number, program->lanes[i].block_bytes));
+  for (int32_t i = 0; i < program->n_fetches; i++) {
+    const struct slot *slot =
+        program->fetches[i].slot < 0 ? NULL : &program->slots[program->fetches[i].slot];
+    if (slot && slot->kind == SLOT_RESULT && slot->index == i && is_here(replay, slot))
+      TRY(add(replay, FRAME, number, slot->bytes));
+  }
+  return NULL;
+}
+
+static situ_status add_program(struct replay *replay, const struct program *const *programs,
+                               int number) {
+  const struct program *program = programs[number];
+  for (int32_t i = 0; i < program->n_slots; i++) {
+    const struct slot *slot = &program->slots[i];
+    if (slot->kind == SLOT_STATE && is_here(replay, slot) && !is_kept(programs, number, i))
+      TRY(add(replay, STATE, number, slot->bytes));
+  }
+  TRY(add_frame(replay, program, number));
+  for (int32_t i = 0; i < program->n_slots; i++)
+    if (program->slots[i].kind == SLOT_MADE && is_here(replay, &program->slots[i]))
+      TRY(add(replay, MADE, number, program->slots[i].bytes));
+  return NULL;
+}
+
+/* ---- The replay ---- */
+
+static bool take_region(void *context, size_t bytes, void **region, uint64_t *address) {
+  struct replay *replay = context;
+  *region = NULL;
+  *address = replay->end;
+  replay->end += round_up(bytes, BFC_UNIT) + BFC_UNIT;
+  return true;
+}
+
+static void give_region(void *context, void *region, uint64_t address, size_t bytes) {
+  (void)context, (void)region, (void)address, (void)bytes;
+}
+
+static void give(struct replay *replay, struct request *request) {
+  if (request->held) bfc_free(replay->bfc, &request->piece);
+  request->held = false;
+}
+
+/* Frees what idle frames of programs before `program` hold; false: nothing. */
+static bool drop_idle(struct replay *replay, int32_t program) {
+  bool dropped = false;
+  for (int i = 0; i < replay->count; i++) {
+    struct request *request = &replay->requests[i];
+    if (request->lifetime != FRAME || request->program >= program || !request->held) continue;
+    give(replay, request);
+    dropped = true;
+  }
+  return dropped;
+}
+
+static void end_run(struct replay *replay, int32_t program) {
+  for (int i = 0; i < replay->count; i++)
+    if (replay->requests[i].lifetime == MADE && replay->requests[i].program == program)
+      give(replay, &replay->requests[i]);
+}
+
+static bool take(struct replay *replay, struct request *request) {
+  request->held = bfc_alloc(replay->bfc, request->bytes, &request->piece);
+  if (!request->held && drop_idle(replay, request->program))
+    request->held = bfc_alloc(replay->bfc, request->bytes, &request->piece);
+  return request->held;
+}
+
+/* Whether everything fits with that limit. */
+static situ_status runs_with(struct replay *replay, uint64_t limit, bool *out) {
+  const struct bfc_options how = {.limit = limit,
+                                  .growth = replay->options.growth,
+                                  .reference = replay->options.reference,
+                                  .collect = true};
+  const struct bfc_source source = {.context = replay, .alloc = take_region, .free = give_region};
+  replay->end = BFC_UNIT;
+  replay->bfc = bfc_create(&how, source);
+  if (!replay->bfc) return NO_MEMORY();
+  *out = true;
+  for (int i = 0; *out && i < replay->count; i++) {
+    struct request *request = &replay->requests[i];
+    if (i && request->program != replay->requests[i - 1].program)
+      end_run(replay, replay->requests[i - 1].program);
+    *out = take(replay, request);
+  }
+  for (int i = 0; i < replay->count; i++) replay->requests[i].held = false;
+  bfc_destroy(replay->bfc);
+  replay->bfc = NULL;
+  return NULL;
+}
+
+/* The smallest limit, on the side of `limit` where it must be. */
+static situ_status search(struct replay *replay, uint64_t limit, uint64_t *out) {
+  uint64_t fails = 0, runs = limit & ~(uint64_t)(BFC_UNIT - 1);
+  bool fits = false;
+  if (runs) TRY(runs_with(replay, runs, &fits));
+  if (!runs) runs = BFC_UNIT;
+  while (!fits && runs < MOST) {
+    fails = runs;
+    runs *= 2;
+    TRY(runs_with(replay, runs, &fits));
+  }
+  while (runs - fails > BFC_UNIT) {
+    const uint64_t middle = ((fails + runs) / 2) & ~(uint64_t)(BFC_UNIT - 1);
+    TRY(runs_with(replay, middle, &fits));
+    *(fits ? &runs : &fails) = middle;
+  }
+  *out = runs;
+  return NULL;
+}
+
+/* Of a host device: programs keep their frames, and nothing sets a limit. */
+static uint64_t sum(const struct replay *replay) {
+  uint64_t bytes = 0;
+  for (int i = 0; i < replay->count; i++) bytes += replay->requests[i].bytes;
+  return bytes;
+}
+
+static void count(const struct replay *replay, int n, struct peak *out) {
+  uint64_t bytes = 0;
+  for (int i = 0; i < replay->count; i++) {
+    const struct request *request = &replay->requests[i];
+    if (i && request->program != replay->requests[i - 1].program) bytes = 0;
+    if (request->lifetime == STATE)
+      out->variables += request->bytes;
+    else
+      bytes += request->bytes;
+    if (request->program == n - 1)
+      out->step = bytes;
+    else if (bytes > out->earlier)
+      out->earlier = bytes;
+  }
+}
+
+situ_status peak_memory_find(const struct program *const *programs, int n, struct device *device,
+                             uint64_t limit, struct peak *out) {
+  *out = (struct peak){0};
+  struct replay replay = {.device = device};
+  situ_status status = NULL;
+  for (int i = 0; i < n && !status; i++) status = add_program(&replay, programs, i);
+  if (!status) {
+    count(&replay, n, out);
+    if (device->backend->is_host) {
+      out->peak = sum(&replay);
+    } else if (replay.count) {
+      replay.options = device_options(device);
+      status = search(&replay, limit, &out->peak);
+    }
+  }
+  free(replay.requests);
+  return status;
+}

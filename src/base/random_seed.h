@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * random_seed.h: numbers for which nobody gave a seed. */
+#ifndef SITU_BASE_RANDOM_SEED_H
+#define SITU_BASE_RANDOM_SEED_H
+
+#include "base/base.h"
+
+/* Two words that differ in every process; with SITU_SEED=NUMBER the same ones in the same order in
+ * every process, so that a program that sets no seed can be run again as it was. */
+situ_status random_seed_next(uint64_t seeds[2]) SITU_MUST_USE;
+
+#endif

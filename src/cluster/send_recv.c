@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * send_recv.c: tensors from one rank to another: through a ring of shared memory, or MPI. What
+ * comes before it is asked for is put aside. */
+#include "cluster/send_recv.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tensor/tensor.h"
+
+/* What goes before the elements. */
+struct letter {
+  uint64_t name;  /* hash of it */
+  uint64_t bytes; /* that follow */
+  int32_t type;
+  situ_shape shape;
+};
+
+/* A tensor that nobody has asked for yet. */
+struct aside {
+  struct aside *next;
+  int from;
+  uint64_t name;
+  situ_tensor *tensor;
+};
+
+static struct aside *asides; /* in the order of arrival */
+
+static _Thread_local uint64_t epoch_here;
+static const char failed[] = "!failed"; /* the name of a tensor that is a code and a text */
+
+void cluster_set_epoch(uint64_t epoch) { epoch_here = epoch; }
+
+static uint64_t hash(const char *text) {
+  uint64_t h = 14695981039346656037u ^ (epoch_here * 0x9e3779b97f4a7c15u);
+  for (; *text; text++) h = (h ^ (unsigned char)*text) * 1099511628211u;
+  return h;
+}
+
+static bool is_near(int rank) {
+  const struct membership *membership = &membership_current;
+  return membership->members[rank].machine == membership->members[membership->rank].machine;
+}
+
+/* ---- A stream of bytes to and from a rank ---- */
+
+static situ_status ring_write(const struct caller *caller, int to, const char *data, size_t bytes) {
+  const struct segment *s = &membership_current.segment;
+  const int seat = membership_current.members[to].local_rank;
+  struct pipe *pipe = &s->pipes[s->seat * s->n_seats + seat];
+  char *ring = segment_ring(s, s->seat, seat);
+  uint64_t at = atomic_load(&pipe->written);
+  while (bytes) {
+    /* At least one byte must be free. */
+    if (at + 1 > s->ring) TRY(wait_reach(caller, &pipe->read, at + 1 - s->ring, seat));
+    const uint64_t read = atomic_load_explicit(&pipe->read, memory_order_acquire);
+    size_t n = s->ring - (size_t)(at - read);
+    if (n > bytes) n = bytes;
+    if (n > s->ring - at % s->ring) n = s->ring - at % s->ring;
+    memcpy(ring + at % s->ring, data, n);
+    at += n;
+    data += n;
+    bytes -= n;
+    atomic_store_explicit(&pipe->written, at, memory_order_release);
+  }
+  return NULL;
+}
+
+static situ_status ring_read(const struct caller *caller, int from, char *data, size_t bytes) {
+  const struct segment *s = &membership_current.segment;
+  const int seat = membership_current.members[from].local_rank;
+  struct pipe *pipe = &s->pipes[seat * s->n_seats + s->seat];
+  const char *ring = segment_ring(s, seat, s->seat);
+  uint64_t at = atomic_load(&pipe->read);
+  while (bytes) {
+    TRY(wait_reach(caller, &pipe->written, at + 1, seat));
+    size_t n = (size_t)(atomic_load_explicit(&pipe->written, memory_order_acquire) - at);
+    if (n > bytes) n = bytes;
+    if (n > s->ring - at % s->ring) n = s->ring - at % s->ring;
+    memcpy(data, ring + at % s->ring, n);
+    at += n;
+    data += n;
+    bytes -= n;
+    atomic_store_explicit(&pipe->read, at, memory_order_release);
+  }
+  return NULL;
+}
+
+static situ_status put(const struct caller *caller, int to, const void *data, size_t bytes) {
+  if (!bytes) return NULL;
+  if (is_near(to)) return ring_write(caller, to, data, bytes);
+  struct mpi_request *request = NULL;
+  TRY(mpi_send(data, bytes, to, MPI_TAG_POST, &request));
+  return wait_settle(caller, &request, 1, to);
+}
+
+static situ_status get(const struct caller *caller, int from, void *data, size_t bytes) {
+  if (!bytes) return NULL;
+  if (is_near(from)) return ring_read(caller, from, data, bytes);
+  struct mpi_request *request = NULL;
+  TRY(mpi_receive(data, bytes, from, MPI_TAG_POST, &request));
+  return wait_settle(caller, &request, 1, from);
+}
+
+/* ---- Tensors ---- */
+
+static void put_aside(int from, uint64_t name, situ_tensor *tensor) {
+  struct aside *aside = malloc(sizeof *aside);
+  if (!aside) {
+    situ_tensor_release(tensor);
+    return;
+  }
+  *aside = (struct aside){.from = from, .name = name, .tensor = tensor};
+  struct aside **end = &asides;
+  while (*end) end = &(*end)->next;
+  *end = aside;
+}
+
+static situ_tensor *take_aside(int from, uint64_t name) {
+  for (struct aside **at = &asides; *at; at = &(*at)->next) {
+    struct aside *aside = *at;
+    if (aside->from != from || aside->name != name) continue;
+    situ_tensor *tensor = aside->tensor;
+    *at = aside->next;
+    free(aside);
+    return tensor;
+  }
+  return NULL;
+}
+
+void send_recv_clear(void) {
+  while (asides) {
+    struct aside *aside = asides;
+    asides = aside->next;
+    situ_tensor_release(aside->tensor);
+    free(aside);
+  }
+}
+
+static situ_status check_peer(const struct caller *caller, int rank) {
+  if (rank >= 0 && rank < membership_current.size) return wait_check(caller);
+  return INVALID("%s: there is no rank %d: there are %d.", caller->what, rank,
+                 membership_current.size);
+}
+
+static situ_status send_other(const struct caller *caller, const situ_tensor *tensor, int to,
+                              uint64_t name) {
+  const struct letter letter = {name, tensor->bytes, (int32_t)tensor->type, tensor->shape};
+  TRY(put(caller, to, &letter, sizeof letter));
+  return put(caller, to, situ_tensor_data(tensor), tensor->bytes);
+}
+
+static situ_status send_self(const situ_tensor *tensor, uint64_t name) {
+  situ_tensor *copy = NULL;
+  TRY(tensor_create_raw(tensor->type, tensor->shape, &copy));
+  if (tensor->bytes) memcpy(copy->buffer->host, situ_tensor_data(tensor), tensor->bytes);
+  put_aside(membership_current.rank, name, copy);
+  return NULL;
+}
+
+situ_status cluster_send_tensor(const struct caller *caller, const situ_tensor *tensor, int to,
+                                const char *name) {
+  TRY(check_peer(caller, to));
+  if (tensor->type == SITU_STRING || tensor->type == SITU_RESOURCE)
+    return situ_status_create(SITU_UNIMPLEMENTED, "%s: elements of type %s cannot be sent.",
+                              caller->what, situ_type_name(tensor->type));
+  pthread_mutex_lock(&membership_lock);
+  const situ_status status = to == membership_current.rank
+                                 ? send_self(tensor, hash(name))
+                                 : send_other(caller, tensor, to, hash(name));
+  pthread_mutex_unlock(&membership_lock);
+  return status;
+}
+
+/* The next tensor that comes from a rank, whatever its name. */
+static situ_status receive_next(const struct caller *caller, int from, uint64_t *name,
+                                situ_tensor **out) {
+  struct letter letter;
+  TRY(get(caller, from, &letter, sizeof letter));
+  situ_tensor *tensor = NULL;
+  TRY(tensor_create_raw((situ_type)letter.type, letter.shape, &tensor));
+  situ_status status = NULL;
+  if (tensor->bytes != letter.bytes)
+    status = INTERNAL("%s: rank %d sent something else.", caller->what, from);
+  if (!status) status = get(caller, from, tensor->buffer->host, tensor->bytes);
+  if (status) {
+    situ_tensor_release(tensor);
+    return status;
+  }
+  *name = letter.name;
+  *out = tensor;
+  return NULL;
+}
+
+static situ_status failure_of(situ_tensor *tensor) {
+  const unsigned char *bytes = situ_tensor_data(tensor);
+  const situ_status status =
+      situ_status_create((situ_code)bytes[0], "%.*s", (int)tensor->bytes - 1, bytes + 1);
+  situ_tensor_release(tensor);
+  return status;
+}
+
+static bool is_waiting(int from) {
+  if (from == membership_current.rank) return false;
+  if (!is_near(from)) return mpi_probe(MPI_TAG_POST, &from);
+  const struct segment *s = &membership_current.segment;
+  const struct pipe *pipe =
+      &s->pipes[membership_current.members[from].local_rank * s->n_seats + s->seat];
+  return atomic_load(&pipe->written) > atomic_load(&pipe->read);
+}
+
+static situ_status receive(const struct caller *caller, int from, uint64_t wanted,
+                           situ_tensor **out) {
+  *out = take_aside(from, wanted);
+  if (!*out && from == membership_current.rank)
+    return situ_status_create(SITU_FAILED_PRECONDITION,
+                              "%s: this rank would wait for itself: send first.", caller->what);
+  while (!*out) {
+    uint64_t name = 0;
+    situ_tensor *tensor = NULL;
+    TRY(receive_next(caller, from, &name, &tensor));
+    if (name == hash(failed)) return failure_of(tensor);
+    if (name == wanted)
+      *out = tensor;
+    else
+      put_aside(from, name, tensor);
+  }
+  return NULL;
+}
+
+/* The same of what is there; what is not wanted is thrown away: it belongs to runs that failed. */
+static situ_status poll_next(const struct caller *caller, int from, uint64_t wanted,
+                             situ_tensor **out) {
+  *out = take_aside(from, wanted);
+  while (!*out && is_waiting(from)) {
+    uint64_t name = 0;
+    situ_tensor *tensor = NULL;
+    TRY(receive_next(caller, from, &name, &tensor));
+    if (name == wanted)
+      *out = tensor;
+    else
+      situ_tensor_release(tensor);
+  }
+  return NULL;
+}
+
+situ_status cluster_receive_tensor(const struct caller *caller, int from, const char *name,
+                                   situ_tensor **out) {
+  TRY(check_peer(caller, from));
+  pthread_mutex_lock(&membership_lock);
+  const situ_status status = receive(caller, from, hash(name), out);
+  pthread_mutex_unlock(&membership_lock);
+  return status;
+}
+
+situ_status cluster_try_receive_tensor(const struct caller *caller, int from, const char *name,
+                                       situ_tensor **out) {
+  TRY(check_peer(caller, from));
+  pthread_mutex_lock(&membership_lock);
+  const situ_status status = poll_next(caller, from, hash(name), out);
+  pthread_mutex_unlock(&membership_lock);
+  return status;
+}
+
+situ_status cluster_send_error(const struct caller *caller, int to, situ_code code,
+                               const char *text) {
+  const size_t length = strlen(text);
+  situ_tensor *tensor = NULL;
+  TRY(tensor_create_raw(SITU_UINT8, SITU_SHAPE((int64_t)length + 1), &tensor));
+  unsigned char *bytes = tensor->buffer->host;
+  bytes[0] = (unsigned char)code;
+  memcpy(bytes + 1, text, length);
+  const situ_status status = cluster_send_tensor(caller, tensor, to, failed);
+  situ_tensor_release(tensor);
+  return status;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * component.c: parts of elements: rows of tensors. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/data.h"
+#include "tensor/tensor.h"
+
+static void drop_parent(void *context) { buffer_release(context); }
+
+situ_status component_slice(situ_tensor *tensor, int64_t index, situ_tensor **out) {
+  situ_shape shape = tensor->shape;
+  shape.rank--;
+  memmove(shape.dim, shape.dim + 1, sizeof *shape.dim * (size_t)shape.rank);
+  const int64_t n = situ_shape_count(shape);
+  if (tensor->type == SITU_STRING) {
+    situ_text few[8], *texts = n <= 8 ? few : malloc(sizeof *texts * (size_t)n);
+    if (!texts) return NO_MEMORY();
+    for (int64_t i = 0; i < n; i++) texts[i] = situ_tensor_text(tensor, index * n + i);
+    const situ_status status = situ_tensor_create_texts(shape, texts, out);
+    if (texts != few) free(texts);
+    return status;
+  }
+  const size_t bytes = (size_t)n * situ_type_size(tensor->type);
+  const char *data = (const char *)situ_tensor_data(tensor) + (size_t)index * bytes;
+  if (bytes < 256) return situ_tensor_create(tensor->type, shape, data, out);
+  struct buffer *parent = buffer_retain(tensor->buffer);
+  const situ_status status = situ_tensor_wrap(tensor->type, shape, data, drop_parent, parent, out);
+  if (status) buffer_release(parent);
+  return status;
+}
+
+situ_status component_to_host(situ_tensor **part) {
+  if (situ_tensor_data(*part)) return NULL;
+  situ_tensor *host = NULL;
+  TRY(tensor_host(*part, &host));
+  situ_tensor_release(*part);
+  *part = host;
+  return NULL;
+}

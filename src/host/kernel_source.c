@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * kernel_source.c: see kernel_source.h. A text is one kernel in one type: what the type is, the
+ * dialect, and the whole kernel file, of which only the kernel that is picked is compiled. */
+#include "host/kernel_source.h"
+
+#include <string.h>
+
+/* An element type: T, C, T_NAME, T_BYTES, and its class: real, integer, truth, signed. */
+struct words {
+  const char *t, *c, *name;
+  int bytes;
+  bool is_real, is_integer, is_bool, is_signed;
+};
+
+static const struct words types[TYPE_SLOTS] = {
+    [SITU_FLOAT] = {"float", "float", "float", 4, true, false, false, true},
+    [SITU_DOUBLE] = {"double", "double", "double", 8, true, false, false, true},
+    [SITU_HALF] = {"half", "float", "half", 2, true, false, false, true},
+    [SITU_INT32] = {"i32", "i32", "int32", 4, false, true, false, true},
+    [SITU_INT64] = {"i64", "i64", "int64", 8, false, true, false, true},
+    [SITU_INT8] = {"i8", "i32", "int8", 1, false, true, false, true},
+    [SITU_UINT8] = {"u8", "i32", "uint8", 1, false, true, false, false},
+    [SITU_INT16] = {"i16", "i32", "int16", 2, false, true, false, true},
+    [SITU_UINT16] = {"u16", "i32", "uint16", 2, false, true, false, false},
+    [SITU_BOOL] = {"u8", "i32", "truth", 1, false, false, true, false},
+};
+
+/* Elements that are only moved. */
+static const struct words sizes[] = {{"u8", "u8", "8", 1, false, true, false, false},
+                                     {"u16", "u16", "16", 2, false, true, false, false},
+                                     {"u32", "u32", "32", 4, false, true, false, false},
+                                     {"u64", "u64", "64", 8, false, true, false, false}};
+
+static const struct words *words_of(const struct kernel *kernel, situ_type type) {
+  if (!kernel->bits) return &types[type];
+  size_t i = 0;
+  while (i < COUNT_OF(sizes) - 1 && sizes[i].bytes != types[type].bytes) i++;
+  return &sizes[i];
+}
+
+static const char *text_of(const char *file) {
+  for (const struct kernel_source *source = kernel_sources; file && source->file; source++)
+    if (!strcmp(source->file, file)) return source->text;
+  return NULL;
+}
+
+bool kernel_source_has(const struct kernel *kernel, situ_type type, bool has_half,
+                       bool has_double) {
+  if ((unsigned)type >= TYPE_SLOTS || !kernel->host[type] || !types[type].t) return false;
+  if (kernel->bits) return true;
+  return (type != SITU_HALF || has_half) && (type != SITU_DOUBLE || has_double);
+}
+
+const char *kernel_source_word(const struct kernel *kernel, situ_type type) {
+  return words_of(kernel, type)->name;
+}
+
+situ_status kernel_source_write(const struct kernel *kernel, situ_type type,
+                                const struct kernel_source_target *target, struct strbuf *out) {
+  const struct words *words = words_of(kernel, type);
+  const char *prelude = text_of(target->prelude);
+  const char *own = kernel->text ? kernel->text : text_of(kernel->file);
+  if (!prelude || !own) return INTERNAL("Kernel '%s' has no text.", kernel->name);
+  strbuf_append(out, target->head);
+  strbuf_appendf(out, "#define HAS_DOUBLE %d\n#define HAS_HALF %d\n", target->has_double,
+                 target->has_half);
+  strbuf_appendf(out, "#define T_NAME %s\n#define T_BYTES %d\n", words->name, words->bytes);
+  strbuf_appendf(out, "#define T_IS_REAL %d\n#define T_IS_INTEGER %d\n", words->is_real,
+                 words->is_integer);
+  strbuf_appendf(out, "#define T_IS_BOOL %d\n#define T_IS_SIGNED %d\n#define PICK_%s ~,\n",
+                 words->is_bool, words->is_signed, kernel->name);
+  strbuf_append(out, prelude);
+  strbuf_appendf(out, "typedef %s T;\ntypedef %s C;\n", words->t, words->c);
+  strbuf_append(out, own);
+  return out->failed ? NO_MEMORY() : NULL;
+}

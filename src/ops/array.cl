@@ -1,9 +1,0 @@
-/* SPDX-License-Identifier: Apache-2.0
- * array.cl: kernels that write numbers which are known beforehand. */
-#if T_IS_INTEGER
-KERNEL(put_integers, OUT(T, y), SIZES(v), SIZE(n)) {
-  EACH(i, n);
-  UNPACK(v);
-  y[i] = (T)v[i];
-}
-#endif

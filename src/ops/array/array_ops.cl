@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * array_ops.cl: kernels that write numbers which are known beforehand. */
+#if T_IS_INTEGER
+KERNEL(put_integers, OUT(T, y), SIZES(v), SIZE(n)) {
+  EACH(i, n);
+  UNPACK(v);
+  y[i] = (T)v[i];
+}
+#endif

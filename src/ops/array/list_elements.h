@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * list_elements.h: elements of lists of tensors: taken together to a tensor, and cut out of one. */
+#ifndef SITU_OPS_ARRAY_LIST_ELEMENTS_H
+#define SITU_OPS_ARRAY_LIST_ELEMENTS_H
+
+#include "schema/compute.h"
+#include "schema/tensor_list.h"
+
+/* A shape with one more dimension in front; without the first one. */
+situ_shape list_elements_stacked(int64_t count, const situ_shape *shape);
+situ_shape list_elements_row(const situ_shape *shape);
+
+/* Whether a list has an element of that number. */
+situ_status list_elements_check(const struct tensor_list *list, int64_t index) SITU_MUST_USE;
+
+/* The shape of an element, also of one that is not there; `said` is what else is known of it. */
+situ_status list_elements_shape(const struct tensor_list *list, int index, const situ_shape *said,
+                                situ_shape *out) SITU_MUST_USE;
+
+/* Some elements of a list; `indices` NULL: all. */
+struct list_elements {
+  const struct tensor_list *list;
+  const int64_t *indices;
+  int count;
+  situ_shape said; /* of an element */
+};
+
+/* Elements of one shape, stacked. */
+situ_status list_elements_stack(const struct list_elements *items, situ_type type,
+                                situ_tensor **out) SITU_MUST_USE;
+
+/* Elements one behind another along their first dimension, which `lengths` gets. */
+situ_status list_elements_join(const struct list_elements *items, situ_type type, int64_t *lengths,
+                               situ_tensor **out) SITU_MUST_USE;
+
+/* The sum of tensors of one shape, in the host. */
+situ_status list_elements_add(situ_tensor *const *tensors, int count,
+                              situ_tensor **out) SITU_MUST_USE;
+
+/* Zeros, in the host. */
+situ_status list_elements_zeros(situ_type type, situ_shape shape, situ_tensor **out) SITU_MUST_USE;
+
+/* Rows of a tensor become elements of a list: row i becomes element `indices[i]` (NULL: i). With
+ * `lengths` an element is that many rows. */
+situ_status list_elements_cut(situ_tensor *tensor, const int64_t *indices, const int64_t *lengths,
+                              int count, struct tensor_list *list) SITU_MUST_USE;
+
+#endif

@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * scatter.c: rows of a tensor named by tuples of numbers: taken, put, added. */
+#include "ops/gradient.h"
+#include "ops/ops.h"
+#include "ops/array/scatter.h"
+#include "ops/array/strided_copy.h"
+#include "tensor/shape.h"
+
+#define KERNELS "ops/array/scatter.cl"
+#include "kernel/types.h"
+#define KERNELS "ops/array/permute_rows.cl"
+#include "kernel/sizes.h"
+
+KERNEL_TABLE(reorder_rows, BITS);
+KERNEL_TABLE(put_identity, NUMBER);
+KERNEL_TABLE(scatter_update, ANY);
+KERNEL_TABLE(scatter_add, NUMBER);
+KERNEL_TABLE(scatter_sub, NUMBER);
+KERNEL_TABLE(scatter_mul, NUMBER);
+KERNEL_TABLE(scatter_div, NUMBER);
+KERNEL_TABLE(scatter_min, NUMBER);
+KERNEL_TABLE(scatter_max, NUMBER);
+static const struct kernel number_rows_kernel = {
+    .name = "number_rows",
+    .file = types_file,
+    .host = {[SITU_INT32] = number_rows_int32, [SITU_INT64] = number_rows_int64}};
+
+static const struct kernel chain_picks_kernel = {
+    .name = "chain_picks", .file = types_file, .host = {[SITU_INT32] = chain_picks_int32}};
+
+const struct kernel *const scatter_update = &scatter_update_kernel;
+const struct kernel *const scatter_add = &scatter_add_kernel;
+const struct kernel *const scatter_sub = &scatter_sub_kernel;
+const struct kernel *const scatter_mul = &scatter_mul_kernel;
+const struct kernel *const scatter_div = &scatter_div_kernel;
+const struct kernel *const scatter_min = &scatter_min_kernel;
+const struct kernel *const scatter_max = &scatter_max_kernel;
+
+/* How many tuples of `depth` numbers (maybe none) an input holds. */
+static int64_t count_tuples(const situ_shape *indices, int depth) {
+  int64_t count = 1;
+  if (depth) return situ_shape_count(*indices) / depth;
+  for (int d = 0; d < indices->rank - 1; d++) count *= indices->dim[d];
+  return count;
+}
+
+situ_status scatter_number(struct call *call, int indices, const situ_shape *params, int depth,
+                           bool lenient, int32_t *slot) {
+  const int64_t n = count_tuples(&call->in[indices].shape, depth);
+  TRY(call_scratch(call, (size_t)max_i64(1, n) * sizeof(int64_t), slot));
+  return LAUNCH(call, &number_rows_kernel, call->in[indices].type, n, GRAIN, 0,
+                ARG_IN(call, indices), ARG_AT(*slot), ARG_INTS(params->dim), ARG_INT(depth),
+                ARG_INT(lenient), ARG_INT(n));
+}
+
+situ_status scatter_chain(struct call *call, int32_t rows, int64_t picks, int64_t count,
+                          int32_t *seen, int32_t *next) {
+  enum { PARTS = 64 }; /* that a GPU does at once */
+  if (picks > INT32_MAX) return INVALID("%lld rows to update are too many", (long long)picks);
+  TRY(call_scratch(call, (size_t)max_i64(1, count) * sizeof(int32_t), seen));
+  TRY(call_scratch(call, (size_t)max_i64(1, picks) * sizeof(int32_t), next));
+  return LAUNCH(call, &chain_picks_kernel, SITU_INT32, PARTS, PARTS, 0, ARG_AT(rows), ARG_AT(*seen),
+                ARG_AT(*next), ARG_INT(picks), ARG_INT(PARTS));
+}
+
+situ_status scatter_clear(struct call *call, situ_type type, int32_t slot,
+                          enum scatter_identity identity, int64_t n) {
+  return LAUNCH(call, &put_identity_kernel, type == SITU_BOOL ? SITU_UINT8 : type, n, GRAIN, 0,
+                ARG_AT(slot), ARG_INT(identity), ARG_INT(n));
+}
+
+situ_status scatter_rows(struct call *call, const struct kernel *f, situ_type type,
+                         const struct scatter_rows *s) {
+  const int64_t grain = max_i64(1, GRAIN / max_i64(1, s->picks));
+  if (!s->picks) return NULL;
+  return LAUNCH(call, f, type, s->inner, grain, (double)s->inner * (double)s->picks,
+                ARG_AT(s->rows), ARG_AT(s->updates), ARG_AT(s->to), ARG_INT(s->picks),
+                ARG_INT(s->inner), ARG_INT(s->one ? 0 : s->inner), ARG_INT(s->inner));
+}
+
+/* Shapes */
+
+static int64_t product(const situ_shape *shape, int first) {
+  int64_t result = 1;
+  for (int d = first; d < shape->rank; d++) result *= shape->dim[d];
+  return result;
+}
+
+/* The length of the tuples that input `i` holds; SITU_ANY while it is not known. */
+static int64_t tuple_length(const struct call *call, int i) {
+  const situ_shape *shape = &call->in[i].shape;
+  return shape->rank > 0 ? shape->dim[shape->rank - 1] : SITU_ANY;
+}
+
+static situ_status check_tuples(const struct call *call, int i, const situ_shape *params) {
+  char a[256], b[256];
+  const situ_shape *shape = &call->in[i].shape;
+  if (shape->rank == 0) return INVALID("indices must be at least a vector");
+  const int64_t depth = tuple_length(call, i);
+  if (depth != SITU_ANY && params->rank != SITU_ANY && depth > params->rank)
+    return INVALID("index innermost dimension length must be <= params rank; saw: %s vs. %s",
+                   shape_print(shape, a), shape_print(params, b));
+  return NULL;
+}
+
+/* The shape that updates must have: the dimensions of the indices but the last, then those of
+ * params behind the tuples. Unknown where something is not known. */
+static situ_status tuple_shape(const struct call *call, int i, const situ_shape *params,
+                               situ_shape *out) {
+  const situ_shape *indices = &call->in[i].shape;
+  const int64_t depth = tuple_length(call, i);
+  *out = SITU_ANY_SHAPE;
+  TRY(check_tuples(call, i, params));
+  if (params->rank == SITU_ANY || depth == SITU_ANY) return NULL;
+  if (indices->rank - 1 + params->rank - depth > SITU_MAX_RANK)
+    return INVALID("A tensor has at most %d dimensions", (int)SITU_MAX_RANK);
+  out->rank = 0;
+  for (int d = 0; d < indices->rank - 1; d++) out->dim[out->rank++] = indices->dim[d];
+  for (int d = (int)depth; d < params->rank; d++) out->dim[out->rank++] = params->dim[d];
+  return NULL;
+}
+
+static situ_status check_updates(const struct call *call, int updates, const situ_shape *want) {
+  char a[256], b[256];
+  if (shape_compatible(&call->in[updates].shape, want)) return NULL;
+  return INVALID("updates must have shape %s, but have %s", shape_print(want, a),
+                 shape_print(&call->in[updates].shape, b));
+}
+
+/* GatherNd */
+
+static situ_status gather_nd_shape(struct call *call) {
+  return tuple_shape(call, 1, &call->in[0].shape, &call->out[0].shape);
+}
+
+static situ_status record_gather_nd(struct call *call) {
+  const situ_shape *in = &call->in[0].shape;
+  const int depth = (int)tuple_length(call, 1);
+  const int64_t n = situ_shape_count(call->out[0].shape);
+  int32_t rows;
+  TRY(scatter_number(call, 1, in, depth, false, &rows));
+  return LAUNCH(call, &reorder_rows_kernel, call->out[0].type, n, GRAIN, 0, ARG_IN(call, 0),
+                ARG_AT(rows), ARG_OUT(call, 0), ARG_INT(product(in, depth)), ARG_INT(n));
+}
+
+/* ScatterNd and the ops that put rows into a copy or a variable: indices are input `first`, updates
+ * the next one. */
+
+static situ_status record_tuples(struct call *call, const struct kernel *f, int first,
+                                 const situ_shape *params) {
+  const int depth = (int)tuple_length(call, first);
+  const struct operand *to = call->n_out ? &call->out[0] : &call->in[0];
+  struct scatter_rows s = {
+      .updates = call->in[first + 1].slot, .to = to->slot, .inner = product(params, depth)};
+  s.picks = count_tuples(&call->in[first].shape, depth);
+  if (!situ_shape_count(*params)) return NULL;
+  TRY(scatter_number(call, first, params, depth, false, &s.rows));
+  return scatter_rows(call, f, to->type, &s);
+}
+
+static situ_status scatter_nd_shape(struct call *call) {
+  situ_shape want;
+  TRY(op_host_shape(call, 2, false, &call->out[0].shape));
+  TRY(tuple_shape(call, 0, &call->out[0].shape, &want));
+  return check_updates(call, 1, &want);
+}
+
+static situ_status record_scatter_nd(struct call *call) {
+  const situ_shape *out = &call->out[0].shape;
+  TRY(scatter_clear(call, call->out[0].type, call->out[0].slot, SCATTER_ZERO,
+                    situ_shape_count(*out)));
+  return record_tuples(call, &scatter_add_kernel, 0, out);
+}
+
+static situ_status tensor_scatter_shape(struct call *call) {
+  situ_shape want;
+  if (call->n_out) call->out[0].shape = call->in[0].shape;
+  TRY(tuple_shape(call, 1, &call->in[0].shape, &want));
+  return check_updates(call, 2, &want);
+}
+
+static situ_status record_tensor_scatter(struct call *call, const struct kernel *f) {
+  const struct view all = strided_view(&call->in[0].shape);
+  if (call->in[0].slot != call->out[0].slot)
+    TRY(strided_copy(call, call->in[0].type, call->in[0].slot, &all, call->out[0].slot));
+  return record_tuples(call, f, 1, &call->out[0].shape);
+}
+
+/* Rows of a variable named by one number each. */
+
+static situ_status scatter_shape(struct call *call) {
+  const situ_shape *ref = &call->in[0].shape, *indices = &call->in[1].shape;
+  situ_shape want = SITU_ANY_SHAPE;
+  if (call->n_out) call->out[0].shape = *ref;
+  if (ref->rank == 0) return INVALID("A scalar has no rows to update");
+  if (ref->rank == SITU_ANY || indices->rank == SITU_ANY || call->in[2].shape.rank == 0)
+    return NULL;
+  if (indices->rank + ref->rank - 1 > SITU_MAX_RANK)
+    return INVALID("A tensor has at most %d dimensions", (int)SITU_MAX_RANK);
+  want.rank = 0;
+  for (int d = 0; d < indices->rank; d++) want.dim[want.rank++] = indices->dim[d];
+  for (int d = 1; d < ref->rank; d++) want.dim[want.rank++] = ref->dim[d];
+  return check_updates(call, 2, &want);
+}
+
+static situ_status record_scatter(struct call *call, const struct kernel *f) {
+  const situ_shape *ref = &call->in[0].shape;
+  struct scatter_rows s = {.updates = call->in[2].slot,
+                           .to = call->in[0].slot,
+                           .picks = situ_shape_count(call->in[1].shape),
+                           .inner = product(ref, 1),
+                           .one = call->in[2].shape.rank == 0};
+  TRY(scatter_number(call, 1, ref, 1, false, &s.rows));
+  return scatter_rows(call, f, call->in[0].type, &s);
+}
+
+#define RECORDS(f)                                                  \
+  static situ_status record_tensor_scatter_##f(struct call *call) { \
+    return record_tensor_scatter(call, &scatter_##f##_kernel);      \
+  }                                                                 \
+  static situ_status record_scatter_##f(struct call *call) {        \
+    return record_scatter(call, &scatter_##f##_kernel);             \
+  }
+#define RECORD_ROWS(f)                                       \
+  static situ_status record_scatter_##f(struct call *call) { \
+    return record_scatter(call, &scatter_##f##_kernel);      \
+  }
+RECORDS(update)
+RECORDS(add)
+RECORDS(sub)
+RECORDS(min)
+RECORDS(max)
+RECORD_ROWS(mul)
+RECORD_ROWS(div)
+
+static situ_status record_nd_update(struct call *call) {
+  return record_tuples(call, &scatter_update_kernel, 1, &call->in[0].shape);
+}
+static situ_status record_nd_add(struct call *call) {
+  return record_tuples(call, &scatter_add_kernel, 1, &call->in[0].shape);
+}
+static situ_status record_nd_sub(struct call *call) {
+  return record_tuples(call, &scatter_sub_kernel, 1, &call->in[0].shape);
+}
+
+/* Gradients */
+
+static void gather_nd_grad(struct gradient *g) {
+  struct term shape = gradient_shape_of(g, g->in[0]);
+  if (gradient_type(g, g->in[1]) == SITU_INT64)
+    shape = gradient_emit(g, "Cast", TERMS(shape), ATTRS(situ_attr_type("DstT", SITU_INT64)));
+  g->dx[0] = OP(g, "ScatterNd", g->in[1], g->dy[0], shape);
+}
+
+static void scatter_nd_grad(struct gradient *g) {
+  g->dx[1] = OP(g, "GatherNd", g->dy[0], g->in[0]);
+}
+
+static void tensor_scatter_update_grad(struct gradient *g) {
+  g->dx[0] = OP(g, "TensorScatterUpdate", g->dy[0], g->in[1], gradient_zeros(g, g->in[2]));
+  g->dx[2] = OP(g, "GatherNd", g->dy[0], g->in[1]);
+}
+
+static void tensor_scatter_add_grad(struct gradient *g) {
+  g->dx[0] = g->dy[0];
+  g->dx[2] = OP(g, "GatherNd", g->dy[0], g->in[1]);
+}
+
+static void tensor_scatter_sub_grad(struct gradient *g) {
+  g->dx[0] = g->dy[0];
+  g->dx[2] = OP(g, "Neg", OP(g, "GatherNd", g->dy[0], g->in[1]));
+}
+
+static struct term as_number(struct gradient *g, struct term truth) {
+  return gradient_emit(g, "Cast", TERMS(truth),
+                       ATTRS(situ_attr_type("DstT", gradient_type(g, g->in[0]))));
+}
+
+/* All that are the extreme share: the tensor's own, and those of the updates. */
+static void tensor_scatter_extreme_grad(struct gradient *g) {
+  const struct term there = OP(g, "GatherNd", g->out[0], g->in[1]);
+  const struct term own = as_number(g, OP(g, "Equal", g->in[0], g->out[0]));
+  const struct term given = as_number(g, OP(g, "Equal", g->in[2], there));
+  const struct term zeros = gradient_zeros(g, g->in[0]);
+  const struct term count = OP(g, "Add", own, OP(g, "TensorScatterAdd", zeros, g->in[1], given));
+  const struct term share = OP(g, "RealDiv", g->dy[0], count);
+  g->dx[0] = OP(g, "Mul", share, own);
+  g->dx[2] = OP(g, "Mul", OP(g, "GatherNd", share, g->in[1]), given);
+}
+
+#define TENSOR_SCATTER(NAME, word, types, python_, text, ...)                                     \
+  {                                                                                               \
+    .name = "TensorScatter" #NAME, .inputs = "tensor:T indices:Tindices updates:T",               \
+    .outputs = "output:T", .attrs = "T:{" types "} Tindices:{int32 int64}=int32",                 \
+    .python = python_, .doc = "The tensor, at places that tuples of indices name " text,          \
+    .samples =                                                                                    \
+        "[5] [3,1]=4,0,4 [3]; [4,3] [2,2]=1,2,3,0 [2]; "                                          \
+        "Tindices=int64 [4,3] [2,1]=3,1 [2,3]; [2,2] [0,1]= [0,2]",                               \
+    .devices = EVERYWHERE, .shape = tensor_scatter_shape, .record = record_tensor_scatter_##word, \
+    __VA_ARGS__                                                                                   \
+  }
+
+/* Two rows each: of a reference, which the op then is, and of a handle. */
+#define SCATTER(NAME, word, types, text)                                                         \
+  {.name = "Scatter" #NAME,                                                                      \
+   .inputs = "ref:&T indices:Tindices updates:T",                                                \
+   .outputs = "output_ref:&T",                                                                   \
+   .attrs = "T:{" types "} Tindices:{int32 int64}=int32 use_locking:bool=false",                 \
+   .doc = text " rows of a variable that indices name, one after the other; is the variable.",   \
+   .devices = EVERYWHERE,                                                                        \
+   .flags = OP_STATEFUL | OP_UPDATES,                                                            \
+   .shape = scatter_shape,                                                                       \
+   .record = record_scatter_##word},                                                             \
+  {                                                                                              \
+    .name = "ResourceScatter" #NAME, .inputs = "resource:@dtype indices:Tindices updates:dtype", \
+    .attrs = "dtype:{" types "} Tindices:{int32 int64}",                                         \
+    .doc = text " rows of a variable that indices name, one after the other.",                   \
+    .devices = EVERYWHERE, .flags = OP_STATEFUL | OP_UPDATES, .shape = scatter_shape,            \
+    .record = record_scatter_##word                                                              \
+  }
+
+#define SCATTER_ND(NAME, word, types, text)                                                      \
+  {.name = "ScatterNd" #NAME,                                                                    \
+   .inputs = "ref:&T indices:Tindices updates:T",                                                \
+   .outputs = "output_ref:&T",                                                                   \
+   .attrs = "T:{" types "} Tindices:{int32 int64}=int32 use_locking:bool=false",                 \
+   .doc = text " parts of a variable that tuples of indices name; is the variable.",             \
+   .devices = EVERYWHERE,                                                                        \
+   .flags = OP_STATEFUL | OP_UPDATES,                                                            \
+   .shape = tensor_scatter_shape,                                                                \
+   .record = record_nd_##word},                                                                  \
+  {                                                                                              \
+    .name = "ResourceScatterNd" #NAME, .inputs = "ref:@T indices:Tindices updates:T",            \
+    .attrs = "T:{" types "} Tindices:{int32 int64}=int32 use_locking:bool=true",                 \
+    .doc = text " parts of a variable that tuples of indices name.", .devices = EVERYWHERE,      \
+    .flags = OP_STATEFUL | OP_UPDATES, .shape = tensor_scatter_shape, .record = record_nd_##word \
+  }
+
+static const struct op rows[] = {
+    {.name = "GatherNd",
+     .inputs = "params:Tparams indices:Tindices",
+     .outputs = "output:Tparams",
+     .attrs = "Tparams:{" NUMERIC "} Tindices:{int32 int64}=int32",
+     .doc = "The parts of params that tuples of indices, the last dimension, name.",
+     .samples = "[4,3] [2,2]=1,2,3,0; [4,3] [2,1]=3,1; Tindices=int64 [2,3,2] [2,1,2]=0,2,1,1; "
+                "[3] [2,0]=; [5] [1]=4; [4,3] [0,2]=",
+     .devices = EVERYWHERE,
+     .shape = gather_nd_shape,
+     .record = record_gather_nd,
+     .grad = gather_nd_grad},
+    {.name = "ScatterNd",
+     .inputs = "indices:Tindices updates:T shape:Tindices",
+     .outputs = "output:T",
+     .attrs = "T:{" WORDS_NUMBER "} Tindices:{int32 int64}=int32",
+     .python = "scatter_nd",
+     .doc = "Zeros of a shape, with updates added at places that tuples of indices name.",
+     .samples = "[3,1]=4,0,4 [3] [1]=6; [2,2]=1,2,3,0 [2] [2]=4,3; "
+                "Tindices=int64 [2,1]=3,1 [2,3] [2]=4,3; [0,1]= [0,3] [2]=2,3",
+     .host = "shape",
+     .devices = EVERYWHERE,
+     .shape = scatter_nd_shape,
+     .record = record_scatter_nd,
+     .grad = scatter_nd_grad},
+    TENSOR_SCATTER(Update, update, NUMERIC, "tensor_scatter_nd_update", "replaced by updates.",
+                   .grad = tensor_scatter_update_grad),
+    TENSOR_SCATTER(Add, add, WORDS_NUMBER, "tensor_scatter_nd_add", "increased by updates.",
+                   .grad = tensor_scatter_add_grad),
+    TENSOR_SCATTER(Sub, sub, WORDS_NUMBER, "tensor_scatter_nd_sub", "decreased by updates.",
+                   .grad = tensor_scatter_sub_grad),
+    TENSOR_SCATTER(Max, max, WORDS_NUMBER, "tensor_scatter_nd_max",
+                   "made the greater of itself and updates.", .grad = tensor_scatter_extreme_grad),
+    TENSOR_SCATTER(Min, min, WORDS_NUMBER, "tensor_scatter_nd_min",
+                   "made the smaller of itself and updates.", .grad = tensor_scatter_extreme_grad),
+    SCATTER(Update, update, NUMERIC, "Replaces"),
+    SCATTER(Add, add, WORDS_NUMBER, "Adds to"),
+    SCATTER(Sub, sub, WORDS_NUMBER, "Subtracts from"),
+    SCATTER(Mul, mul, WORDS_NUMBER, "Multiplies"),
+    SCATTER(Div, div, WORDS_NUMBER, "Divides"),
+    SCATTER(Min, min, WORDS_NUMBER, "Takes the smaller of updates and"),
+    SCATTER(Max, max, WORDS_NUMBER, "Takes the greater of updates and"),
+    SCATTER_ND(Update, update, NUMERIC, "Replaces"),
+    SCATTER_ND(Add, add, WORDS_NUMBER, "Adds to"),
+    SCATTER_ND(Sub, sub, WORDS_NUMBER, "Subtracts from"),
+};
+
+OP_FAMILY(scatter, rows);

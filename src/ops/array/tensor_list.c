@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * tensor_list.c: lists of tensors: what tf.TensorArray is made of, in loops and outside. */
+#include <stdlib.h>
+
+#include "ops/gradient.h"
+#include "ops/array/list_elements.h"
+#include "ops/ops.h"
+#include "tensor/number.h"
+#include "tensor/shape.h"
+#include "tensor/tensor.h"
+
+/* Shapes */
+
+/* What input `input` says of the shape of elements: a vector, or the scalar -1: nothing. */
+static situ_shape element_shape(const struct call *call, int input) {
+  const struct operand *in = &call->in[input];
+  situ_shape shape = SITU_ANY_SHAPE;
+  if (!in->value || in->shape.rank != 1 || !situ_tensor_data(in->value)) return shape;
+  const int64_t rank = in->shape.dim[0];
+  if (rank > SITU_MAX_RANK) return shape;
+  shape.rank = (int)rank;
+  for (int d = 0; d < shape.rank; d++) {
+    const int64_t size = call_element(call, input, d);
+    shape.dim[d] = size < 0 ? SITU_ANY : size;
+  }
+  return shape;
+}
+
+static situ_status list_shape(struct call *call) {
+  call->out[0].shape = SITU_SCALAR;
+  return NULL;
+}
+
+static situ_status item_shape(struct call *call) {
+  call->out[0].shape = element_shape(call, 2);
+  return NULL;
+}
+
+static situ_status stack_shape(struct call *call) {
+  const situ_shape shape = element_shape(call, 1);
+  const int64_t count = call_integer(call, "num_elements");
+  call->out[0].shape = list_elements_stacked(count < 0 ? SITU_ANY : count, &shape);
+  return NULL;
+}
+
+static situ_status gather_shape(struct call *call) {
+  const situ_shape shape = element_shape(call, 2);
+  call->out[0].shape = list_elements_stacked(
+      call->in[1].shape.rank == 1 ? call->in[1].shape.dim[0] : SITU_ANY, &shape);
+  return NULL;
+}
+
+static situ_status concat_shape(struct call *call) {
+  situ_shape shape = element_shape(call, 1);
+  if (shape.rank > 0) shape.dim[0] = SITU_ANY;
+  call->out[0].shape = shape;
+  call->out[1].shape = SITU_SHAPE(SITU_ANY);
+  return NULL;
+}
+
+/* Reading inputs */
+
+/* The numbers of an integer input; *items is the caller's to free. */
+static situ_status read_integers(const struct compute *compute, int input, int64_t **items,
+                                 int *count) {
+  situ_tensor *host = NULL;
+  TRY(tensor_host(compute->in[input], &host));
+  const int64_t n = situ_shape_count(host->shape);
+  *count = (int)n;
+  *items = malloc(sizeof **items * ((size_t)n + 1));
+  for (int64_t i = 0; *items && i < n; i++)
+    (*items)[i] = number_integer_at(host->type, situ_tensor_data(host), i);
+  situ_tensor_release(host);
+  return *items ? NULL : NO_MEMORY();
+}
+
+static situ_status read_integer(const struct compute *compute, int input, int64_t *out) {
+  int64_t *items = NULL;
+  int count = 0;
+  TRY(read_integers(compute, input, &items, &count));
+  *out = count ? items[0] : 0;
+  free(items);
+  return count ? NULL : INVALID("Input %d has no element.", input);
+}
+
+/* The list goes out with rows of input `input` as elements; takes over the reference. */
+static situ_status cut_input(const struct compute *compute, int input, const int64_t *indices,
+                             const int64_t *lengths, int count, struct tensor_list *list) {
+  const situ_status status = list_elements_cut(compute->in[input], indices, lengths, count, list);
+  if (!status) return tensor_list_tensor(list, &compute->out[0]);
+  tensor_list_release(list);
+  return status;
+}
+
+/* The ops */
+
+static situ_status compute_reserve(struct compute *compute) {
+  int64_t count = 0;
+  struct tensor_list *list = NULL;
+  TRY(read_integer(compute, 1, &count));
+  if (count < 0 || count > INT32_MAX)
+    return INVALID("The num_elements to reserve must be a non negative number, but got %lld",
+                   (long long)count);
+  TRY(tensor_list_create((int)count, &list));
+  return tensor_list_tensor(list, &compute->out[0]);
+}
+
+static situ_status compute_get(struct compute *compute) {
+  struct tensor_list *list = NULL;
+  int64_t index = 0;
+  situ_shape shape;
+  TRY(tensor_list_of(compute->in[0], &list));
+  TRY(read_integer(compute, 1, &index));
+  TRY(list_elements_check(list, index));
+  if (list->items[index]) {
+    compute->out[0] = situ_tensor_retain(list->items[index]);
+    return NULL;
+  }
+  const situ_shape said = element_shape(compute->call, 2);
+  TRY(list_elements_shape(list, (int)index, &said, &shape));
+  return list_elements_zeros(compute->call->out[0].type, shape, &compute->out[0]);
+}
+
+/* Element `index` becomes input 2 (of a list that is too short, with zeros up to there), or goes.
+ */
+static situ_status set(const struct compute *compute, bool has_item) {
+  struct tensor_list *list = NULL, *changed = NULL;
+  int64_t index = 0;
+  situ_tensor *item = NULL;
+  TRY(tensor_list_of(compute->in[0], &list));
+  TRY(read_integer(compute, 1, &index));
+  const bool grows =
+      has_item && call_bool(compute->call, "resize_if_index_out_of_bounds") && index >= list->count;
+  if (!grows) TRY(list_elements_check(list, index));
+  TRY(tensor_list_copy(list, grows ? (int)index + 1 : list->count, &changed));
+  if (has_item) {
+    const situ_status status = compute_keep(compute, 2, &item);
+    if (status) {
+      tensor_list_release(changed);
+      return status;
+    }
+  }
+  tensor_list_set(changed, (int)index, item);
+  return tensor_list_tensor(changed, &compute->out[0]);
+}
+
+static situ_status compute_set(struct compute *compute) { return set(compute, true); }
+
+static situ_status compute_clear(struct compute *compute) { return set(compute, false); }
+
+static situ_status compute_stack(struct compute *compute) {
+  struct list_elements items = {.said = element_shape(compute->call, 1)};
+  struct tensor_list *list = NULL;
+  TRY(tensor_list_of(compute->in[0], &list));
+  items.list = list;
+  items.count = list->count;
+  return list_elements_stack(&items, compute->call->out[0].type, &compute->out[0]);
+}
+
+static situ_status compute_gather(struct compute *compute) {
+  struct list_elements items = {.said = element_shape(compute->call, 2)};
+  struct tensor_list *list = NULL;
+  int64_t *indices = NULL;
+  TRY(tensor_list_of(compute->in[0], &list));
+  TRY(read_integers(compute, 1, &indices, &items.count));
+  items.list = list;
+  items.indices = indices;
+  const situ_status status =
+      list_elements_stack(&items, compute->call->out[0].type, &compute->out[0]);
+  free(indices);
+  return status;
+}
+
+static situ_status compute_from_tensor(struct compute *compute) {
+  struct tensor_list *list = NULL;
+  const situ_shape *shape = &compute->call->in[0].shape;
+  const int count = shape->rank > 0 ? (int)shape->dim[0] : 0;
+  TRY(tensor_list_create(count, &list));
+  return cut_input(compute, 0, NULL, NULL, count, list);
+}
+
+static situ_status compute_scatter(struct compute *compute) {
+  struct tensor_list *list = NULL, *changed = NULL;
+  int64_t *indices = NULL;
+  int count = 0, room = 0;
+  TRY(tensor_list_of(compute->in[0], &list));
+  TRY(read_integers(compute, 2, &indices, &count));
+  room = list->count;
+  for (int i = 0; i < count; i++)
+    if (indices[i] >= room && indices[i] < INT32_MAX) room = (int)indices[i] + 1;
+  situ_status status = tensor_list_copy(list, room, &changed);
+  if (!status) status = cut_input(compute, 1, indices, NULL, count, changed);
+  free(indices);
+  return status;
+}
+
+static situ_status compute_split(struct compute *compute) {
+  struct tensor_list *list = NULL;
+  int64_t *lengths = NULL;
+  int count = 0;
+  TRY(read_integers(compute, 2, &lengths, &count));
+  situ_status status = tensor_list_create(count, &list);
+  if (!status) status = cut_input(compute, 0, NULL, lengths, count, list);
+  free(lengths);
+  return status;
+}
+
+static situ_status compute_concat(struct compute *compute) {
+  struct list_elements items = {.said = element_shape(compute->call, 1)};
+  struct tensor_list *list = NULL;
+  void *lengths = NULL;
+  TRY(tensor_list_of(compute->in[0], &list));
+  items.list = list;
+  items.count = list->count;
+  TRY(compute_output(compute, 1, SITU_SHAPE(list->count), &lengths));
+  return list_elements_join(&items, compute->call->out[0].type, lengths, &compute->out[0]);
+}
+
+static situ_status compute_length(struct compute *compute) {
+  struct tensor_list *list = NULL;
+  void *data = NULL;
+  TRY(tensor_list_of(compute->in[0], &list));
+  TRY(compute_output(compute, 0, SITU_SCALAR, &data));
+  *(int32_t *)data = list->count;
+  return NULL;
+}
+
+static situ_status compute_zeros(struct compute *compute) {
+  struct tensor_list *list = NULL, *zeros = NULL;
+  TRY(tensor_list_of(compute->in[0], &list));
+  TRY(tensor_list_create(list->count, &zeros));
+  zeros->like = (struct tensor_list *)resource_retain(&list->head);
+  return tensor_list_tensor(zeros, &compute->out[0]);
+}
+
+/* Adds lists */
+
+static situ_status add_all(situ_tensor *const *lists, int n, situ_tensor **out);
+
+/* Element `i` of the sum: of lists in lists it is a list. */
+static situ_status add_items(situ_tensor *const *lists, int n, int i, situ_tensor **items,
+                             struct tensor_list *sum) {
+  int count = 0;
+  for (int k = 0; k < n; k++) {
+    struct tensor_list *list = NULL;
+    TRY(tensor_list_of(lists[k], &list));
+    if (i < list->count && list->items[i]) items[count++] = list->items[i];
+  }
+  situ_tensor *item = count == 1 ? situ_tensor_retain(items[0]) : NULL;
+  if (count > 1)
+    TRY(items[0]->type == SITU_VARIANT ? add_all(items, count, &item)
+                                       : list_elements_add(items, count, &item));
+  if (item) tensor_list_set(sum, i, item);
+  return NULL;
+}
+
+static situ_status add_all(situ_tensor *const *lists, int n, situ_tensor **out) {
+  struct tensor_list *first = NULL, *sum = NULL;
+  int longest = 0;
+  for (int k = n - 1; k >= 0; k--) {
+    TRY(tensor_list_of(lists[k], &first));
+    if (first->count > longest) longest = first->count;
+  }
+  situ_tensor **items = malloc(sizeof *items * (size_t)n);
+  situ_status status = items ? tensor_list_copy(first, longest, &sum) : NO_MEMORY();
+  for (int i = 0; i < longest && !status; i++) status = add_items(lists, n, i, items, sum);
+  free(items);
+  if (!status) return tensor_list_tensor(sum, out);
+  tensor_list_release(sum);
+  return status;
+}
+
+static situ_status compute_add(struct compute *compute) {
+  return add_all(compute->in, compute->call->n_in, &compute->out[0]);
+}
+
+/* Gradients */
+
+static struct term zeros_of(struct gradient *g, int input) {
+  return gradient_zeros(g, g->in[input]);
+}
+
+static struct term set_at(struct gradient *g, struct term list, struct term index,
+                          struct term item) {
+  return OP(g, "TensorListSetItem", list, index, item);
+}
+
+static void get_grad(struct gradient *g) {
+  g->dx[0] = set_at(g, zeros_of(g, 0), g->in[1], g->dy[0]);
+}
+
+/* An element of a list of gradients; what is not there has the shape of a list that is alike. */
+static struct term get(struct gradient *g, struct term list, struct term index, situ_type type,
+                       struct term shape) {
+  return gradient_emit(g, "TensorListGetItem", TERMS(list, index, shape),
+                       ATTRS(situ_attr_type("element_dtype", type)));
+}
+
+static void set_grad(struct gradient *g) {
+  if (gradient_wanted(g, 0)) g->dx[0] = OP(g, "TensorListClearItem", g->dy[0], g->in[1]);
+  if (gradient_is_real(gradient_type(g, g->in[2])))
+    g->dx[2] =
+        get(g, g->dy[0], g->in[1], gradient_type(g, g->in[2]), gradient_shape_of(g, g->in[2]));
+}
+
+static void clear_grad(struct gradient *g) {
+  g->dx[0] = OP(g, "TensorListClearItem", g->dy[0], g->in[1]);
+}
+
+static void stack_grad(struct gradient *g) {
+  g->dx[0] = OP(g, "TensorListFromTensor", g->dy[0], g->in[1]);
+}
+
+/* What stands for a shape that nothing is known of. */
+static struct term any_element(struct gradient *g) { return gradient_int(g, -1); }
+
+static void from_tensor_grad(struct gradient *g) {
+  const situ_shape shape = gradient_shape(g, g->in[0]), row = list_elements_row(&shape);
+  struct term element = g->in[1];
+  if (shape_is_known(&row)) element = gradient_ints(g, row.dim, row.rank);
+  g->dx[0] =
+      gradient_emit(g, "TensorListStack", TERMS(g->dy[0], element),
+                    ATTRS(situ_attr_type("element_dtype", gradient_type(g, g->in[0])),
+                          situ_attr_int("num_elements", shape.rank > 0 ? shape.dim[0] : -1)));
+}
+
+static void gather_grad(struct gradient *g) {
+  g->dx[0] = OP(g, "TensorListScatterIntoExistingList", zeros_of(g, 0), g->dy[0], g->in[1]);
+}
+
+static void scatter_grad(struct gradient *g) {
+  g->dx[0] = g->dy[0]; /* arrays are written once: nothing was there */
+  g->dx[1] = gradient_emit(g, "TensorListGather", TERMS(g->dy[0], g->in[2], any_element(g)),
+                           ATTRS(situ_attr_type("element_dtype", gradient_type(g, g->in[1]))));
+}
+
+static void concat_grad(struct gradient *g) {
+  g->dx[0] = OP(g, "TensorListSplit", g->dy[0], g->in[1], gradient_output(g->out[0], 1));
+}
+
+static void split_grad(struct gradient *g) {
+  g->dx[0] = gradient_emit(g, "TensorListConcatV2", TERMS(g->dy[0], any_element(g), g->in[2]),
+                           ATTRS(situ_attr_type("element_dtype", gradient_type(g, g->in[0]))));
+}
+
+static void add_grad(struct gradient *g) {
+  for (int i = 0; i < g->n_in; i++) g->dx[i] = g->dy[0];
+}
+
+/* Rows */
+
+#define HANDLE "input_handle:variant"
+#define SHAPE "element_shape:shape_type"
+#define DTYPE "element_dtype:type shape_type:{int32 int64}"
+#define LIST_ROW(op, in, out, attributes, text, shaping, gradient, function)                  \
+  {                                                                                           \
+    .name = op, .inputs = in, .outputs = out, .attrs = attributes, .python = "", .doc = text, \
+    .devices = EVERYWHERE, .flags = OP_ANYWHERE, .shape = shaping, .grad = gradient,          \
+    .compute = function                                                                       \
+  }
+
+static const struct op rows[] = {
+    {.name = "TensorListReserve",
+     .inputs = SHAPE " num_elements:int32",
+     .outputs = "handle:variant",
+     .attrs = DTYPE,
+     .python = "",
+     .doc = "A list of that many elements, of which none is set.",
+     .devices = EVERYWHERE,
+     .flags = OP_ANYWHERE | OP_NO_GRADIENT,
+     .shape = list_shape,
+     .compute = compute_reserve},
+    {.name = "TensorListLength",
+     .inputs = HANDLE,
+     .outputs = "length:int32",
+     .attrs = "",
+     .python = "",
+     .doc = "The number of elements of a list.",
+     .devices = EVERYWHERE,
+     .flags = OP_ANYWHERE | OP_NO_GRADIENT,
+     .shape = list_shape,
+     .compute = compute_length},
+    LIST_ROW("TensorListGetItem", HANDLE " index:int32 element_shape:int32", "item:element_dtype",
+             "element_dtype:type", "An element of a list.", item_shape, get_grad, compute_get),
+    LIST_ROW("TensorListSetItem", HANDLE " index:int32 item:element_dtype", "output_handle:variant",
+             "element_dtype:type resize_if_index_out_of_bounds:bool=false",
+             "The list with another element at an index.", list_shape, set_grad, compute_set),
+    LIST_ROW("TensorListClearItem", HANDLE " index:int32", "output_handle:variant", "",
+             "The list without the element at an index: it counts as zeros.", list_shape,
+             clear_grad, compute_clear),
+    LIST_ROW("TensorListStack", HANDLE " element_shape:int32", "tensor:element_dtype",
+             "element_dtype:type num_elements:int=-1", "All elements of a list, stacked.",
+             stack_shape, stack_grad, compute_stack),
+    LIST_ROW("TensorListFromTensor", "tensor:element_dtype " SHAPE, "output_handle:variant", DTYPE,
+             "The rows of a tensor as a list.", list_shape, from_tensor_grad, compute_from_tensor),
+    LIST_ROW("TensorListGather", HANDLE " indices:int32 element_shape:int32",
+             "values:element_dtype", "element_dtype:type", "Some elements of a list, stacked.",
+             gather_shape, gather_grad, compute_gather),
+    LIST_ROW("TensorListScatterIntoExistingList", HANDLE " tensor:element_dtype indices:int32",
+             "output_handle:variant", "element_dtype:type",
+             "The list with rows of a tensor at these indices.", list_shape, scatter_grad,
+             compute_scatter),
+    LIST_ROW("TensorListConcatV2", HANDLE " " SHAPE " leading_dims:int64",
+             "tensor:element_dtype lengths:int64", DTYPE,
+             "All elements of a list, one behind another.", concat_shape, concat_grad,
+             compute_concat),
+    LIST_ROW("TensorListSplit", "tensor:element_dtype " SHAPE " lengths:int64",
+             "output_handle:variant", DTYPE,
+             "A list whose elements are that many rows of a tensor each.", list_shape, split_grad,
+             compute_split),
+    {.name = "TensorListZerosLike",
+     .inputs = HANDLE,
+     .outputs = "output_handle:variant",
+     .attrs = "",
+     .python = "",
+     .doc = "A list of as many elements, all zeros.",
+     .devices = EVERYWHERE,
+     .flags = OP_ANYWHERE | OP_NO_GRADIENT,
+     .shape = list_shape,
+     .compute = compute_zeros},
+    LIST_ROW("TensorListAddN", "inputs:N*variant", "output_handle:variant", "N:int>=1",
+             "The sums of the elements of lists.", list_shape, add_grad, compute_add),
+};
+
+OP_FAMILY(tensor_list, rows);

@@ -1,0 +1,537 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * tile_pad_gather.c: elements laid out anew: repeated, with a margin, chosen by number, counted up.
+ */
+#include <math.h>
+
+#include "ops/gradient.h"
+#include "ops/ops.h"
+#include "tensor/shape.h"
+
+#define KERNELS "ops/array/tile_pad_gather.cl"
+#include "kernel/sizes.h"
+#define KERNELS "ops/array/range.cl"
+#include "kernel/types.h"
+
+KERNEL_TABLE(tile, BITS);
+KERNEL_TABLE(pad, BITS);
+KERNEL_TABLE(gather_i32, BITS);
+KERNEL_TABLE(gather_i64, BITS);
+KERNEL_TABLE(one_hot_u8, BITS);
+KERNEL_TABLE(one_hot_i32, BITS);
+KERNEL_TABLE(one_hot_i64, BITS);
+KERNEL_TABLE(range, NUMBER);
+KERNEL_TABLE(invert, INTEGER);
+KERNEL_TABLE(invert_check, INTEGER);
+KERNEL_TABLE(tile_sum, NUMBER);
+
+/* The dimensions at the end of SITU_MAX_RANK words, `filler` in front. */
+static void right_align(const int64_t *dims, int rank, int64_t filler, int64_t out[SITU_MAX_RANK]) {
+  for (int d = 0; d < SITU_MAX_RANK; d++) {
+    const int own = d - (SITU_MAX_RANK - rank);
+    out[d] = own < 0 ? filler : dims[own];
+  }
+}
+
+/* Tile */
+
+static situ_status tile_shape(struct call *call) {
+  const situ_shape *in = &call->in[0].shape;
+  situ_shape *out = &call->out[0].shape;
+  TRY(op_host_shape(call, 1, false, out));
+  if (out->rank == SITU_ANY || in->rank == SITU_ANY) {
+    *out = *in;
+    for (int d = 0; d < out->rank; d++) out->dim[d] = SITU_ANY;
+    return NULL;
+  }
+  if (out->rank != in->rank)
+    return INVALID("Expected multiples argument to be a vector of length %d but got length %d",
+                   in->rank, out->rank);
+  for (int d = 0; d < out->rank; d++) {
+    const int64_t times = out->dim[d];
+    if (times == SITU_ANY || in->dim[d] == SITU_ANY)
+      out->dim[d] = SITU_ANY;
+    else if (__builtin_mul_overflow(times, in->dim[d], &out->dim[d]))
+      return INVALID("Dimension %d has %lld elements, too many to repeat %lld times", d,
+                     (long long)in->dim[d], (long long)times);
+  }
+  return shape_check(out);
+}
+
+static situ_status record_tile(struct call *call) {
+  const situ_shape *in = &call->in[0].shape, *out = &call->out[0].shape;
+  const int64_t n = situ_shape_count(*out);
+  int64_t dim[SITU_MAX_RANK], own[SITU_MAX_RANK];
+  right_align(out->dim, out->rank, 1, dim);
+  right_align(in->dim, in->rank, 1, own);
+  return LAUNCH(call, &tile_kernel, call->out[0].type, n, GRAIN, 0, ARG_IN(call, 0),
+                ARG_OUT(call, 0), ARG_INTS(dim), ARG_INTS(own), ARG_INT(n));
+}
+
+/* TileGrad: the sums of the copies */
+
+static situ_status tile_grad_shape(struct call *call) {
+  const situ_shape *in = &call->in[0].shape;
+  situ_shape *out = &call->out[0].shape;
+  TRY(op_host_shape(call, 1, false, out));
+  char a[SHAPE_TEXT], b[SHAPE_TEXT];
+  bool fits = in->rank == SITU_ANY || out->rank == SITU_ANY || in->rank == out->rank;
+  for (int d = 0; fits && in->rank != SITU_ANY && d < out->rank; d++)
+    fits = out->dim[d] > 0 ? in->dim[d] == SITU_ANY || in->dim[d] % out->dim[d] == 0 : true;
+  if (fits) return NULL;
+  return INVALID("%s is not made of copies of %s", shape_print(in, a), shape_print(out, b));
+}
+
+static situ_status record_tile_grad(struct call *call) {
+  const situ_shape *in = &call->in[0].shape, *out = &call->out[0].shape;
+  const int64_t n = situ_shape_count(*out);
+  int64_t dim[SITU_MAX_RANK], own[SITU_MAX_RANK];
+  right_align(in->dim, in->rank, 1, dim);
+  right_align(out->dim, out->rank, 1, own);
+  return LAUNCH(call, &tile_sum_kernel, call->out[0].type, n, GRAIN, (double)situ_shape_count(*in),
+                ARG_IN(call, 0), ARG_OUT(call, 0), ARG_INTS(dim), ARG_INTS(own), ARG_INT(n));
+}
+
+/* Pad */
+
+static situ_status check_paddings(const struct call *call) {
+  const situ_shape *in = &call->in[0].shape, *paddings = &call->in[1].shape;
+  char text[256];
+  if (paddings->rank == SITU_ANY) return NULL;
+  if (paddings->rank != 2 || (paddings->dim[1] != 2 && paddings->dim[1] != SITU_ANY))
+    return INVALID("paddings must be a matrix with 2 columns: %s", shape_print(paddings, text));
+  if (in->rank != SITU_ANY && paddings->dim[0] != SITU_ANY && paddings->dim[0] != in->rank)
+    return INVALID("The first dimension of paddings must be the rank of inputs: %s, rank %d",
+                   shape_print(paddings, text), in->rank);
+  return NULL;
+}
+
+static situ_status pad_shape(struct call *call) {
+  situ_shape *out = &call->out[0].shape;
+  *out = call->in[0].shape;
+  TRY(check_paddings(call));
+  for (int d = 0; d < out->rank; d++) {
+    const int64_t before = call->in[1].value ? call_element(call, 1, 2 * d) : 0;
+    const int64_t behind = call->in[1].value ? call_element(call, 1, 2 * d + 1) : 0;
+    if (before < 0 || behind < 0)
+      return INVALID("Paddings must be non-negative: %lld %lld", (long long)before,
+                     (long long)behind);
+    const bool known = call->in[1].value && out->dim[d] != SITU_ANY;
+    int64_t all = SITU_ANY;
+    if (known && (__builtin_add_overflow(before, behind, &all) ||
+                  __builtin_add_overflow(all, out->dim[d], &all)))
+      return INVALID("Paddings are too large: %lld %lld", (long long)before, (long long)behind);
+    out->dim[d] = all;
+  }
+  return shape_check(out);
+}
+
+static situ_status record_pad(struct call *call) {
+  const situ_shape *in = &call->in[0].shape, *out = &call->out[0].shape;
+  const int64_t n = situ_shape_count(*out);
+  const bool given = call->n_in > 2;
+  int64_t dim[SITU_MAX_RANK], own[SITU_MAX_RANK], before[SITU_MAX_RANK];
+  right_align(out->dim, out->rank, 1, dim);
+  right_align(in->dim, in->rank, 1, own);
+  for (int d = 0; d < in->rank; d++) before[d] = call_element(call, 1, 2 * d);
+  int64_t first[SITU_MAX_RANK];
+  right_align(before, in->rank, 0, first);
+  return LAUNCH(call, &pad_kernel, call->out[0].type, n, GRAIN, 0, ARG_IN(call, 0),
+                ARG_IN(call, given ? 2 : 0), ARG_OUT(call, 0), ARG_INTS(dim), ARG_INTS(own),
+                ARG_INTS(first), ARG_INT(given), ARG_INT(n));
+}
+
+/* Gather */
+
+/* in with dimension `axis` replaced by the dimensions of the indices. */
+static situ_status gathered(const situ_shape *in, const situ_shape *indices, int axis,
+                            situ_shape *out) {
+  const int rank = in->rank - 1 + indices->rank;
+  if (rank > SITU_MAX_RANK)
+    return INVALID("A tensor has at most %d dimensions", (int)SITU_MAX_RANK);
+  out->rank = 0;
+  for (int d = 0; d < axis; d++) out->dim[out->rank++] = in->dim[d];
+  for (int d = 0; d < indices->rank; d++) out->dim[out->rank++] = indices->dim[d];
+  for (int d = axis + 1; d < in->rank; d++) out->dim[out->rank++] = in->dim[d];
+  return NULL;
+}
+
+static situ_status gather_axis(const struct call *call, int rank, int *at) {
+  int64_t axis = 0;
+  bool known = true;
+  *at = -1;
+  if (call->n_in > 2) TRY(op_host_scalar(call, 2, &axis, &known));
+  return known && rank != SITU_ANY ? op_wrap_axis(axis, rank, at) : NULL;
+}
+
+static situ_status gather_shape(struct call *call) {
+  const situ_shape *in = &call->in[0].shape, *indices = &call->in[1].shape;
+  int at;
+  call->out[0].shape = SITU_ANY_SHAPE;
+  TRY(gather_axis(call, in->rank, &at));
+  if (at < 0 || indices->rank == SITU_ANY) return NULL;
+  return gathered(in, indices, at, &call->out[0].shape);
+}
+
+static situ_status resource_gather_shape(struct call *call) {
+  if (call_integer(call, "batch_dims"))
+    return situ_status_create(SITU_UNIMPLEMENTED, "ResourceGather: batch_dims must be 0");
+  return gather_shape(call);
+}
+
+static situ_status record_gather(struct call *call) {
+  const situ_shape *in = &call->in[0].shape;
+  const int64_t n = situ_shape_count(call->out[0].shape);
+  int64_t inner = 1;
+  int at;
+  TRY(gather_axis(call, in->rank, &at));
+  for (int d = at + 1; d < in->rank; d++) inner *= in->dim[d];
+  const struct kernel *kernel =
+      call->in[1].type == SITU_INT32 ? &gather_i32_kernel : &gather_i64_kernel;
+  return LAUNCH(call, kernel, call->out[0].type, n, GRAIN, 0, ARG_IN(call, 0), ARG_IN(call, 1),
+                ARG_OUT(call, 0), ARG_INT(in->dim[at]), ARG_INT(inner),
+                ARG_INT(situ_shape_count(call->in[1].shape)), ARG_INT(n));
+}
+
+/* OneHot */
+
+static situ_status one_hot_axis(const struct call *call, int *at) {
+  const int rank = call->in[0].shape.rank;
+  const int64_t axis = call_integer(call, "axis");
+  if (axis < -1 || axis > rank)
+    return INVALID("Expected axis to be -1 or between [0, %d).  But received: %lld", rank + 1,
+                   (long long)axis);
+  *at = axis < 0 ? rank : (int)axis;
+  return NULL;
+}
+
+static situ_status one_hot_shape(struct call *call) {
+  const situ_shape *in = &call->in[0].shape;
+  situ_shape *out = &call->out[0].shape;
+  int64_t depth = SITU_ANY;
+  bool known;
+  int at;
+  *out = SITU_ANY_SHAPE;
+  TRY(op_host_scalar(call, 1, &depth, &known));
+  TRY(op_need_rank(call, 2, 0, "on_value"));
+  TRY(op_need_rank(call, 3, 0, "off_value"));
+  if (known && depth < 0) return INVALID("depth must be non-negative, got: %lld", (long long)depth);
+  if (in->rank == SITU_ANY) return NULL;
+  if (in->rank == SITU_MAX_RANK)
+    return INVALID("A tensor has at most %d dimensions", (int)SITU_MAX_RANK);
+  TRY(one_hot_axis(call, &at));
+  out->rank = in->rank + 1;
+  for (int d = 0; d < out->rank; d++) out->dim[d] = d == at ? depth : in->dim[d - (d > at)];
+  return shape_check(out);
+}
+
+static situ_status record_one_hot(struct call *call) {
+  const situ_shape *out = &call->out[0].shape;
+  const int64_t n = situ_shape_count(*out);
+  const situ_type type = call->in[0].type;
+  int64_t suffix = 1;
+  int at;
+  TRY(one_hot_axis(call, &at));
+  for (int d = at + 1; d < out->rank; d++) suffix *= out->dim[d];
+  const struct kernel *kernel = type == SITU_UINT8   ? &one_hot_u8_kernel
+                                : type == SITU_INT32 ? &one_hot_i32_kernel
+                                                     : &one_hot_i64_kernel;
+  return LAUNCH(call, kernel, call->out[0].type, n, GRAIN / 4, 0, ARG_IN(call, 0), ARG_IN(call, 2),
+                ARG_IN(call, 3), ARG_OUT(call, 0), ARG_INT(out->dim[at]), ARG_INT(suffix),
+                ARG_INT(n));
+}
+
+/* Range */
+
+/* How many steps of `delta` there are; -1: they lead away from the limit. */
+static int64_t count_integers(int64_t start, int64_t limit, int64_t delta) {
+  if (delta > 0 ? start > limit : start < limit) return -1;
+  const uint64_t span =
+      delta > 0 ? (uint64_t)limit - (uint64_t)start : (uint64_t)start - (uint64_t)limit;
+  const uint64_t step = delta > 0 ? (uint64_t)delta : 0 - (uint64_t)delta;
+  const uint64_t count = span / step + (span % step != 0);
+  return (int64_t)(count < INT64_MAX ? count : INT64_MAX);
+}
+
+static int64_t count_reals(double start, double limit, double delta) {
+  if (delta > 0 ? start > limit : start < limit) return -1;
+  const double count = ceil((limit - start) / delta);
+  return count < 9e18 ? (int64_t)count : INT64_MAX;
+}
+
+static situ_status range_shape(struct call *call) {
+  static const char *const names[] = {"start", "limit", "delta"};
+  const bool whole = call->in[0].type == SITU_INT32 || call->in[0].type == SITU_INT64;
+  double v[3] = {0, 0, 1};
+  bool all = true, known;
+  for (int i = 0; i < 3; i++) {
+    TRY(op_need_rank(call, i, 0, names[i]));
+    TRY(op_host_number(call, i, &v[i], &known));
+    all = all && known;
+  }
+  call->out[0].shape = (situ_shape){1, {SITU_ANY}};
+  if (!all) return NULL;
+  if (v[2] == 0) return INVALID("Requires delta != 0: 0");
+  const int64_t count = whole ? count_integers(call_element(call, 0, 0), call_element(call, 1, 0),
+                                               call_element(call, 2, 0))
+                              : count_reals(v[0], v[1], v[2]);
+  if (count < 0)
+    return INVALID("Requires start %s limit when delta %s 0: %g/%g",
+                   v[2] > 0 ? "<=" : ">=", v[2] > 0 ? ">" : "<", v[0], v[1]);
+  call->out[0].shape.dim[0] = count;
+  return shape_check(&call->out[0].shape);
+}
+
+static situ_status record_range(struct call *call) {
+  const int64_t n = call->out[0].shape.dim[0];
+  const situ_type type = call->out[0].type;
+  double start = 0, delta = 1;
+  bool known;
+  if (type == SITU_INT32 || type == SITU_INT64)
+    return LAUNCH(call, &range_kernel, type, n, GRAIN, (double)n, ARG_OUT(call, 0),
+                  ARG_INT(call_element(call, 0, 0)), ARG_INT(call_element(call, 2, 0)), ARG_INT(n));
+  TRY(op_host_number(call, 0, &start, &known));
+  TRY(op_host_number(call, 2, &delta, &known));
+  return LAUNCH(call, &range_kernel, type, n, GRAIN, (double)n, ARG_OUT(call, 0), ARG_NUM(start),
+                ARG_NUM(delta), ARG_INT(n));
+}
+
+/* InvertPermutation */
+
+static situ_status invert_shape(struct call *call) {
+  TRY(op_need_rank(call, 0, 1, "x"));
+  return op_same_shape(call);
+}
+
+static situ_status record_invert(struct call *call) {
+  const int64_t n = situ_shape_count(call->in[0].shape);
+  TRY(LAUNCH(call, &invert_kernel, call->in[0].type, n, GRAIN, (double)n, ARG_IN(call, 0),
+             ARG_OUT(call, 0), ARG_INT(n)));
+  return LAUNCH(call, &invert_check_kernel, call->in[0].type, n, GRAIN, (double)n, ARG_IN(call, 0),
+                ARG_OUT(call, 0), ARG_INT(n));
+}
+
+/* Gradients */
+
+static void tile_grad(struct gradient *g) {
+  g->dx[0] = OP(g, "TileGrad", g->dy[0], gradient_shape_of(g, g->in[0]));
+}
+
+static void tile_grad_grad(struct gradient *g) {
+  const struct term own = OP(g, "Maximum", g->in[1], gradient_int(g, 1));
+  g->dx[0] = OP(g, "Tile", g->dy[0], OP(g, "FloorDiv", gradient_shape_of(g, g->in[0]), own));
+}
+
+/* What is inside of the margin. */
+static void pad_grad(struct gradient *g) {
+  const struct term zeros = gradient_ints(g, (const int64_t[]){0, 0}, 2);
+  const struct term sizes = gradient_ints(g, (const int64_t[]){-1, 1}, 2);
+  const struct term flat = gradient_ints(g, (const int64_t[]){-1}, 1);
+  const struct term margins =
+      gradient_emit(g, "Cast", TERMS(g->in[1]), ATTRS(situ_attr_type("DstT", SITU_INT32)));
+  const struct term begin = OP(g, "Reshape", OP(g, "Slice", margins, zeros, sizes), flat);
+  g->dx[0] = OP(g, "Slice", g->dy[0], begin, gradient_shape_of(g, g->in[0]));
+}
+
+/* The margin gets what is not inside. */
+static void pad_v2_grad(struct gradient *g) {
+  pad_grad(g);
+  if (!gradient_wanted(g, 2)) return;
+  const struct term axes = gradient_axes_of(g, g->dy[0]);
+  g->dx[2] = OP(g, "Sub", OP(g, "Sum", g->dy[0], axes), OP(g, "Sum", g->dx[0], axes));
+}
+
+/* One number of the shape of a term, as a vector; all from there on where `rest`. */
+static struct term part_of_shape(struct gradient *g, struct term shape, struct term at, bool rest) {
+  const int64_t one = rest ? -1 : 1;
+  return OP(g, "Slice", shape, OP(g, "Reshape", at, gradient_ints(g, (const int64_t[]){1}, 1)),
+            gradient_ints(g, &one, 1));
+}
+
+/* Rows of dy as the dimensions of a single index, one after the other. */
+static struct term rows_of(struct gradient *g, struct term dy, struct term params,
+                           struct term indices) {
+  const situ_shape ids = gradient_shape(g, indices);
+  const struct term one = gradient_ints(g, (const int64_t[]){1}, 1);
+  situ_shape shape = gradient_shape(g, params);
+  if (ids.rank == 1) return dy;
+  if (shape_is_known(&ids) && shape.rank > 0) {
+    shape.dim[0] = situ_shape_count(ids);
+    if (shape_is_known(&shape))
+      return OP(g, "Reshape", dy, gradient_ints(g, shape.dim, shape.rank));
+  }
+  const struct term count = OP(g, "Reshape", OP(g, "Size", indices), one);
+  const struct term rest = part_of_shape(g, gradient_shape_of(g, params), gradient_int(g, 1), true);
+  return OP(g, "Reshape", dy, OP(g, "ConcatV2", count, rest, gradient_int(g, 0)));
+}
+
+/* The rows that were taken go back to where they came from; axis 0. */
+static void gather_grad(struct gradient *g) {
+  const struct term values = rows_of(g, g->dy[0], g->in[0], g->in[1]);
+  const bool flat = gradient_shape(g, g->in[1]).rank == 1;
+  const struct term all = gradient_ints(g, (const int64_t[]){-1}, 1);
+  g->dx[0] =
+      gradient_slices(g, values, flat ? g->in[1] : OP(g, "Reshape", g->in[1], all), g->in[0]);
+}
+
+/* The product of numbers of a shape, as a vector of one. */
+static struct term count_of(struct gradient *g, struct term sizes) {
+  const struct term one = gradient_ints(g, (const int64_t[]){1}, 1);
+  return OP(g, "Reshape", OP(g, "Prod", sizes, gradient_int(g, 0)), one);
+}
+
+/* Any axis: what is in front of it, it, and what is behind are three dimensions, and the picks one,
+ * which goes to the front for the sums of equal picks. */
+static void gather_axis_grad(struct gradient *g) {
+  int64_t axis[SITU_MAX_RANK];
+  int count;
+  if (gradient_integers(g, g->in[2], axis, &count) && axis[0] == 0) {
+    gather_grad(g);
+    return;
+  }
+  const struct term one = gradient_ints(g, (const int64_t[]){1}, 1), zero = gradient_int(g, 0);
+  const struct term none = gradient_ints(g, (const int64_t[]){0}, 1);
+  const struct term flat = gradient_ints(g, (const int64_t[]){-1}, 1);
+  const struct term swap = gradient_ints(g, (const int64_t[]){1, 0, 2}, 3);
+  const struct term given = gradient_emit(g, "Cast", TERMS(OP(g, "Reshape", g->in[2], one)),
+                                          ATTRS(situ_attr_type("DstT", SITU_INT32)));
+  const struct term at = OP(g, "FloorMod", given, OP(g, "Rank", g->in[0]));
+  const struct term shape = gradient_shape_of(g, g->in[0]);
+  const struct term front = count_of(g, OP(g, "Slice", shape, none, at));
+  const struct term behind =
+      count_of(g, part_of_shape(g, shape, OP(g, "Add", at, gradient_int(g, 1)), true));
+  const struct term picks = OP(g, "Reshape", g->in[1], flat);
+  const struct term size = OP(g, "Reshape", OP(g, "Size", g->in[1]), one);
+  const struct term three =
+      OP(g, "Reshape", g->dy[0], OP(g, "ConcatV2", front, size, behind, zero));
+  const struct term rows =
+      OP(g, "Reshape", part_of_shape(g, shape, at, false), gradient_ints(g, NULL, 0));
+  const struct term sums =
+      OP(g, "UnsortedSegmentSum", OP(g, "Transpose", three, swap), picks, rows);
+  g->dx[0] = OP(g, "Reshape", OP(g, "Transpose", sums, swap), shape);
+}
+
+static const struct op rows[] = {
+    {.name = "Tile",
+     .inputs = "input:T multiples:Tmultiples",
+     .outputs = "output:T",
+     .attrs = "T:{" ALL_TYPES "} Tmultiples:{int32 int64}=int32",
+     .python = "tile",
+     .doc = "The input repeated `multiples` times along each dimension.",
+     .samples = "[2,3] [2]=2,3; [4] [1]=1; Tmultiples=int64 [2,1,3] [3]=1,4,2; [2,3] [2]=0,2; "
+                "[2,2,2,2,2] [5]=2,1,2,2,2",
+     .host = "multiples",
+     .devices = MOVABLE,
+     .shape = tile_shape,
+     .record = record_tile,
+     .grad = tile_grad},
+    {.name = "TileGrad",
+     .inputs = "input:T shape:int32",
+     .outputs = "output:T",
+     .attrs = "T:{" WORDS_NUMBER "}",
+     .doc = "The gradient of Tile: the sum of the copies of that shape which it made.",
+     .samples = "[4] [1]=2; [4,6] [2]=2,2; [2,3,2] [3]=2,1,1; [2,0] [2]=1,0; [3,4] [2]=3,4; "
+                "[0,4] [2]=3,2",
+     .host = "shape",
+     .devices = EVERYWHERE,
+     .shape = tile_grad_shape,
+     .record = record_tile_grad,
+     .grad = tile_grad_grad},
+    {.name = "Pad",
+     .inputs = "input:T paddings:Tpaddings",
+     .outputs = "output:T",
+     .attrs = "T:{" NUMERIC "} Tpaddings:{int32 int64}=int32",
+     .doc = "The input with zeros around it: paddings[d] has how many before and behind "
+            "dimension d.",
+     .samples = "[2,3] [2,2]=1,0,2,1; [3] [1,2]=0,0; Tpaddings=int64 [2,2] [2,2]=0,1,1,0; "
+                "[0,2] [2,2]=1,1,0,0",
+     .host = "paddings",
+     .devices = EVERYWHERE,
+     .shape = pad_shape,
+     .record = record_pad,
+     .grad = pad_grad},
+    {.name = "PadV2",
+     .inputs = "input:T paddings:Tpaddings constant_values:T",
+     .outputs = "output:T",
+     .attrs = "T:{" NUMERIC "} Tpaddings:{int32 int64}=int32",
+     .doc = "The input with a value around it: paddings[d] has how many before and behind "
+            "dimension d.",
+     .samples = "[2,3] [2,2]=1,0,2,1 []; [2,1,2] [3,2]=0,1,1,1,2,0 []",
+     .host = "paddings",
+     .devices = EVERYWHERE,
+     .shape = pad_shape,
+     .record = record_pad,
+     .grad = pad_v2_grad},
+    {.name = "Gather",
+     .inputs = "params:Tparams indices:Tindices",
+     .outputs = "output:Tparams",
+     .attrs = "Tparams:{" ALL_TYPES "} Tindices:{int32 int64} validate_indices:bool=true",
+     .doc = "The rows of params with these numbers.",
+     .samples = "Tindices=int32 [4,3] [3]=2,0,3; Tindices=int64 [5] [2,2]=4,0,1,1; "
+                "Tindices=int32 [4,3] []=1",
+     .devices = MOVABLE,
+     .shape = gather_shape,
+     .record = record_gather,
+     .grad = gather_grad},
+    {.name = "ResourceGather",
+     .inputs = "resource:@dtype indices:Tindices",
+     .outputs = "output:dtype",
+     .attrs = "dtype:{" NUMERIC "} Tindices:{int32 int64} batch_dims:int=0 "
+              "validate_indices:bool=true",
+     .doc = "The rows of a variable with these numbers.",
+     .devices = EVERYWHERE,
+     .flags = OP_STATEFUL,
+     .shape = resource_gather_shape,
+     .record = record_gather,
+     .grad = gather_grad},
+    {.name = "GatherV2",
+     .inputs = "params:Tparams indices:Tindices axis:Taxis",
+     .outputs = "output:Tparams",
+     .attrs = "Tparams:{" ALL_TYPES "} Tindices:{int32 int64} Taxis:{int32 int64}=int32",
+     .python = "gather",
+     .doc = "The slices of params along an axis with these numbers.",
+     .samples = "Tindices=int32 [4,3] [3]=2,0,3 []=0; Tindices=int64 [2,5,3] [2]=4,1 []=1; "
+                "Tindices=int32 [2,3] [2,2]=0,2,1,1 []=-1; Tindices=int32 [4,3] [0]= []=0",
+     .host = "axis",
+     .devices = MOVABLE,
+     .shape = gather_shape,
+     .record = record_gather,
+     .grad = gather_axis_grad},
+    {.name = "OneHot",
+     .inputs = "indices:TI depth:int32 on_value:T off_value:T",
+     .outputs = "output:T",
+     .attrs = "axis:int=-1 T:{" NUMERIC "} TI:{uint8 int32 int64}=int64",
+     .python = "one_hot",
+     .doc = "For each index a vector of length depth along a new axis: on_value at the index, "
+            "off_value elsewhere. An index outside gives off_value everywhere.",
+     .samples = "[3]=0,2,5 []=4 [] []; TI=int32 axis=0 [2,2]=0,1,3,-1 []=4 [] []; "
+                "TI=uint8 axis=1 [2,3]=0,1,2,2,1,0 []=3 [] []",
+     .host = "depth",
+     .devices = EVERYWHERE,
+     .flags = OP_NO_GRADIENT,
+     .shape = one_hot_shape,
+     .record = record_one_hot},
+    {.name = "Range",
+     .inputs = "start:Tidx limit:Tidx delta:Tidx",
+     .outputs = "output:Tidx",
+     .attrs = "Tidx:{float double int32 int64}=int32",
+     .python = "range",
+     .doc = "Numbers from start to before limit, delta apart.",
+     .samples = "[]=0 []=5 []=1; []=3 []=18 []=3; []=3 []=1 []=-1; []=2 []=2 []=1",
+     .host = "start limit delta",
+     .devices = EVERYWHERE,
+     .flags = OP_NO_GRADIENT,
+     .shape = range_shape,
+     .record = record_range},
+    {.name = "InvertPermutation",
+     .inputs = "x:T",
+     .outputs = "y:T",
+     .attrs = "T:{int32 int64}=int32",
+     .python = "math.invert_permutation invert_permutation",
+     .doc = "The permutation that undoes x: y[x[i]] = i.",
+     .samples = "T=int32 [4]=2,0,3,1; T=int64 [3]=0,1,2; T=int32 [0]=",
+     .devices = EVERYWHERE,
+     .shape = invert_shape,
+     .record = record_invert},
+};
+
+OP_FAMILY(tile_pad_gather, rows);

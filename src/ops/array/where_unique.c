@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * where_unique.c: elements found, counted and sorted into groups: what no shape tells before. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernel/host.h"
+#include "ops/gradient.h"
+#include "ops/ops.h"
+#include "tensor/shape.h"
+#include "tensor/tensor.h"
+
+static int64_t element(const situ_tensor *tensor, int64_t i) {
+  const void *data = situ_tensor_data(tensor);
+  return tensor->type == SITU_INT64 ? ((const int64_t *)data)[i] : ((const int32_t *)data)[i];
+}
+
+static void put(void *data, situ_type type, int64_t i, int64_t value) {
+  if (type == SITU_INT64)
+    ((int64_t *)data)[i] = value;
+  else
+    ((int32_t *)data)[i] = (int32_t)value;
+}
+
+/* Whether element i of a tensor is not 0, false or NaN's bits are 0. */
+static bool is_set(const situ_tensor *tensor, int64_t i) {
+  const size_t size = situ_type_size(tensor->type);
+  const unsigned char *at = (const unsigned char *)situ_tensor_data(tensor) + (size_t)i * size;
+  const bool real =
+      tensor->type == SITU_FLOAT || tensor->type == SITU_DOUBLE || tensor->type == SITU_HALF;
+  for (size_t k = 0; k < size; k++)
+    if (at[k] & (real && k == size - 1 ? 0x7f : 0xff)) return true; /* -0 is 0 */
+  return false;
+}
+
+/* Where */
+
+static situ_status where_shape(struct call *call) {
+  const int rank = call->in[0].shape.rank;
+  call->out[0].shape = (situ_shape){2, {SITU_ANY, rank == SITU_ANY ? SITU_ANY : rank}};
+  return NULL;
+}
+
+static situ_status compute_where(struct compute *compute) {
+  const situ_tensor *in = compute->in[0];
+  const int64_t n = situ_shape_count(in->shape);
+  const int rank = in->shape.rank;
+  int64_t count = 0, *at = NULL;
+  void *data = NULL;
+  for (int64_t i = 0; i < n; i++) count += is_set(in, i);
+  TRY(compute_output(compute, 0, (situ_shape){2, {count, rank}}, &data));
+  at = data;
+  for (int64_t i = 0; i < n; i++) {
+    if (!is_set(in, i)) continue;
+    int64_t rest = i;
+    for (int d = rank - 1; d >= 0; d--) {
+      at[d] = rest % in->shape.dim[d];
+      rest /= in->shape.dim[d];
+    }
+    at += rank;
+  }
+  return NULL;
+}
+
+/* Unique */
+
+/* The bytes of an element. */
+static situ_text bytes_of(const situ_tensor *tensor, int64_t i) {
+  if (tensor->type == SITU_STRING) return situ_tensor_text(tensor, i);
+  const size_t size = situ_type_size(tensor->type);
+  return (situ_text){(const char *)situ_tensor_data(tensor) + (size_t)i * size, size};
+}
+
+/* The different elements in the order of their first places: a table by hash. */
+struct table {
+  int64_t *slots; /* numbers of different elements, -1: none */
+  int64_t *first; /* where each different one was first */
+  size_t mask;
+  int64_t count;
+};
+
+static uint64_t hash_of(situ_text text) {
+  uint64_t hash = 1469598103934665603u;
+  for (size_t i = 0; i < text.length; i++)
+    hash = (hash ^ (unsigned char)text.data[i]) * 1099511628211u;
+  return hash ^ hash >> 29;
+}
+
+static situ_status table_create(int64_t n, struct table *out) {
+  size_t size = 16;
+  while (size < 2 * (size_t)n) size *= 2;
+  *out = (struct table){.mask = size - 1};
+  out->slots = malloc(size * sizeof *out->slots);
+  out->first = malloc((size_t)max_i64(1, n) * sizeof *out->first);
+  if (out->slots) memset(out->slots, 0xff, size * sizeof *out->slots);
+  return out->slots && out->first ? NULL : NO_MEMORY();
+}
+
+static void table_free(struct table *table) {
+  free(table->slots);
+  free(table->first);
+}
+
+/* The number of element i of a tensor; `add` makes it known. -1: it is not. */
+static int64_t table_find(struct table *table, const situ_tensor *of, const situ_tensor *tensor,
+                          int64_t i, bool add) {
+  const situ_text text = bytes_of(tensor, i);
+  size_t at = hash_of(text) & table->mask;
+  for (; table->slots[at] >= 0; at = (at + 1) & table->mask) {
+    const situ_text other = bytes_of(of, table->first[table->slots[at]]);
+    if (other.length == text.length && !memcmp(other.data, text.data, text.length))
+      return table->slots[at];
+  }
+  if (!add) return -1;
+  table->first[table->count] = i;
+  table->slots[at] = table->count;
+  return table->count++;
+}
+
+/* Elements of a vector at `n` places as output `index`. */
+static situ_status take(struct compute *compute, int index, const situ_tensor *from,
+                        const int64_t *places, int64_t n) {
+  const size_t size = situ_type_size(from->type);
+  if (from->type == SITU_STRING) {
+    situ_text *texts = malloc((size_t)max_i64(1, n) * sizeof *texts);
+    if (!texts) return NO_MEMORY();
+    for (int64_t i = 0; i < n; i++) texts[i] = situ_tensor_text(from, places[i]);
+    const situ_status status = situ_tensor_create_texts(SITU_SHAPE(n), texts, &compute->out[index]);
+    free(texts);
+    return status;
+  }
+  void *data = NULL;
+  TRY(compute_output(compute, index, SITU_SHAPE(n), &data));
+  for (int64_t i = 0; i < n; i++)
+    memcpy((char *)data + (size_t)i * size, bytes_of(from, places[i]).data, size);
+  return NULL;
+}
+
+static situ_status unique_shape(struct call *call) {
+  TRY(op_need_rank(call, 0, 1, "x"));
+  call->out[0].shape = SITU_SHAPE(SITU_ANY);
+  call->out[1].shape = call->in[0].shape;
+  if (call->n_out > 2) call->out[2].shape = SITU_SHAPE(SITU_ANY);
+  return NULL;
+}
+
+static situ_status compute_unique(struct compute *compute) {
+  const situ_tensor *in = compute->in[0];
+  const int64_t n = situ_shape_count(in->shape);
+  const situ_type type = compute->call->out[1].type;
+  struct table table;
+  void *numbers = NULL, *counts = NULL;
+  situ_status status = table_create(n, &table);
+  if (!status) status = compute_output(compute, 1, in->shape, &numbers);
+  for (int64_t i = 0; i < n && !status; i++)
+    put(numbers, type, i, table_find(&table, in, in, i, true));
+  if (!status) status = take(compute, 0, in, table.first, table.count);
+  if (!status && compute->call->n_out > 2) {
+    status = compute_output(compute, 2, SITU_SHAPE(table.count), &counts);
+    if (!status) memset(counts, 0, (size_t)table.count * situ_type_size(type));
+    for (int64_t i = 0; i < n && !status; i++) {
+      const int64_t at = element(compute->out[1], i);
+      put(counts, type, at, element(compute->out[2], at) + 1);
+    }
+  }
+  table_free(&table);
+  return status;
+}
+
+/* ListDiff */
+
+static situ_status difference_shape(struct call *call) {
+  call->out[0].shape = call->out[1].shape = SITU_SHAPE(SITU_ANY);
+  TRY(op_need_rank(call, 0, 1, "x"));
+  return op_need_rank(call, 1, 1, "y");
+}
+
+static situ_status compute_difference(struct compute *compute) {
+  const situ_tensor *x = compute->in[0], *y = compute->in[1];
+  const int64_t n = situ_shape_count(x->shape), m = situ_shape_count(y->shape);
+  int64_t count = 0, *kept = malloc((size_t)max_i64(1, n) * sizeof *kept);
+  struct table table;
+  situ_status status = table_create(m, &table);
+  if (!status && !kept) status = NO_MEMORY();
+  for (int64_t i = 0; i < m && !status; i++) table_find(&table, y, y, i, true);
+  for (int64_t i = 0; i < n && !status; i++)
+    if (table_find(&table, y, x, i, false) < 0) kept[count++] = i;
+  void *places = NULL;
+  if (!status) status = take(compute, 0, x, kept, count);
+  if (!status) status = compute_output(compute, 1, SITU_SHAPE(count), &places);
+  for (int64_t i = 0; i < count && !status; i++)
+    put(places, compute->call->out[1].type, i, kept[i]);
+  table_free(&table);
+  free(kept);
+  return status;
+}
+
+/* DynamicPartition, DynamicStitch */
+
+static int64_t rows_behind(const situ_shape *shape, int first) {
+  int64_t result = 1;
+  for (int d = first; d < shape->rank; d++) result *= shape->dim[d];
+  return result;
+}
+
+static situ_status partition_shape(struct call *call) {
+  const situ_shape *data = &call->in[0].shape, *parts = &call->in[1].shape;
+  char a[256], b[256];
+  for (int i = 0; i < call->n_out; i++) call->out[i].shape = SITU_ANY_SHAPE;
+  if (data->rank == SITU_ANY || parts->rank == SITU_ANY) return NULL;
+  situ_shape front = *data;
+  front.rank = parts->rank;
+  if (data->rank < parts->rank || !shape_compatible(&front, parts))
+    return INVALID("data.shape must start with partitions.shape, got %s vs. %s",
+                   shape_print(data, a), shape_print(parts, b));
+  for (int i = 0; i < call->n_out; i++) {
+    situ_shape *out = &call->out[i].shape;
+    *out = (situ_shape){1, {SITU_ANY}};
+    for (int d = parts->rank; d < data->rank; d++) out->dim[out->rank++] = data->dim[d];
+  }
+  return NULL;
+}
+
+static situ_status compute_partition(struct compute *compute) {
+  const situ_tensor *data = compute->in[0], *parts = compute->in[1];
+  const int64_t n = situ_shape_count(parts->shape);
+  const size_t row =
+      (size_t)rows_behind(&data->shape, parts->shape.rank) * situ_type_size(data->type);
+  for (int64_t i = 0; i < n; i++)
+    if (element(parts, i) < 0 || element(parts, i) >= compute->call->n_out)
+      return INVALID("partitions[%lld] = %lld is not in [0, %d)", (long long)i,
+                     (long long)element(parts, i), compute->call->n_out);
+  for (int p = 0; p < compute->call->n_out; p++) {
+    situ_shape shape = {1, {0}};
+    for (int d = parts->shape.rank; d < data->shape.rank; d++)
+      shape.dim[shape.rank++] = data->shape.dim[d];
+    for (int64_t i = 0; i < n; i++) shape.dim[0] += element(parts, i) == p;
+    void *to = NULL;
+    TRY(compute_output(compute, p, shape, &to));
+    char *at = to;
+    for (int64_t i = 0; i < n; i++) {
+      if (element(parts, i) != p || !row) continue;
+      memcpy(at, (const char *)situ_tensor_data(data) + (size_t)i * row, row);
+      at += row;
+    }
+  }
+  return NULL;
+}
+
+/* Inputs are N indices, then N data. */
+static situ_status stitch_shape(struct call *call) {
+  const int n = call->n_in / 2;
+  situ_shape *out = &call->out[0].shape;
+  situ_shape rows = SITU_ANY_SHAPE; /* the dimensions behind those of the indices */
+  *out = SITU_ANY_SHAPE;
+  for (int k = 0; k < n; k++) {
+    const situ_shape *indices = &call->in[k].shape, *data = &call->in[n + k].shape;
+    if (indices->rank == SITU_ANY || data->rank == SITU_ANY) continue;
+    situ_shape front = *data, behind = {0};
+    char a[SHAPE_TEXT], b[SHAPE_TEXT];
+    front.rank = indices->rank;
+    if (data->rank < indices->rank || !shape_compatible(&front, indices))
+      return INVALID("data[%d].shape = %s does not start with indices[%d].shape = %s", k,
+                     shape_print(data, a), k, shape_print(indices, b));
+    for (int d = indices->rank; d < data->rank; d++) behind.dim[behind.rank++] = data->dim[d];
+    if (!shape_compatible(&rows, &behind))
+      return INVALID("The rows of all data must have the same shape: %s vs. %s of data[%d]",
+                     shape_print(&rows, a), shape_print(&behind, b), k);
+    rows = shape_merge(&rows, &behind);
+  }
+  if (rows.rank == SITU_ANY) return NULL;
+  if (rows.rank == SITU_MAX_RANK)
+    return INVALID("A tensor has at most %d dimensions", (int)SITU_MAX_RANK);
+  *out = (situ_shape){1, {SITU_ANY}};
+  for (int d = 0; d < rows.rank; d++) out->dim[out->rank++] = rows.dim[d];
+  return NULL;
+}
+
+static situ_status compute_stitch(struct compute *compute) {
+  const int n = compute->call->n_in / 2;
+  int64_t most = -1;
+  for (int k = 0; k < n; k++)
+    for (int64_t i = 0; i < situ_shape_count(compute->in[k]->shape); i++)
+      most = max_i64(most, element(compute->in[k], i));
+  const situ_tensor *first = compute->in[n];
+  situ_shape shape = {1, {most + 1}};
+  for (int d = compute->in[0]->shape.rank; d < first->shape.rank; d++)
+    shape.dim[shape.rank++] = first->shape.dim[d];
+  const size_t row = (size_t)rows_behind(&shape, 1) * situ_type_size(first->type);
+  void *to = NULL;
+  TRY(compute_output(compute, 0, shape, &to));
+  memset(to, 0, (size_t)(most + 1) * row);
+  for (int k = 0; k < n; k++) {
+    const situ_tensor *indices = compute->in[k];
+    const char *from = situ_tensor_data(compute->in[n + k]);
+    for (int64_t i = 0; i < situ_shape_count(indices->shape); i++) {
+      const int64_t at = element(indices, i);
+      if (at < 0) return INVALID("indices[%lld] = %lld is negative", (long long)i, (long long)at);
+      if (row) memcpy((char *)to + (size_t)at * row, from + (size_t)i * row, row);
+    }
+  }
+  return NULL;
+}
+
+/* Gradients */
+
+static void partition_grad(struct gradient *g) {
+  const struct term count = OP(g, "Size", g->in[1]);
+  const struct term numbers =
+      OP(g, "Reshape", OP(g, "Range", gradient_int(g, 0), count, gradient_int(g, 1)),
+         OP(g, "Shape", g->in[1]));
+  enum { MOST = 64 };
+  struct term terms[2 * MOST];
+  if (g->n_out > MOST) {
+    gradient_fail(g, INVALID("A gradient through more than %d parts is not there", (int)MOST));
+    return;
+  }
+  const struct term places = gradient_emit(g, "DynamicPartition", TERMS(numbers, g->in[1]),
+                                           ATTRS(situ_attr_int("num_partitions", g->n_out)));
+  for (int i = 0; i < g->n_out; i++) {
+    terms[i] = gradient_output(places, i);
+    terms[g->n_out + i] = gradient_or_zeros(g, g->dy[i], g->out[i]);
+  }
+  g->dx[0] = gradient_reshape_as(
+      g, gradient_emit(g, "DynamicStitch", terms, 2 * g->n_out, NO_ATTRS), g->in[0]);
+}
+
+static void stitch_grad(struct gradient *g) {
+  const int n = g->n_in / 2;
+  for (int i = 0; i < n; i++)
+    g->dx[n + i] = OP(g, "GatherV2", g->dy[0], g->in[i], gradient_int(g, 0));
+}
+
+static const struct op rows[] = {
+    {.name = "Where",
+     .inputs = "input:T",
+     .outputs = "index:int64",
+     .attrs = "T:{" NUMERIC "}=bool",
+     .doc = "The places of the elements that are true, or not 0: one row of numbers for each.",
+     .devices = EVERYWHERE,
+     .flags = OP_NO_GRADIENT,
+     .shape = where_shape,
+     .compute = compute_where},
+    {.name = "Unique",
+     .inputs = "x:T",
+     .outputs = "y:T idx:out_idx",
+     .attrs = "T:{" ALL_TYPES "} out_idx:{int32 int64}=int32",
+     .python = "",
+     .doc = "The different elements of a vector in the order of their first places, and for each "
+            "element its number among them.",
+     .devices = "CPU",
+     .flags = OP_NO_GRADIENT,
+     .shape = unique_shape,
+     .compute = compute_unique},
+    {.name = "UniqueWithCounts",
+     .inputs = "x:T",
+     .outputs = "y:T idx:out_idx count:out_idx",
+     .attrs = "T:{" ALL_TYPES "} out_idx:{int32 int64}=int32",
+     .python = "",
+     .doc = "As Unique, and how often each element is there.",
+     .devices = "CPU",
+     .flags = OP_NO_GRADIENT,
+     .shape = unique_shape,
+     .compute = compute_unique},
+    {.name = "ListDiff",
+     .inputs = "x:T y:T",
+     .outputs = "out:T idx:out_idx",
+     .attrs = "T:{" ALL_TYPES "} out_idx:{int32 int64}=int32",
+     .doc = "The elements of x that are not in y, and their places.",
+     .devices = "CPU",
+     .flags = OP_NO_GRADIENT,
+     .shape = difference_shape,
+     .compute = compute_difference},
+    {.name = "DynamicPartition",
+     .inputs = "data:T partitions:int32",
+     .outputs = "outputs:num_partitions*T",
+     .attrs = "num_partitions:int>=1 T:{" NUMERIC "}",
+     .python = "dynamic_partition",
+     .doc = "The rows of data sorted into parts: row i goes to part partitions[i].",
+     .devices = EVERYWHERE,
+     .shape = partition_shape,
+     .compute = compute_partition,
+     .grad = partition_grad},
+    {.name = "DynamicStitch",
+     .inputs = "indices:N*int32 data:N*T",
+     .outputs = "merged:T",
+     .attrs = "N:int>=1 T:{" NUMERIC "}",
+     .python = "dynamic_stitch",
+     .doc = "One tensor of the rows of all data: row i of a part goes to where its indices say; "
+            "later ones win.",
+     .devices = EVERYWHERE,
+     .shape = stitch_shape,
+     .compute = compute_stitch,
+     .grad = stitch_grad},
+};
+
+OP_FAMILY(where_unique, rows);

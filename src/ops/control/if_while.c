@@ -1,0 +1,417 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * if_while.c: ops that run functions of the graph: If one of two, While one again and again.
+ *
+ * The last output of both is a tape: a list of what the gradients of the functions need of the run,
+ * made only where somebody reads it. The tape of a While has a tape for each time round. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "ops/control/if_while.h"
+#include "ops/ops.h"
+#include "schema/function.h"
+#include "schema/tensor_list.h"
+#include "tensor/shape.h"
+#include "tensor/tensor.h"
+
+/* What is true of both shapes. */
+static situ_shape common(const situ_shape *a, const situ_shape *b) {
+  situ_shape shape = *a;
+  if (a->rank != b->rank) return SITU_ANY_SHAPE;
+  for (int d = 0; d < shape.rank; d++)
+    if (a->dim[d] != b->dim[d]) shape.dim[d] = SITU_ANY;
+  return shape;
+}
+
+static const struct function *function_of(const struct call *call, const char *attr) {
+  return call_attr(call, attr)->function;
+}
+
+static const situ_shape *output_shape(const struct function *function, int index) {
+  return &function->shapes[function->n_inputs + index];
+}
+
+/* A function must take and give what the call says; a gradient takes its first inputs from a tape.
+ */
+static situ_status check_function(const struct function *function, const struct operand *in,
+                                  int n_in, int n_out) {
+  const int first = function->n_taped;
+  if (function->n_inputs != first + n_in || function->n_outputs != n_out)
+    return INVALID("Function '%s' has %d inputs and %d outputs; %d and %d are wanted",
+                   function->name, function->n_inputs - first, function->n_outputs, n_in, n_out);
+  for (int i = 0; i < n_in; i++) /* a handle that comes as its variable: plan/host_ops.c */
+    if (function->types[first + i] != in[i].type && function->types[first + i] != SITU_RESOURCE)
+      return INVALID("Input %d of function '%s' is of type %s, not %s", i, function->name,
+                     situ_type_name(function->types[first + i]), situ_type_name(in[i].type));
+  return NULL;
+}
+
+static situ_status run(const struct compute *compute, const struct function *function,
+                       situ_tensor *const *in, situ_tensor **out, situ_tensor **tape) {
+  const struct services *services = compute->services;
+  if (!services->run)
+    return situ_status_create(SITU_UNIMPLEMENTED, "Functions of a graph run in sessions only.");
+  return services->run(services->context, function, in, out, tape);
+}
+
+/* Runs the gradient of a function: `given` are the inputs behind those of the tape; `own` gets a
+ * tape of the gradient itself, or is NULL. */
+static situ_status run_gradient(const struct compute *compute, const struct function *function,
+                                const situ_tensor *tape, situ_tensor *const *given,
+                                situ_tensor **out, situ_tensor **own) {
+  struct tensor_list *list = NULL;
+  struct arena arena = {0};
+  TRY(tensor_list_of(tape, &list));
+  const int taped = function->n_taped;
+  situ_tensor **in = ARENA_ARRAY(&arena, situ_tensor *, function->n_inputs + 1);
+  situ_status status = in ? NULL : NO_MEMORY();
+  for (int i = 0; !status && i < taped; i++)
+    if (function->taped[i] < list->count)
+      in[i] = list->items[function->taped[i]];
+    else
+      status = INTERNAL("The tape of function '%s' is too short.", function->name);
+  if (!status && function->n_inputs > taped)
+    memcpy(in + taped, given, sizeof *in * (size_t)(function->n_inputs - taped));
+  if (!status) status = run(compute, function, in, out, own);
+  arena_free(&arena);
+  return status;
+}
+
+/* Whether somebody reads the tape, the last output. */
+static bool is_taped(const struct compute *compute) {
+  return !compute->unused || !compute->unused[compute->call->n_out - 1];
+}
+
+/* If */
+
+static situ_status if_shape_of(struct call *call, int first, int n_out) {
+  const struct function *branches[] = {function_of(call, "then_branch"),
+                                       function_of(call, "else_branch")};
+  for (int b = 0; b < 2; b++)
+    TRY(check_function(branches[b], call->in + first, call->n_in - first, n_out));
+  for (int i = 0; i < n_out; i++)
+    call->out[i].shape = common(output_shape(branches[0], i), output_shape(branches[1], i));
+  return NULL;
+}
+
+static situ_status if_shape(struct call *call) {
+  call->out[call->n_out - 1].shape = SITU_SCALAR;
+  return if_shape_of(call, 1, call->n_out - 1);
+}
+
+static situ_status if_grad_shape(struct call *call) {
+  call->out[call->n_out - 1].shape = SITU_SCALAR;
+  return if_shape_of(call, 2, call->n_out - 1);
+}
+
+/* Whether an element is not 0: -0.0 is, NaN is not. */
+static bool is_nonzero(const char *data, situ_type type, size_t bytes) {
+  if (type == SITU_FLOAT) return *(const float *)(const void *)data != 0;
+  if (type == SITU_DOUBLE) return *(const double *)(const void *)data != 0;
+  if (type == SITU_HALF) return *(const uint16_t *)(const void *)data & 0x7fff;
+  bool any = false;
+  for (size_t i = 0; i < bytes; i++) any = any || data[i];
+  return any;
+}
+
+/* A number that is not 0, a text that is not empty, a tensor that has elements. */
+static situ_status is_true(situ_tensor *tensor, bool *out) {
+  situ_tensor *host = NULL;
+  if (tensor->shape.rank) {
+    *out = situ_shape_count(tensor->shape) > 0;
+    return NULL;
+  }
+  TRY(tensor_host(tensor, &host));
+  if (host->type == SITU_STRING)
+    *out = situ_tensor_text(host, 0).length;
+  else
+    *out = is_nonzero(situ_tensor_data(host), host->type, host->bytes);
+  situ_tensor_release(host);
+  return NULL;
+}
+
+static situ_status choose(const struct compute *compute, const struct function **out) {
+  bool truth = false;
+  TRY(is_true(compute->in[0], &truth));
+  *out = function_of(compute->call, truth ? "then_branch" : "else_branch");
+  return NULL;
+}
+
+static situ_status compute_if(struct compute *compute) {
+  const struct function *branch = NULL;
+  TRY(choose(compute, &branch));
+  situ_tensor **tape = &compute->out[compute->call->n_out - 1];
+  return run(compute, branch, compute->in + 1, compute->out, is_taped(compute) ? tape : NULL);
+}
+
+static situ_status compute_if_grad(struct compute *compute) {
+  const struct function *branch = NULL;
+  TRY(choose(compute, &branch));
+  situ_tensor **tape = &compute->out[compute->call->n_out - 1];
+  return run_gradient(compute, branch, compute->in[1], compute->in + 2, compute->out,
+                      is_taped(compute) ? tape : NULL);
+}
+
+/* While */
+
+static situ_status while_shape(struct call *call) {
+  const struct function *cond = function_of(call, "cond"), *body = function_of(call, "body");
+  const int n = call->n_out - 1;
+  TRY(check_function(cond, call->in, call->n_in, 1));
+  TRY(check_function(body, call->in, call->n_in, n));
+  for (int i = 0; i < n; i++) {
+    call->out[i].shape = common(&call->in[i].shape, output_shape(body, i));
+    call->out[i].shape = common(&call->out[i].shape, &body->shapes[i]);
+  }
+  call->out[n].shape = SITU_SCALAR;
+  return NULL;
+}
+
+/* How many lists of WhileGrad go along with the tape; how many it collects. */
+static int n_given(const struct call *call) { return (int)call_integer(call, "n_given"); }
+
+static int n_collected(const struct call *call) {
+  return (call->n_out - 1) - (call->n_in - 1 - n_given(call));
+}
+
+static situ_status while_grad_shape(struct call *call) {
+  const struct function *body = function_of(call, "body");
+  const int n = call->n_out - 1, given = n_given(call), collected = n_collected(call);
+  if (given < 0 || given > call->n_in - 1 || collected < 0)
+    return INVALID("There are not %d lists that go along", given);
+  TRY(check_function(body, call->in + 1, call->n_in - 1, n));
+  for (int i = 0; i < collected; i++) call->out[i].shape = SITU_SCALAR;
+  for (int i = collected; i < n; i++)
+    call->out[i].shape = common(&call->in[1 + given + i - collected].shape, output_shape(body, i));
+  call->out[n].shape = SITU_SCALAR;
+  return NULL;
+}
+
+static void release_all(situ_tensor **tensors, int n) {
+  for (int i = 0; i < n; i++) {
+    situ_tensor_release(tensors[i]);
+    tensors[i] = NULL;
+  }
+}
+
+/* What goes round: `values`, with room in `next` for what comes; and the tapes so far. */
+struct loop {
+  const struct compute *compute;
+  const struct function *cond, *body;
+  int n;
+  situ_tensor **values, **next;
+  bool taped;
+  situ_tensor **tapes;
+  int n_tapes, room;
+};
+
+static situ_status ask_condition(const struct loop *loop, bool *go_on) {
+  situ_tensor *result = NULL;
+  TRY(run(loop->compute, loop->cond, loop->values, &result, NULL));
+  const situ_status status = is_true(result, go_on);
+  situ_tensor_release(result);
+  return status;
+}
+
+static void step(struct loop *loop) {
+  release_all(loop->values, loop->n);
+  memcpy(loop->values, loop->next, sizeof *loop->values * (size_t)loop->n);
+  memset(loop->next, 0, sizeof *loop->next * (size_t)loop->n);
+}
+
+/* Why a loop has to end, or NULL. */
+static situ_status look(const struct compute *compute) {
+  const struct services *services = compute->services;
+  if (services->cancelled && *services->cancelled)
+    return situ_status_create(SITU_CANCELLED, "While loop was cancelled");
+  return services->ask ? services->ask() : NULL;
+}
+
+static situ_status go_round(struct loop *loop) {
+  for (;;) {
+    bool go_on = false;
+    situ_tensor *tape = NULL;
+    TRY(ask_condition(loop, &go_on));
+    if (!go_on) return NULL;
+    TRY(run(loop->compute, loop->body, loop->values, loop->next, loop->taped ? &tape : NULL));
+    step(loop);
+    if (tape) TRY(tensor_list_grow(&loop->tapes, &loop->n_tapes, &loop->room, tape));
+    TRY(look(loop->compute));
+  }
+}
+
+/* The tapes become a list. */
+static situ_status give_list(situ_tensor *const *items, int count, situ_tensor **out) {
+  struct tensor_list *list = NULL;
+  TRY(tensor_list_create(count, &list));
+  for (int i = 0; i < count; i++) list->items[i] = situ_tensor_retain(items[i]);
+  return tensor_list_tensor(list, out);
+}
+
+static situ_status compute_while(struct compute *compute) {
+  const int n = compute->call->n_in;
+  struct arena arena = {0};
+  struct loop loop = {.compute = compute,
+                      .cond = function_of(compute->call, "cond"),
+                      .body = function_of(compute->call, "body"),
+                      .n = n,
+                      .values = compute->out,
+                      .next = ARENA_ARRAY(&arena, situ_tensor *, n + 1),
+                      .taped = is_taped(compute)};
+  situ_status status = loop.next ? NULL : NO_MEMORY();
+  for (int i = 0; i < n && !status; i++)
+    if (loop.taped)
+      status = compute_keep(compute, i, &compute->out[i]);
+    else
+      compute->out[i] = situ_tensor_retain(compute->in[i]);
+  if (!status) status = go_round(&loop);
+  if (!status && loop.taped) status = give_list(loop.tapes, loop.n_tapes, &compute->out[n]);
+  if (loop.next) release_all(loop.next, n);
+  release_all(loop.tapes, loop.n_tapes);
+  free(loop.tapes);
+  arena_free(&arena);
+  return status;
+}
+
+/* A WhileGrad at work: `values` are the lists' elements of this time round, then what goes round;
+ * `next` is what a round gives: what is collected, then what goes round. */
+struct way_back {
+  const struct compute *compute;
+  struct tensor_list *tapes;
+  int n_given, n_collected, n;
+  situ_tensor **values, **next;
+  situ_tensor **collected; /* of round r: r * n_collected ... */
+  situ_tensor **own;       /* tapes of the rounds; NULL: not wanted */
+};
+
+/* The elements of the lists that go along with the tape of a round; empty ones where none is. */
+static situ_status take_given(const struct way_back *way, int round) {
+  release_all(way->values, way->n_given);
+  for (int i = 0; i < way->n_given; i++) {
+    struct tensor_list *list = NULL, *empty = NULL;
+    TRY(tensor_list_of(way->compute->in[1 + i], &list));
+    if (round < list->count && list->items[round]) {
+      way->values[i] = situ_tensor_retain(list->items[round]);
+      continue;
+    }
+    TRY(tensor_list_create(0, &empty));
+    TRY(tensor_list_tensor(empty, &way->values[i]));
+  }
+  return NULL;
+}
+
+/* Runs the gradient of the body for each time round, the last one first. */
+static situ_status go_back(const struct way_back *way) {
+  const struct function *body = function_of(way->compute->call, "body");
+  situ_tensor **going = way->values + way->n_given;
+  for (int k = way->tapes->count - 1, r = 0; k >= 0; k--, r++) {
+    TRY(take_given(way, k));
+    TRY(run_gradient(way->compute, body, way->tapes->items[k], way->values, way->next,
+                     way->own ? &way->own[r] : NULL));
+    release_all(going, way->n);
+    memcpy(way->collected + r * way->n_collected, way->next,
+           sizeof *way->next * (size_t)way->n_collected);
+    memcpy(going, way->next + way->n_collected, sizeof *way->next * (size_t)way->n);
+    memset(way->next, 0, sizeof *way->next * (size_t)(way->n_collected + way->n));
+    TRY(look(way->compute));
+  }
+  return NULL;
+}
+
+/* What the rounds have given becomes the outputs: lists, what went round, the tape. */
+static situ_status give_back(const struct way_back *way, struct arena *arena) {
+  const int rounds = way->tapes->count;
+  situ_tensor **out = way->compute->out;
+  situ_tensor **column = ARENA_ARRAY(arena, situ_tensor *, rounds + 1);
+  if (!column) return NO_MEMORY();
+  for (int c = 0; c < way->n_collected; c++) {
+    for (int r = 0; r < rounds; r++) column[r] = way->collected[r * way->n_collected + c];
+    TRY(give_list(column, rounds, &out[c]));
+  }
+  for (int i = 0; i < way->n; i++)
+    out[way->n_collected + i] = situ_tensor_retain(way->values[way->n_given + i]);
+  return way->own ? give_list(way->own, rounds, &out[way->n_collected + way->n]) : NULL;
+}
+
+static situ_status compute_while_grad(struct compute *compute) {
+  const struct call *call = compute->call;
+  struct arena arena = {0};
+  struct way_back way = {.compute = compute,
+                         .n_given = n_given(call),
+                         .n_collected = n_collected(call),
+                         .n = call->n_in - 1 - n_given(call)};
+  TRY(tensor_list_of(compute->in[0], &way.tapes));
+  const int rounds = way.tapes->count;
+  way.values = ARENA_ARRAY(&arena, situ_tensor *, way.n_given + way.n + 1);
+  way.next = ARENA_ARRAY(&arena, situ_tensor *, way.n_collected + way.n + 1);
+  way.collected = ARENA_ARRAY(&arena, situ_tensor *, rounds * way.n_collected + 1);
+  if (is_taped(compute)) way.own = ARENA_ARRAY(&arena, situ_tensor *, rounds + 1);
+  situ_status status = arena.failed ? NO_MEMORY() : NULL;
+  for (int i = 0; i < way.n && !status; i++)
+    status = compute_keep(compute, 1 + way.n_given + i, &way.values[way.n_given + i]);
+  if (!status) status = go_back(&way);
+  if (!status) status = give_back(&way, &arena);
+  if (way.values) release_all(way.values, way.n_given + way.n);
+  if (way.next) release_all(way.next, way.n_collected + way.n);
+  if (way.collected) release_all(way.collected, rounds * way.n_collected);
+  if (way.own) release_all(way.own, rounds);
+  arena_free(&arena);
+  return status;
+}
+
+/* Rows */
+
+#define LAZY (OP_ANYWHERE | OP_LAZY)
+#define IF(op, kinds)                                                                             \
+  {                                                                                               \
+    .name = op, .inputs = "cond:Tcond input:Tin", .outputs = "output:Tout tape:variant",          \
+    .attrs =                                                                                      \
+        "Tcond:type Tin:list(type) Tout:list(type) then_branch:func else_branch:func "            \
+        "output_shapes:list(shape)=[]",                                                           \
+    .python = "", .doc = "Runs one of two functions: `then_branch` where the condition is true.", \
+    .devices = EVERYWHERE, .flags = LAZY | (kinds), .shape = if_shape, .grad = if_while_if_grad,  \
+    .compute = compute_if                                                                         \
+  }
+#define WHILE(op, kinds)                                                                      \
+  {                                                                                           \
+    .name = op, .inputs = "input:T", .outputs = "output:T tape:variant",                      \
+    .attrs =                                                                                  \
+        "T:list(type) cond:func body:func output_shapes:list(shape)=[] "                      \
+        "parallel_iterations:int=10",                                                         \
+    .python = "", .doc = "Runs `body` on its own results as long as `cond` of them is true.", \
+    .devices = EVERYWHERE, .flags = LAZY | (kinds), .shape = while_shape,                     \
+    .grad = if_while_while_grad, .compute = compute_while                                     \
+  }
+
+static const struct op rows[] = {
+    IF("If", OP_STATEFUL),
+    IF("StatelessIf", 0),
+    WHILE("While", OP_STATEFUL),
+    WHILE("StatelessWhile", 0),
+    {.name = "IfGrad",
+     .inputs = "cond:Tcond tape:variant input:Tin",
+     .outputs = "output:Tout tape:variant",
+     .attrs = "Tcond:type Tin:list(type) Tout:list(type) then_branch:func else_branch:func",
+     .python = "",
+     .doc = "The gradient of If: runs the gradient of the branch that was taken.",
+     .devices = EVERYWHERE,
+     .flags = LAZY | OP_STATEFUL,
+     .shape = if_grad_shape,
+     .grad = if_while_if_grad_grad,
+     .compute = compute_if_grad},
+    {.name = "WhileGrad",
+     .inputs = "tape:variant input:Tin",
+     .outputs = "output:Tout tape:variant",
+     .attrs = "Tin:list(type) Tout:list(type) n_given:int=0 body:func",
+     .python = "",
+     .doc = "The gradient of While: runs the gradient of the body, the last time round first. The "
+            "first "
+            "`n_given` inputs are lists with an element for each time round; the first outputs, as "
+            "many as there are more than inputs that go round, are such lists, too.",
+     .devices = EVERYWHERE,
+     .flags = LAZY | OP_STATEFUL,
+     .shape = while_grad_shape,
+     .grad = if_while_while_grad_grad,
+     .compute = compute_while_grad},
+};
+
+OP_FAMILY(if_while, rows);

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * decode_image.h: what decoders of image formats share: the buffer that they write to. */
+#ifndef SITU_OPS_IMAGE_DECODE_IMAGE_H
+#define SITU_OPS_IMAGE_DECODE_IMAGE_H
+
+#include "schema/compute.h"
+
+/* Output 0 of an op, as a decoder sees it: samples of one or two bytes, allocated when the size of
+ * the image is known. Where the op gives another type, a decoder writes to a buffer of its own. */
+struct image_buffer {
+  const struct compute *compute;
+  int sample_bytes; /* that the decoder writes: 1 (uint8) or 2 (uint16) */
+  void *samples;
+  bool is_copy; /* `samples` is not the memory of the output */
+  int64_t count;
+  void *output;
+};
+
+/* Allocates samples of [height, width, channels] and the output. The memory is not cleared. */
+situ_status decode_image_allocate(struct image_buffer *buffer, int64_t height, int64_t width,
+                                  int64_t channels) SITU_MUST_USE;
+
+#endif

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * file_ops.c: files as strings, and bytes as numbers. */
+#include <errno.h>
+#include <glob.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/strbuf.h"
+#include "ops/io/file_ops.h"
+#include "ops/ops.h"
+#include "tensor/tensor.h"
+
+situ_status file_failure(const char *path, int error) {
+  const situ_code code = error == ENOENT                     ? SITU_NOT_FOUND
+                         : error == EACCES || error == EPERM ? SITU_PERMISSION_DENIED
+                         : error == EISDIR                   ? SITU_FAILED_PRECONDITION
+                         : error == ENOSPC || error == EFBIG ? SITU_RESOURCE_EXHAUSTED
+                                                             : SITU_UNKNOWN;
+  return situ_status_create(code, "%s; %s", path, strerror(error));
+}
+
+situ_status file_read(const char *path, struct strbuf *out) {
+  FILE *stream = fopen(path, "rb");
+  if (!stream) return file_failure(path, errno);
+  char block[65536];
+  size_t n = 0;
+  while ((n = fread(block, 1, sizeof block, stream)) > 0) strbuf_append_n(out, block, n);
+  const int error = ferror(stream) ? (errno ? errno : EIO) : 0;
+  fclose(stream);
+  if (error) return file_failure(path, error);
+  return out->failed ? NO_MEMORY() : NULL;
+}
+
+bool file_crc_matches(const char *data, size_t bytes, const char *crc) {
+  uint32_t sum = UINT32_MAX, said = 0;
+  for (size_t i = 0; i < bytes; i++) {
+    sum ^= (unsigned char)data[i];
+    for (int bit = 0; bit < 8; bit++) sum = sum & 1 ? sum >> 1 ^ 0x82f63b78u : sum >> 1;
+  }
+  sum = ~sum;
+  memcpy(&said, crc, sizeof said);
+  return said == (sum >> 15 | sum << 17) + 0xa282ead8u;
+}
+
+static situ_status read_shape(struct call *call) {
+  TRY(op_need_rank(call, 0, 0, "filename"));
+  return op_scalar_shape(call);
+}
+
+static situ_status compute_read(struct compute *compute) {
+  struct strbuf text = {0};
+  situ_status status = file_read(situ_tensor_text(compute->in[0], 0).data, &text);
+  if (!status) {
+    const situ_text all = {strbuf_get(&text), text.length};
+    status = situ_tensor_create_texts(SITU_SCALAR, &all, &compute->out[0]);
+  }
+  strbuf_free(&text);
+  return status;
+}
+
+/* Makes the folders of a path, as far as they are missing. */
+static void make_folders(const char *path) {
+  char *copy = strdup(path);
+  for (char *at = copy ? strchr(copy + 1, '/') : NULL; at; at = strchr(at + 1, '/')) {
+    *at = 0;
+    mkdir(copy, 0777); /* opening the file will say what went wrong */
+    *at = '/';
+  }
+  free(copy);
+}
+
+static situ_status write_shape(struct call *call) {
+  TRY(op_need_rank(call, 0, 0, "filename"));
+  return op_need_rank(call, 1, 0, "contents");
+}
+
+static situ_status compute_write(struct compute *compute) {
+  const char *path = situ_tensor_text(compute->in[0], 0).data;
+  const situ_text contents = situ_tensor_text(compute->in[1], 0);
+  make_folders(path);
+  FILE *stream = fopen(path, "wb");
+  if (!stream) return file_failure(path, errno);
+  const bool whole = fwrite(contents.data, 1, contents.length, stream) == contents.length;
+  const int error = errno;
+  if (fclose(stream) || !whole) return file_failure(path, whole ? errno : error);
+  return NULL;
+}
+
+static situ_status matching_shape(struct call *call) {
+  call->out[0].shape = SITU_SHAPE(SITU_ANY);
+  return NULL;
+}
+
+static situ_status compute_matching(struct compute *compute) {
+  glob_t found = {0};
+  const int64_t n = situ_shape_count(situ_tensor_shape(compute->in[0]));
+  for (int64_t i = 0; i < n; i++)
+    if (glob(situ_tensor_text(compute->in[0], i).data, i ? GLOB_APPEND : 0, NULL, &found) ==
+        GLOB_NOSPACE) {
+      globfree(&found);
+      return NO_MEMORY();
+    }
+  const situ_shape shape = SITU_SHAPE((int64_t)found.gl_pathc);
+  const situ_status status =
+      situ_tensor_create(SITU_STRING, shape, found.gl_pathv, &compute->out[0]);
+  if (n) globfree(&found);
+  return status;
+}
+
+static situ_status decode_raw_shape(struct call *call) {
+  situ_shape shape = call->in[0].shape;
+  if (shape.rank >= SITU_MAX_RANK) return INVALID("A tensor of rank %d is too deep.", shape.rank);
+  if (shape.rank >= 0) shape.dim[shape.rank++] = SITU_ANY;
+  call->out[0].shape = shape;
+  return NULL;
+}
+
+static void swap_bytes(char *data, size_t bytes, size_t size) {
+  for (char *at = data; at < data + bytes; at += size)
+    for (size_t i = 0; i < size / 2; i++) {
+      const char c = at[i];
+      at[i] = at[size - 1 - i];
+      at[size - 1 - i] = c;
+    }
+}
+
+static situ_status compute_decode_raw(struct compute *compute) {
+  const situ_tensor *in = compute->in[0];
+  const int64_t n = situ_shape_count(in->shape);
+  const size_t size = situ_type_size(compute->call->out[0].type);
+  const size_t length = n ? situ_tensor_text(in, 0).length : 0;
+  if (length % size)
+    return INVALID(
+        "Input to DecodeRaw has length %zu that is not a multiple of %zu, the size of %s", length,
+        size, situ_type_name(compute->call->out[0].type));
+  situ_shape shape = in->shape;
+  shape.dim[shape.rank++] = (int64_t)(length / size);
+  void *data = NULL;
+  TRY(compute_output(compute, 0, shape, &data));
+  for (int64_t i = 0; i < n; i++) {
+    const situ_text text = situ_tensor_text(in, i);
+    if (text.length != length)
+      return INVALID(
+          "DecodeRaw requires input strings to all be the same size, but element %lld has size "
+          "%zu != %zu",
+          (long long)i, text.length, length);
+    if (length) memcpy((char *)data + (size_t)i * length, text.data, length);
+  }
+  if (!call_bool(compute->call, "little_endian")) swap_bytes(data, (size_t)n * length, size);
+  return NULL;
+}
+
+static const struct op rows[] = {
+    {.name = "ReadFile",
+     .inputs = "filename:string",
+     .outputs = "contents:string",
+     .python = "io.read_file read_file",
+     .doc = "The contents of a file.",
+     .devices = "CPU",
+     .flags = OP_STATEFUL | OP_NO_GRADIENT,
+     .shape = read_shape,
+     .compute = compute_read},
+    {.name = "WriteFile",
+     .inputs = "filename:string contents:string",
+     .outputs = "",
+     .python = "io.write_file write_file",
+     .doc = "Writes a file; folders that are missing are made.",
+     .devices = "CPU",
+     .flags = OP_STATEFUL | OP_NO_GRADIENT,
+     .shape = write_shape,
+     .compute = compute_write},
+    {.name = "MatchingFiles",
+     .inputs = "pattern:string",
+     .outputs = "filenames:string",
+     .python = "io.matching_files matching_files",
+     .doc = "The names of the files that match one of the patterns, sorted for each.",
+     .devices = "CPU",
+     .flags = OP_STATEFUL | OP_NO_GRADIENT,
+     .shape = matching_shape,
+     .compute = compute_matching},
+    {.name = "DecodeRaw",
+     .inputs = "bytes:string",
+     .outputs = "output:out_type",
+     .attrs = "out_type:{half float double int32 int64 int8 uint8 int16 uint16 bool} "
+              "little_endian:bool=true",
+     .python = "io.decode_raw decode_raw",
+     .doc = "The bytes of strings as numbers; all strings must be of the same length.",
+     .devices = "CPU",
+     .flags = OP_NO_GRADIENT,
+     .shape = decode_raw_shape,
+     .compute = compute_decode_raw},
+};
+
+OP_FAMILY(file_ops, rows);

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * iterator_ops.c: the ops of iterators over data sets. */
+#include "ops/io/iterator_ops.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "ops/ops.h"
+#include "tensor/tensor.h"
+
+static situ_status compute_dataset(struct compute *compute) {
+  compute->out[0] = situ_tensor_retain(call_attr(compute->call, "value")->tensor);
+  return NULL;
+}
+
+static situ_status compute_iterator(struct compute *compute) {
+  return compute_resource(compute, iterator_table.kind, iterator_table.create, NULL);
+}
+
+enum { MOST = 64 }; /* arguments of a data set */
+
+struct arguments {
+  situ_tensor *at[MOST];
+  int n;
+};
+
+/* Arguments from input `first` on, with references. Those that belong to the program are copied:
+ * iterators live on. */
+static situ_status take_arguments(const struct compute *compute, int first, struct arguments *out) {
+  *out = (struct arguments){.n = compute->call->n_in - first};
+  if (out->n > MOST) return INVALID("A data set takes at most %d arguments.", MOST);
+  for (int i = 0; i < out->n; i++) TRY(compute_keep(compute, i + first, &out->at[i]));
+  return NULL;
+}
+
+static void drop_arguments(struct arguments *arguments) {
+  for (int i = 0; i < arguments->n && i < MOST; i++) situ_tensor_release(arguments->at[i]);
+}
+
+/* Begins with the data set of input 0. */
+static situ_status start(const struct compute *compute, struct resource *iterator, int first,
+                         unsigned how) {
+  struct arguments arguments;
+  situ_status status = take_arguments(compute, first, &arguments);
+  if (!status)
+    status = iterator_table.start(iterator, compute->in[0], arguments.at, arguments.n, how);
+  drop_arguments(&arguments);
+  return status;
+}
+
+static situ_status compute_bind(struct compute *compute) {
+  struct arguments arguments;
+  situ_status status = take_arguments(compute, 1, &arguments);
+  if (!status)
+    status = iterator_table.bind(compute->in[0], arguments.at, arguments.n, &compute->out[0]);
+  drop_arguments(&arguments);
+  return status;
+}
+
+static situ_status compute_count(struct compute *compute) {
+  int64_t count = 0;
+  TRY(iterator_table.count(compute->in[0], &count));
+  return situ_tensor_create(SITU_INT64, SITU_SCALAR, &count, &compute->out[0]);
+}
+
+static situ_status compute_one_shot(struct compute *compute) {
+  struct resource *iterator = NULL;
+  TRY(compute_iterator(compute));
+  TRY(resource_of(compute->out[0], iterator_table.kind, &iterator));
+  return start(compute, iterator, 1, START_ONCE);
+}
+
+static situ_status compute_make(struct compute *compute) {
+  struct resource *iterator = NULL;
+  TRY(compute_handle(compute, 1, iterator_table.kind, &iterator));
+  return start(compute, iterator, 2, 0);
+}
+
+static situ_status next_shape(struct call *call) {
+  const struct attr_value *shapes = call_attr(call, "output_shapes");
+  for (int i = 0; i < call->n_out; i++)
+    call->out[i].shape = i < shapes->shapes.count ? shapes->shapes.items[i] : SITU_ANY_SHAPE;
+  return NULL;
+}
+
+static situ_status compute_next(struct compute *compute) {
+  struct resource *iterator = NULL;
+  bool end = false;
+  TRY(compute_handle(compute, 0, iterator_table.kind, &iterator));
+  TRY(iterator_table.next(iterator, compute->services, compute->out, compute->call->n_out, &end));
+  return end ? situ_status_create(SITU_OUT_OF_RANGE, "End of sequence") : NULL;
+}
+
+static unsigned how_of(const struct compute *compute) {
+  return call_attr(compute->call, "shares")->integer ? START_SHARED : 0;
+}
+
+static situ_status compute_anonymous(struct compute *compute) {
+  struct resource *iterator = NULL;
+  TRY(iterator_table.create(NULL, &iterator));
+  const situ_status status = start(compute, iterator, 1, how_of(compute));
+  if (!status) return resource_handle(iterator, &compute->out[0]);
+  resource_release(iterator);
+  return status;
+}
+
+static situ_status next_or_shape(struct call *call) {
+  const struct attr_value *shapes = call_attr(call, "output_shapes");
+  call->out[0].shape = SITU_SCALAR;
+  for (int i = 1; i < call->n_out; i++)
+    call->out[i].shape = i <= shapes->shapes.count ? shapes->shapes.items[i - 1] : SITU_ANY_SHAPE;
+  return NULL;
+}
+
+static situ_status compute_next_or(struct compute *compute) {
+  const int n = compute->call->n_out;
+  struct resource *iterator = NULL;
+  bool end = false;
+  TRY(compute_handle(compute, 0, iterator_table.kind, &iterator));
+  if (situ_shape_count(compute->in[1]->shape) != 1) return INVALID("`ask` must be a scalar.");
+  end = !*(const bool *)situ_tensor_data(compute->in[1]);
+  if (!end) TRY(iterator_table.next(iterator, compute->services, compute->out + 1, n - 1, &end));
+  for (int i = 1; i < n && end; i++) TRY(compute_keep(compute, i + 1, &compute->out[i]));
+  const bool found = !end;
+  return situ_tensor_create(SITU_BOOL, SITU_SCALAR, &found, &compute->out[0]);
+}
+
+/* The element of an iterator that has only that one. */
+static situ_status take_single(const struct compute *compute, struct resource *iterator) {
+  const int n = compute->call->n_out;
+  bool end = false;
+  TRY(start(compute, iterator, 1, how_of(compute)));
+  TRY(iterator_table.next(iterator, compute->services, compute->out, n, &end));
+  if (end) return INVALID("Dataset was empty.");
+  situ_tensor **more = calloc((size_t)n + 1, sizeof(situ_tensor *));
+  if (!more) return NO_MEMORY();
+  situ_status status = iterator_table.next(iterator, compute->services, more, n, &end);
+  if (!status && !end) status = INVALID("Dataset had more than one element.");
+  for (int i = 0; i < n; i++) situ_tensor_release(more[i]);
+  free(more);
+  return status;
+}
+
+static situ_status compute_single(struct compute *compute) {
+  struct resource *iterator = NULL;
+  TRY(iterator_table.create(NULL, &iterator));
+  const situ_status status = take_single(compute, iterator);
+  resource_release(iterator);
+  return status;
+}
+
+static situ_status compute_to_text(struct compute *compute) {
+  struct resource *iterator = NULL;
+  TRY(compute_handle(compute, 0, iterator_table.kind, &iterator));
+  const situ_text text = {iterator->name, strlen(iterator->name)};
+  return situ_tensor_create_texts(SITU_SCALAR, &text, &compute->out[0]);
+}
+
+static situ_status compute_from_text(struct compute *compute) {
+  struct resource *iterator = NULL;
+  const char *name = situ_tensor_text(compute->in[0], 0).data;
+  TRY(resource_named(compute->services->resources, iterator_table.kind, name, &iterator));
+  return resource_handle(iterator, &compute->out[0]);
+}
+
+#define ROW(op, in, out, attributes, text, kinds, shape_, compute_)                           \
+  {                                                                                           \
+    .name = op, .inputs = in, .outputs = out, .attrs = attributes, .python = "", .doc = text, \
+    .devices = "CPU", .flags = OP_STATEFUL | OP_NO_GRADIENT | (kinds), .shape = shape_,       \
+    .compute = compute_                                                                       \
+  }
+#define ELEMENTS "output_types:list(type) output_shapes:list(shape)=[]"
+#define SHARES "shares:bool=false"
+#define NAMED " container:string='' shared_name:string=''"
+
+static const struct op rows[] = {
+    ROW("DatasetConstant", "", "handle:resource", "value:tensor",
+        "A data set that is known already.", 0, op_scalar_shape, compute_dataset),
+    ROW("DatasetBind", "dataset:resource arguments:Targuments", "handle:resource",
+        "Targuments:list(type)=[]", "A data set together with its arguments.", 0, op_scalar_shape,
+        compute_bind),
+    ROW("DatasetSize", "input_dataset:resource", "cardinality:int64", "",
+        "How many elements a data set has: -1 for no end, -2 where that is not known.", 0,
+        op_scalar_shape, compute_count),
+    ROW("IteratorV2", "", "handle:resource", ELEMENTS NAMED,
+        "An iterator over data sets: MakeIterator gives it one.", 0, op_scalar_shape,
+        compute_iterator),
+    ROW("OneShotIterator", "dataset:resource arguments:Targuments", "handle:resource",
+        "Targuments:list(type)=[] " ELEMENTS NAMED,
+        "An iterator over one data set, which begins when it is first used.", 0, op_scalar_shape,
+        compute_one_shot),
+    ROW("MakeIterator", "dataset:resource iterator:resource arguments:Targuments", "",
+        "Targuments:list(type)=[]", "Lets an iterator begin with the first element of a data set.",
+        0, op_no_shape, compute_make),
+    ROW("IteratorGetNext", "iterator:resource", "components:output_types", ELEMENTS,
+        "The next element of a data set; OutOfRange where there is none.", OP_BLOCKS, next_shape,
+        compute_next),
+    ROW("AnonymousIterator", "dataset:resource arguments:Targuments", "handle:resource",
+        "Targuments:list(type)=[] " SHARES, "An iterator over a data set, a new one in each run.",
+        0, op_scalar_shape, compute_anonymous),
+    ROW("IteratorGetNextOr", "iterator:resource ask:bool otherwise:output_types",
+        "more:bool components:output_types", ELEMENTS,
+        "Whether there is one more element, and that; else, or where nobody asks, what was given.",
+        OP_BLOCKS, next_or_shape, compute_next_or),
+    ROW("DatasetToSingleElement", "dataset:resource arguments:Targuments",
+        "components:output_types", "Targuments:list(type)=[] " SHARES " " ELEMENTS,
+        "The element of a data set that has only one.", OP_BLOCKS, next_shape, compute_single),
+    ROW("IteratorToStringHandle", "resource_handle:resource", "string_handle:string", "",
+        "A name of an iterator, to be fed to IteratorFromStringHandleV2.", 0, op_scalar_shape,
+        compute_to_text),
+    ROW("IteratorFromStringHandleV2", "string_handle:string", "resource_handle:resource",
+        "output_types:list(type)=[] output_shapes:list(shape)=[]", "The iterator of that name.", 0,
+        op_scalar_shape, compute_from_text),
+};
+
+OP_FAMILY(iterator_ops, rows);

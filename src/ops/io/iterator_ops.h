@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * iterator_ops.h: what ops on iterators over data sets call; data/ fills the table. */
+#ifndef SITU_OPS_IO_ITERATOR_OPS_H
+#define SITU_OPS_IO_ITERATOR_OPS_H
+
+#include "schema/compute.h"
+
+enum {
+  START_ONCE = 1,   /* not where it has begun already */
+  START_SHARED = 2, /* what data sets keep (orders, caches) is that of all who share them */
+};
+
+struct iterator_table {
+  const struct resource_kind *kind;
+  /* A new one, that has no data set yet. */
+  situ_status (*create)(void *context, struct resource **out);
+  /* Begins with the first element of a data set (a handle). */
+  situ_status (*start)(struct resource *iterator, situ_tensor *dataset,
+                       situ_tensor *const *arguments, int n, unsigned how);
+  /* A data set and its arguments as one data set. */
+  situ_status (*bind)(situ_tensor *dataset, situ_tensor *const *arguments, int n,
+                      situ_tensor **out);
+  situ_status (*count)(situ_tensor *dataset, int64_t *out);
+  /* The next element; the caller's services say when to give up. */
+  situ_status (*next)(struct resource *iterator, const struct services *services,
+                      situ_tensor **parts, int n, bool *end);
+};
+extern const struct iterator_table iterator_table;
+
+#endif

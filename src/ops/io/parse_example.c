@@ -1,0 +1,469 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * parse_example.c: tf.Example: records with named lists of numbers and texts. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ops/ops.h"
+#include "tensor/shape.h"
+#include "tensor/tensor.h"
+
+/* Bytes of a message in the wire format of protobuf, and how far they were read. */
+struct wire {
+  const uint8_t *at, *end;
+};
+
+struct field {
+  uint32_t number;
+  int kind;           /* 0 varint, 1 eight bytes, 2 bytes, 5 four bytes */
+  uint64_t value;     /* of numbers */
+  struct wire inside; /* of bytes */
+};
+
+static bool read_varint(struct wire *wire, uint64_t *out) {
+  uint64_t value = 0;
+  for (int shift = 0; shift < 64 && wire->at < wire->end; shift += 7) {
+    const uint8_t byte = *wire->at++;
+    value |= (uint64_t)(byte & 0x7f) << shift;
+    if (byte & 0x80) continue;
+    *out = value;
+    return true;
+  }
+  return false;
+}
+
+static bool read_fixed(struct wire *wire, size_t bytes, uint64_t *out) {
+  *out = 0;
+  if ((size_t)(wire->end - wire->at) < bytes) return false;
+  memcpy(out, wire->at, bytes); /* the lowest byte comes first */
+  wire->at += bytes;
+  return true;
+}
+
+static bool read_field(struct wire *wire, struct field *out) {
+  uint64_t tag = 0, length = 0;
+  if (!read_varint(wire, &tag)) return false;
+  *out = (struct field){.number = (uint32_t)(tag >> 3), .kind = (int)(tag & 7)};
+  if (out->kind == 0) return read_varint(wire, &out->value);
+  if (out->kind == 1) return read_fixed(wire, 8, &out->value);
+  if (out->kind == 5) return read_fixed(wire, 4, &out->value);
+  if (out->kind != 2 || !read_varint(wire, &length)) return false;
+  if (length > (uint64_t)(wire->end - wire->at)) return false;
+  out->inside = (struct wire){wire->at, wire->at + length};
+  wire->at += length;
+  return true;
+}
+
+/* The last field of that number that holds bytes. */
+static bool find_bytes(struct wire wire, uint32_t number, struct wire *out) {
+  struct field field;
+  bool found = false;
+  while (wire.at < wire.end && read_field(&wire, &field))
+    if (field.number == number && field.kind == 2) {
+      *out = field.inside;
+      found = true;
+    }
+  return found;
+}
+
+/* The feature of that name in an example. */
+static bool find_feature(struct wire example, situ_text key, struct wire *out) {
+  struct wire features, name;
+  struct field entry;
+  bool found = false;
+  if (!find_bytes(example, 1, &features)) return false;
+  while (features.at < features.end && read_field(&features, &entry)) {
+    if (entry.number != 1 || entry.kind != 2 || !find_bytes(entry.inside, 1, &name)) continue;
+    if ((size_t)(name.end - name.at) == key.length && !memcmp(name.at, key.data, key.length))
+      found = find_bytes(entry.inside, 2, out) || found;
+  }
+  return found;
+}
+
+/* The values of a feature, as they come. */
+struct values {
+  situ_type type;
+  int64_t count, room;
+  int64_t *integers;
+  float *reals;
+  situ_text *texts;
+};
+
+static void values_free(struct values *values) {
+  free(values->integers);
+  free(values->reals);
+  free(values->texts);
+  *values = (struct values){0};
+}
+
+static bool push(struct values *values, const struct field *field) {
+  if (values->count == values->room) {
+    const int64_t room = values->room ? values->room * 2 : 16;
+    const size_t n = (size_t)room;
+    void **at = values->type == SITU_INT64   ? (void **)&values->integers
+                : values->type == SITU_FLOAT ? (void **)&values->reals
+                                             : (void **)&values->texts;
+    const size_t size = values->type == SITU_INT64   ? sizeof(int64_t)
+                        : values->type == SITU_FLOAT ? sizeof(float)
+                                                     : sizeof(situ_text);
+    void *more = realloc(*at, n * size);
+    if (!more) return false;
+    *at = more;
+    values->room = room;
+  }
+  const int64_t i = values->count++;
+  if (values->type == SITU_INT64) values->integers[i] = (int64_t)field->value;
+  if (values->type == SITU_FLOAT) memcpy(&values->reals[i], &field->value, sizeof(float));
+  if (values->type == SITU_STRING)
+    values->texts[i] =
+        (situ_text){(const char *)field->inside.at, (size_t)(field->inside.end - field->inside.at)};
+  return true;
+}
+
+/* Numbers may stand one by one, or packed. */
+static situ_status read_list(struct wire list, struct values *out) {
+  struct field field;
+  while (list.at < list.end) {
+    if (!read_field(&list, &field)) return INVALID("Could not parse example input.");
+    if (field.number != 1) continue;
+    if (out->type == SITU_STRING || field.kind != 2) {
+      if (!push(out, &field)) return NO_MEMORY();
+      continue;
+    }
+    for (struct wire packed = field.inside; packed.at < packed.end;) {
+      struct field one = {0};
+      if (!(out->type == SITU_FLOAT ? read_fixed(&packed, 4, &one.value)
+                                    : read_varint(&packed, &one.value)))
+        return INVALID("Could not parse example input.");
+      if (!push(out, &one)) return NO_MEMORY();
+    }
+  }
+  return NULL;
+}
+
+/* What the parts of one call share. Inputs: serialized, names, sparse keys, dense keys, ragged
+ * keys, dense defaults. Outputs: indices, values and shapes of the sparse ones, then dense values.
+ */
+struct parsing {
+  const struct compute *compute;
+  const situ_tensor *examples;
+  int64_t n; /* of examples */
+  bool one;  /* a scalar: no dimension of examples */
+};
+
+enum { NAMES = 1, SPARSE_KEYS = 2, DENSE_KEYS = 3, DEFAULTS = 5, MOST_SHOWN = 200 };
+
+static int shown(situ_text text) { return (int)min_i64(MOST_SHOWN, (int64_t)text.length); }
+
+/* "Name: a, ", the name of an example of a batch; a single example has none. */
+static const char *name_of(const struct parsing *p, int64_t index, char out[MOST_SHOWN + 16]) {
+  const situ_tensor *names = p->compute->in[NAMES];
+  situ_text name = {"<unknown>", 9};
+  *out = 0;
+  if (p->one) return out;
+  if (index < situ_shape_count(names->shape)) name = situ_tensor_text(names, index);
+  snprintf(out, MOST_SHOWN + 16, "Name: %.*s, ", shown(name), name.data);
+  return out;
+}
+
+/* "Name: a, Key: x, Index: 0.  ", where in a batch a feature is wrong; "Key: x.  " of one. */
+static const char *place_of(const struct parsing *p, int64_t index, situ_text key,
+                            char out[2 * MOST_SHOWN + 64]) {
+  char name[MOST_SHOWN + 16], number[32] = "";
+  if (!p->one) snprintf(number, sizeof number, ", Index: %lld", (long long)index);
+  snprintf(out, 2 * MOST_SHOWN + 64, "%sKey: %.*s%s.  ", name_of(p, index, name), shown(key),
+           key.data, number);
+  return out;
+}
+
+static situ_status wrong_type(const struct parsing *p, int64_t index, situ_text key, bool dense,
+                              situ_type have, situ_type want) {
+  char place[2 * MOST_SHOWN + 64];
+  place_of(p, index, key, place);
+  if (dense)
+    return INVALID("%sData types don't match. Data type: %s but expected type: %s", place,
+                   situ_type_name(have), situ_type_name(want));
+  return INVALID("%sData types don't match. Expected type: %s, Actual type: %s", place,
+                 situ_type_name(want), situ_type_name(have));
+}
+
+/* The values of a feature of an example; *found is false where it has none. */
+static situ_status read_feature(const struct parsing *p, int64_t index, situ_text key, bool dense,
+                                situ_type type, struct values *out, bool *found) {
+  static const situ_type kinds[] = {SITU_NO_TYPE, SITU_STRING, SITU_FLOAT, SITU_INT64};
+  const situ_text text = situ_tensor_text(p->examples, index);
+  const uint8_t *data = (const uint8_t *)text.data;
+  struct wire feature, scan, whole = {data, data + text.length};
+  struct field field;
+  for (scan = whole; scan.at < scan.end;)
+    if (!read_field(&scan, &field))
+      return INVALID("Could not parse example input, value: '%.*s'", shown(text), text.data);
+  *found = false;
+  out->type = type;
+  out->count = 0;
+  if (!find_feature(whole, key, &feature) || feature.at == feature.end) return NULL;
+  if (!read_field(&feature, &field) || field.number < 1 || field.number > 3)
+    return INVALID("Could not parse example input.");
+  *found = true;
+  if (kinds[field.number] != type)
+    return wrong_type(p, index, key, dense, kinds[field.number], type);
+  return read_list(field.inside, out);
+}
+
+/* Copies values to a place of a tensor of numbers, or of texts that are kept apart. */
+static void store(const struct values *values, void *data, situ_text *texts, int64_t at) {
+  const size_t n = (size_t)values->count;
+  if (!n) return;
+  if (values->type == SITU_INT64) memcpy((int64_t *)data + at, values->integers, n * 8);
+  if (values->type == SITU_FLOAT) memcpy((float *)data + at, values->reals, n * 4);
+  if (values->type == SITU_STRING) memcpy(texts + at, values->texts, n * sizeof *texts);
+}
+
+static situ_status finish(const struct compute *compute, int out, situ_type type, situ_shape shape,
+                          void *data, const situ_text *texts) {
+  if (type == SITU_STRING) return situ_tensor_create_texts(shape, texts, &compute->out[out]);
+  return situ_tensor_create(type, shape, data, &compute->out[out]);
+}
+
+static situ_status is_missing(const struct parsing *p, int64_t index, situ_text key,
+                              situ_type type) {
+  char name[MOST_SHOWN + 16];
+  return INVALID("%sFeature: %.*s (data type: %s) is required but could not be found.",
+                 name_of(p, index, name), shown(key), key.data, situ_type_name(type));
+}
+
+/* Appends the values that stand for a missing feature. */
+static situ_status take_default(const situ_tensor *preset, int64_t count, struct values *out) {
+  for (int64_t i = 0; i < count; i++) {
+    struct field field = {0};
+    if (preset->type == SITU_STRING) {
+      const situ_text text = situ_tensor_text(preset, i);
+      const uint8_t *data = (const uint8_t *)text.data;
+      field.inside = (struct wire){data, data + text.length};
+    } else {
+      const size_t size = situ_type_size(preset->type);
+      memcpy(&field.value, (const char *)situ_tensor_data(preset) + (size_t)i * size, size);
+    }
+    if (!push(out, &field)) return NO_MEMORY();
+  }
+  return NULL;
+}
+
+static situ_status wrong_count(const struct parsing *p, int index, int64_t example, int64_t count) {
+  const situ_shape *want = &call_attr(p->compute->call, "dense_shapes")->shapes.items[index];
+  const situ_text key = situ_tensor_text(p->compute->in[DENSE_KEYS], index);
+  char place[2 * MOST_SHOWN + 64], shape[SHAPE_TEXT];
+  return INVALID("%sNumber of %s values != expected.  Values size: %lld but output shape: %s",
+                 place_of(p, example, key, place),
+                 situ_type_name(p->compute->in[DEFAULTS + index]->type), (long long)count,
+                 shape_print(want, shape));
+}
+
+static situ_status dense_values(const struct parsing *p, int index, int64_t count, void *data,
+                                situ_text *texts) {
+  const situ_tensor *preset = p->compute->in[DEFAULTS + index];
+  const situ_text key = situ_tensor_text(p->compute->in[DENSE_KEYS], index);
+  struct values values = {0};
+  situ_status status = NULL;
+  for (int64_t i = 0; i < p->n && !status; i++) {
+    bool found = false;
+    status = read_feature(p, i, key, true, preset->type, &values, &found);
+    if (!status && !found)
+      status = situ_shape_count(preset->shape) ? take_default(preset, count, &values)
+                                               : is_missing(p, i, key, preset->type);
+    if (!status && values.count != count) status = wrong_count(p, index, i, values.count);
+    if (!status) store(&values, data, texts, i * count);
+  }
+  values_free(&values);
+  return status;
+}
+
+static situ_status parse_dense(const struct parsing *p, int index, int out) {
+  const situ_shape *shape = &call_attr(p->compute->call, "dense_shapes")->shapes.items[index];
+  const situ_type type = p->compute->in[DEFAULTS + index]->type;
+  const int64_t count = situ_shape_count(*shape);
+  situ_shape whole = *shape;
+  if (!p->one) {
+    memmove(whole.dim + 1, whole.dim, sizeof *whole.dim * (size_t)whole.rank++);
+    whole.dim[0] = p->n;
+  }
+  const size_t n = (size_t)(count * p->n) + 1;
+  void *data = calloc(n, 8);
+  situ_text *texts = calloc(n, sizeof *texts);
+  situ_status status = data && texts ? dense_values(p, index, count, data, texts) : NO_MEMORY();
+  if (!status) status = finish(p->compute, out, type, whole, data, texts);
+  free(data);
+  free(texts);
+  return status;
+}
+
+/* All values of a sparse feature: those of each example behind those of the one before. */
+static situ_status gather(const struct parsing *p, int index, situ_type type, struct values *all,
+                          int64_t *counts) {
+  const situ_text key = situ_tensor_text(p->compute->in[SPARSE_KEYS], index);
+  struct values values = {0};
+  situ_status status = NULL;
+  all->type = type;
+  for (int64_t i = 0; i < p->n && !status; i++) {
+    bool found = false;
+    status = read_feature(p, i, key, false, type, &values, &found);
+    counts[i] = status ? 0 : values.count;
+    for (int64_t k = 0; k < counts[i] && !status; k++) {
+      struct field field = {0};
+      if (type == SITU_INT64) field.value = (uint64_t)values.integers[k];
+      if (type == SITU_FLOAT) memcpy(&field.value, &values.reals[k], sizeof(float));
+      if (type == SITU_STRING) {
+        const uint8_t *data = (const uint8_t *)values.texts[k].data;
+        field.inside = (struct wire){data, data + values.texts[k].length};
+      }
+      if (!push(all, &field)) status = NO_MEMORY();
+    }
+  }
+  values_free(&values);
+  return status;
+}
+
+static situ_status give_indices(const struct parsing *p, int index, int n_sparse, int64_t total,
+                                const int64_t *counts) {
+  const struct compute *compute = p->compute;
+  const int64_t columns = p->one ? 1 : 2;
+  void *data = NULL;
+  TRY(compute_output(compute, index, SITU_SHAPE(total, columns), &data));
+  int64_t *at = data, widest = 0;
+  for (int64_t i = 0; i < p->n; i++) {
+    widest = max_i64(widest, counts[i]);
+    for (int64_t k = 0; k < counts[i]; k++) {
+      if (!p->one) *at++ = i;
+      *at++ = k;
+    }
+  }
+  TRY(compute_output(compute, 2 * n_sparse + index, SITU_SHAPE(columns), &data));
+  if (!p->one) ((int64_t *)data)[0] = p->n;
+  ((int64_t *)data)[columns - 1] = widest;
+  return NULL;
+}
+
+static situ_status parse_sparse(const struct parsing *p, int index, int n_sparse) {
+  const struct compute *compute = p->compute;
+  const situ_type type = (situ_type)call_attr(compute->call, "sparse_types")->list.items[index];
+  struct values all = {0};
+  int64_t *counts = calloc((size_t)p->n + 1, sizeof *counts);
+  if (!counts) return NO_MEMORY();
+  situ_status status = gather(p, index, type, &all, counts);
+  void *data = type == SITU_INT64 ? (void *)all.integers : (void *)all.reals;
+  if (!status)
+    status = finish(compute, n_sparse + index, type, SITU_SHAPE(all.count), data, all.texts);
+  if (!status) status = give_indices(p, index, n_sparse, all.count, counts);
+  values_free(&all);
+  free(counts);
+  return status;
+}
+
+static situ_status compute_parse(struct compute *compute) {
+  const int n_sparse = (int)call_integer(compute->call, "num_sparse");
+  const int n_dense = (int)call_attr(compute->call, "Tdense")->list.count;
+  const situ_tensor *examples = compute->in[0];
+  const struct parsing p = {.compute = compute,
+                            .examples = examples,
+                            .n = situ_shape_count(examples->shape),
+                            .one = !examples->shape.rank};
+  for (int i = 0; i < n_sparse; i++) TRY(parse_sparse(&p, i, n_sparse));
+  for (int i = 0; i < n_dense; i++) TRY(parse_dense(&p, i, 3 * n_sparse + i));
+  return NULL;
+}
+
+/* Fails unless input `input` may be a vector of that many keys. */
+static situ_status need_keys(const struct call *call, int input, int64_t count, const char *what) {
+  const situ_shape *shape = &call->in[input].shape;
+  char have[SHAPE_TEXT];
+  if (shape_compatible(shape, &SITU_SHAPE(count))) return NULL;
+  return INVALID("Expected %s to be a vector of %lld elements, got shape %s", what,
+                 (long long)count, shape_print(shape, have));
+}
+
+/* A default is empty (the feature is required) or has all values of the feature. */
+static situ_status need_defaults(const struct call *call) {
+  const struct attr_value *shapes = call_attr(call, "dense_shapes");
+  for (int i = 0; i < shapes->shapes.count; i++) {
+    const situ_shape *want = &shapes->shapes.items[i], *have = &call->in[DEFAULTS + i].shape;
+    const int64_t values = situ_shape_count(*want), given = situ_shape_count(*have);
+    char a[SHAPE_TEXT], b[SHAPE_TEXT];
+    if (values < 0)
+      return INVALID("dense_shapes[%d] = %s is not fully known", i, shape_print(want, a));
+    if (want->rank == SITU_MAX_RANK)
+      return INVALID("dense_shapes[%d] = %s has too many dimensions", i, shape_print(want, a));
+    if (shape_is_known(have) && given && given != values)
+      return INVALID("dense_defaults[%d].shape = %s is not compatible with dense_shapes[%d] = %s",
+                     i, shape_print(have, a), i, shape_print(want, b));
+  }
+  return NULL;
+}
+
+static situ_status check_parse(const struct call *call) {
+  const int64_t n_sparse = call_integer(call, "num_sparse");
+  const int n_dense = (int)call_attr(call, "Tdense")->list.count;
+  const int n_types = (int)call_attr(call, "sparse_types")->list.count;
+  const int n_shapes = (int)call_attr(call, "dense_shapes")->shapes.count;
+  if (n_sparse != n_types)
+    return INVALID("num_sparse is %lld, but there are %d sparse_types", (long long)n_sparse,
+                   n_types);
+  if (n_dense != n_shapes)
+    return INVALID("Tdense has %d types, but there are %d dense_shapes", n_dense, n_shapes);
+  if (call->in[0].shape.rank > 1)
+    return INVALID("Expected serialized to be a scalar or vector, got rank %d",
+                   call->in[0].shape.rank);
+  const situ_shape *names = &call->in[NAMES].shape;
+  char have[SHAPE_TEXT];
+  if (call->in[0].shape.rank == 1 && shape_is_known(names) && situ_shape_count(*names) &&
+      !shape_compatible(names, &call->in[0].shape))
+    return INVALID("Expected len(names) == len(serialized), got names of shape %s",
+                   shape_print(names, have));
+  TRY(need_keys(call, SPARSE_KEYS, n_sparse, "sparse_keys"));
+  TRY(need_keys(call, DENSE_KEYS, n_dense, "dense_keys"));
+  return need_defaults(call);
+}
+
+static situ_status parse_shape(struct call *call) {
+  TRY(check_parse(call));
+  const int n_sparse = (int)call_integer(call, "num_sparse");
+  const struct attr_value *shapes = call_attr(call, "dense_shapes");
+  const situ_shape *in = &call->in[0].shape;
+  for (int i = 0; i < call->n_out; i++) {
+    situ_shape shape = SITU_SHAPE(SITU_ANY);
+    if (in->rank < 0)
+      shape = SITU_ANY_SHAPE;
+    else if (i < n_sparse)
+      shape = SITU_SHAPE(SITU_ANY, in->rank + 1);
+    else if (i >= 2 * n_sparse)
+      shape = SITU_SHAPE(in->rank + 1);
+    const int dense = i - 3 * n_sparse;
+    if (dense >= 0 && dense < shapes->shapes.count && in->rank >= 0) {
+      shape = shapes->shapes.items[dense];
+      if (in->rank == 1 && shape.rank >= 0 && shape.rank < SITU_MAX_RANK) {
+        memmove(shape.dim + 1, shape.dim, sizeof *shape.dim * (size_t)shape.rank++);
+        shape.dim[0] = in->dim[0];
+      }
+    }
+    call->out[i].shape = shape;
+  }
+  return NULL;
+}
+
+static const struct op rows[] = {
+    {.name = "ParseExampleV2",
+     .inputs = "serialized:string names:string sparse_keys:string dense_keys:string "
+               "ragged_keys:string dense_defaults:Tdense",
+     .outputs = "sparse_indices:num_sparse*int64 sparse_values:sparse_types "
+                "sparse_shapes:num_sparse*int64 dense_values:Tdense",
+     .attrs = "Tdense:list({float int64 string})=[] num_sparse:int>=0 "
+              "sparse_types:list({float int64 string})=[] "
+              "dense_shapes:list(shape)=[]",
+     .python = "",
+     .doc = "The features of tf.Example records: of one, or of a vector of them.",
+     .devices = "CPU",
+     .flags = OP_NO_GRADIENT,
+     .shape = parse_shape,
+     .compute = compute_parse},
+};
+
+OP_FAMILY(parse_example, rows);

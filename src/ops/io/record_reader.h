@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * record_reader.h: files of records: whole files, lines, records of a fixed length, TFRecord. */
+#ifndef SITU_OPS_IO_RECORD_READER_H
+#define SITU_OPS_IO_RECORD_READER_H
+
+#include <stdio.h>
+
+#include "base/strbuf.h"
+
+enum record_format { RECORD_WHOLE, RECORD_LINE, RECORD_FIXED, RECORD_TF };
+
+/* A file that is being read. Zero with a format, and what that needs, is a closed one. */
+struct record_file {
+  enum record_format format;
+  int64_t skip; /* lines at the beginning */
+  int64_t record_bytes, header_bytes, footer_bytes, hop_bytes;
+  const char *packing; /* "GZIP", "ZLIB"; NULL: none. Borrowed */
+  struct strbuf unpacked;
+  FILE *stream; /* NULL: closed */
+  char *path;
+  int64_t line, offset, size;
+};
+
+/* Opens a file, instead of the one before. */
+situ_status record_open(struct record_file *file, const char *path) SITU_MUST_USE;
+void record_close(struct record_file *file);
+
+/* Appends the next record and its key; *end where the file has no more. */
+situ_status record_next(struct record_file *file, struct strbuf *key, struct strbuf *value,
+                        bool *end) SITU_MUST_USE;
+
+#endif

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * cast.c: from one element type to another. */
+#include "ops/gradient.h"
+#include "ops/ops.h"
+
+#define KERNELS "ops/math/cast.cl"
+#include "kernel/types.h"
+
+KERNEL_TABLE(cast_float, ANY);
+KERNEL_TABLE(cast_double, ANY);
+KERNEL_TABLE(cast_half, ANY);
+KERNEL_TABLE(cast_int32, ANY);
+KERNEL_TABLE(cast_int64, ANY);
+KERNEL_TABLE(cast_int8, ANY);
+KERNEL_TABLE(cast_uint8, ANY);
+KERNEL_TABLE(cast_int16, ANY);
+KERNEL_TABLE(cast_uint16, ANY);
+KERNEL_TABLE(cast_truth, ANY);
+
+/* By the type of the result. */
+static const struct kernel *const kernels[TYPE_SLOTS] = {
+#define TO(name, TYPE, word) [SITU_##TYPE] = &name##_##word##_kernel,
+    TYPES_ANY(TO, cast)
+#undef TO
+};
+
+static situ_status record(struct call *call) {
+  const int64_t n = situ_shape_count(call->in[0].shape);
+  return LAUNCH(call, kernels[call->out[0].type], call->in[0].type, n, GRAIN, (double)n,
+                ARG_IN(call, 0), ARG_OUT(call, 0), ARG_INT(n));
+}
+
+static void cast_grad(struct gradient *g) {
+  if (!gradient_is_real(gradient_type(g, g->in[0]))) return;
+  g->dx[0] = gradient_emit(g, "Cast", TERMS(g->dy[0]), ATTRS(gradient_keep_as(g, "SrcT", "DstT")));
+}
+
+static const struct op rows[] = {
+    {.name = "Cast",
+     .inputs = "x:SrcT",
+     .outputs = "y:DstT",
+     .attrs = "SrcT:{" NUMERIC "} DstT:{" NUMERIC "} Truncate:bool=false",
+     .python = "cast dtypes.cast",
+     .doc = "The elements as another type. Reals become integers by rounding towards 0.",
+     .samples = "DstT=float [3,4]; DstT=double [3,4]; DstT=half [3,4]; DstT=int32 [3,4]; "
+                "DstT=int64 [5]; DstT=int8 [3,4]; DstT=uint8 [3,4]:pos; DstT=int16 [3,4]; "
+                "DstT=uint16 [3,4]:pos; DstT=bool [3,4]; "
+                "DstT=int32 []; DstT=float [0,2]",
+     .devices = EVERYWHERE,
+     .shape = op_same_shape,
+     .record = record,
+     .grad = cast_grad},
+};
+
+OP_FAMILY(cast, rows);

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * elementwise.cl: the kernels of elementwise.def: one of each unary op; two of each binary op, one
+ * for operands that go along with the result or are one element, a `wide` one for all others. */
+#include "kernel/strided_index.h"
+
+/* Words of elementwise.def that depend on the type. */
+#if T_IS_REAL
+#define magnitude(x) fabs(x)
+#define rounded(x) rint(x)
+#define quotient(x, y) ((x) / (y))
+#define floor_quotient(x, y) floor((x) / (y))
+#define truncated(x) trunc(x)
+#define remainder_of(x, y) fmod(x, y)
+#define floor_remainder(x, y) JOIN(floor_rest, T_NAME)(x, y)
+#define power(x, y) pow(x, y)
+#define GUARD_NONZERO(y)
+#define GUARD_NOT_NEGATIVE(y)
+
+INLINE C JOIN(floor_rest, T_NAME)(C x, C y) {
+  const C rest = fmod(x, y);
+  return rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest;
+}
+
+/* Recurrence up to 10, then the asymptotic series; reflection for negative x. */
+INLINE C JOIN(digamma, T_NAME)(C x) {
+  const C pi = (C)3.14159265358979323846;
+  C result = 0, v = x;
+  if (x <= 0) {
+    if (x == floor(x)) return x == 0 ? -1 / x : (x - x) / (x - x);
+    result = -pi / tan(pi * x);
+    v = 1 - x;
+  }
+  for (; v < 10; v += 1) result -= 1 / v;
+  const C z = 1 / (v * v);
+  C p = (C)8.33333333333333333333E-2;
+  p = p * z - (C)2.10927960927960927961E-2;
+  p = p * z + (C)7.57575757575757575758E-3;
+  p = p * z - (C)4.16666666666666666667E-3;
+  p = p * z + (C)3.96825396825396825397E-3;
+  p = p * z - (C)8.33333333333333333333E-3;
+  p = p * z + (C)8.33333333333333333333E-2;
+  return result + log(v) - 1 / (2 * v) - p * z;
+}
+/* The sum of (q + k)^-x over k = 0, 1, ... for x > 1, q > 0: the first terms, then Euler and
+ * Maclaurin's series for the others. */
+INLINE C JOIN(hurwitz_zeta, T_NAME)(C x, C q) {
+  const C parts[] = {(C)12,
+                     (C)-720,
+                     (C)30240,
+                     (C)-1209600,
+                     (C)47900160,
+                     (C)-1.8924375803183791606e9,
+                     (C)7.47242496e10,
+                     (C)-2.950130727918164224e12};
+  C sum = 0, a = q;
+  for (int k = 0; k < 10; k++, a += 1) sum += pow(a, -x);
+  C power = pow(a, -x), factor = x;
+  sum += power * a / (x - 1) + power / 2;
+  for (int k = 0; k < 8; k++) {
+    power /= a;
+    sum += factor * power / parts[k];
+    power /= a;
+    factor *= (x + (C)(2 * k + 1)) * (x + (C)(2 * k + 2));
+  }
+  return sum;
+}
+
+INLINE C JOIN(polygamma, T_NAME)(C n, C x) {
+  if (n < 0 || n != floor(n)) return (n - n) / (n - n);
+  if (n == 0) return JOIN(digamma, T_NAME)(x);
+  const C size = exp(lgamma(n + 1)) * JOIN(hurwitz_zeta, T_NAME)(n + 1, x);
+  return fmod(n, 2) == 0 ? -size : size;
+}
+#elif T_IS_INTEGER
+#define magnitude(x) ((x) < 0 ? -(x) : (x))
+#define rounded(x) (x)
+/* x / -1 is taken out: it traps where it overflows. */
+#define quotient(x, y) ((y) == -1 ? -(x) : (x) / (y))
+#define remainder_of(x, y) ((y) == -1 ? 0 : (x) % (y))
+#define floor_quotient(x, y) JOIN(floor_part, T_NAME)(x, y)
+#define truncated(x) (x)
+#define floor_remainder(x, y) JOIN(floor_rest, T_NAME)(x, y)
+#define power(x, y) JOIN(int_power, T_NAME)(x, y)
+#define GUARD_NONZERO(y) \
+  if ((y) == 0) FAIL(DIVISION, 0, 0, 0);
+#define GUARD_NOT_NEGATIVE(y) \
+  if ((y) < 0) FAIL(NEGATIVE_POWER, 0, 0, 0);
+
+/* The amount of a shift is clamped: beyond the bits of T a shift of C is not defined. Bits move to
+ * the left in an unsigned type, where no overflow is undefined. */
+#define shift_amount(y) ((y) < 0 ? (C)0 : (y) >= T_BYTES * 8 ? (C)(T_BYTES * 8 - 1) : (y))
+#if T_BYTES == 8
+#define left_shift(x, y) (C)((u64)(x) << shift_amount(y))
+#else
+#define left_shift(x, y) (C)((u32)(x) << shift_amount(y))
+#endif
+
+INLINE C JOIN(floor_rest, T_NAME)(C x, C y) {
+  const C rest = remainder_of(x, y);
+  return rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest;
+}
+
+INLINE C JOIN(floor_part, T_NAME)(C x, C y) {
+  const C whole = quotient(x, y);
+  return whole - (C)(remainder_of(x, y) != 0 && (x < 0) != (y < 0));
+}
+
+INLINE C JOIN(int_power, T_NAME)(C x, C y) {
+  C result = 1;
+  for (; y > 0; y >>= 1, x *= x)
+    if (y & 1) result *= x;
+  return result;
+}
+#endif
+#define GUARD_(y)
+
+#define IF_ANY(...) __VA_ARGS__
+#define UNARY_KERNEL(name, R, expression)              \
+  KERNEL(name, IN(T, x_), OUT(R, y_), SIZE(n)) {       \
+    EACH(i, n);                                        \
+    const C x = (C)x_[i];                              \
+    y_[i] = (R)(expression);                           \
+  }
+
+#ifdef SITU_HOST
+/* One element; a row of elements, along which an operand steps (1) or stays (0); many rows. */
+#define BINARY_KERNELS(name, R, expression, guard)                                               \
+  INLINE void JOIN(name##_at, T_NAME)(UNUSED struct fault *fault_, const C x, const C y, R *z) { \
+    guard *z = (R)(expression);                                                                  \
+  }                                                                                              \
+  RANGE(name, IN(T, x), IN(T, y), OUT(R, z), SIZE(sx), SIZE(sy)) {                               \
+    if (sx && sy) {                                                                              \
+      INDEPENDENT for (i64 i = begin; i < end; i++)                                              \
+          JOIN(name##_at, T_NAME)(fault_, (C)x[i], (C)y[i], &z[i]);                              \
+    } else if (sx) {                                                                             \
+      const C one = (C)y[0];                                                                     \
+      INDEPENDENT for (i64 i = begin; i < end; i++)                                              \
+          JOIN(name##_at, T_NAME)(fault_, (C)x[i], one, &z[i]);                                  \
+    } else {                                                                                     \
+      const C one = (C)x[0];                                                                     \
+      INDEPENDENT for (i64 i = begin; i < end; i++)                                              \
+          JOIN(name##_at, T_NAME)(fault_, one, (C)y[i], &z[i]);                                  \
+    }                                                                                            \
+  }                                                                                              \
+  static situ_status JOIN(name##_wide, T_NAME)(const union arg *args, int64_t begin,             \
+                                               int64_t end) {                                    \
+    return strided_for_rows(args, begin, end, JOIN(name, T_NAME), 2,                             \
+                     (const size_t[]){sizeof(T), sizeof(T), sizeof(R)});                         \
+  }
+#else
+#define BINARY_KERNELS(name, R, expression, guard)                                               \
+  KERNEL(name, IN(T, x_), IN(T, y_), OUT(R, z_), SIZE(sx), SIZE(sy), SIZE(n)) {                  \
+    EACH(i, n);                                                                                  \
+    const C x = (C)x_[i * sx], y = (C)y_[i * sy];                                                \
+    guard z_[i] = (R)(expression);                                                               \
+  }                                                                                              \
+  KERNEL(name##_wide, IN(T, x_), IN(T, y_), OUT(R, z_), SIZES(dim), SIZES(sx), SIZES(sy),        \
+         SIZE(n)) {                                                                              \
+    EACH(i, n);                                                                                  \
+    UNPACK(dim);                                                                                 \
+    UNPACK(sx);                                                                                  \
+    UNPACK(sy);                                                                                  \
+    const C x = (C)x_[strided_offset(i, dim, sx)], y = (C)y_[strided_offset(i, dim, sy)];        \
+    guard z_[i] = (R)(expression);                                                               \
+  }
+#endif
+
+#define UNARY(name, class, cost, f, ...) IF_##class(UNARY_KERNEL(name, T, f))
+#define ACTIVATION(name, class, cost, f, ...) IF_##class(UNARY_KERNEL(name, T, f))
+#define PREDICATE(name, class, cost, f, ...) IF_##class(UNARY_KERNEL(name, uchar, f))
+#define BINARY(name, class, cost, f, guard, ...) \
+  IF_##class(BINARY_KERNELS(name, T, f, GUARD_##guard(y)))
+#define BINARY_OF(ports, ...) BINARY(__VA_ARGS__)
+#define GRADIENT(name, class, cost, f, ...) IF_##class(BINARY_KERNELS(name, T, f, ))
+#define COMPARE(name, class, cost, f, ...) IF_##class(BINARY_KERNELS(name, uchar, f, ))
+#include "ops/math/elementwise.def"
+#undef UNARY
+#undef ACTIVATION
+#undef PREDICATE
+#undef BINARY
+#undef BINARY_OF
+#undef GRADIENT
+#undef COMPARE
+
+#undef BINARY_KERNELS
+#undef UNARY_KERNEL
+#undef IF_ANY
+#undef GUARD_
+#undef GUARD_NONZERO
+#undef GUARD_NOT_NEGATIVE
+#undef magnitude
+#undef rounded
+#undef quotient
+#undef floor_quotient
+#undef truncated
+#undef remainder_of
+#undef floor_remainder
+#undef power
+#undef shift_amount
+#undef left_shift

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * type_limits.cl: the least and greatest number of a type that is none but finite; undefined again
+ * by who includes it. */
+#if T_IS_REAL && T_BYTES == 2
+#define HIGHEST_FINITE ((C)65504)
+#define LOWEST_FINITE (-(C)65504)
+#elif T_IS_REAL && T_BYTES == 4
+#define HIGHEST_FINITE ((C)3.40282346638528859812e+38)
+#define LOWEST_FINITE (-(C)3.40282346638528859812e+38)
+#elif T_IS_REAL
+#define HIGHEST_FINITE ((C)1.7976931348623157e+308)
+#define LOWEST_FINITE (-(C)1.7976931348623157e+308)
+#elif T_IS_SIGNED
+#define HIGHEST_FINITE ((T) ~((u64)-1 << (8 * sizeof(T) - 1)))
+#define LOWEST_FINITE ((T)((u64)-1 << (8 * sizeof(T) - 1)))
+#else
+#define HIGHEST_FINITE ((T)-1)
+#define LOWEST_FINITE ((T)0)
+#endif

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * max_pool_argmax.cl: which element of the images the winner of a window is (max_pool.cl): its
+ * number among those of its image, or with `all` among those of all images. Layout NHWC. dim and
+ * place are those of pool.cl. */
+KERNEL(winner_place, IN(uchar, winners), OUT(T, y), SIZES(dim), SIZES(place), SIZE(bytes),
+       SIZE(all), SIZE(n)) {
+  EACH(i, n);
+  UNPACK(dim);
+  UNPACK(place);
+  const i64 channel = i % dim[2], pixel = i / dim[2], col = pixel % dim[1];
+  const i64 row = pixel / dim[1] % dim[0], image = pixel / dim[1] / dim[0];
+  i64 winner = 0;
+  for (i64 b = bytes - 1; b >= 0; b--) winner = winner << 8 | (i64)winners[i + b * n];
+  const i64 h = row * place[2] - place[4] + winner / dim[4];
+  const i64 w = col * place[3] - place[5] + winner % dim[4];
+  y[i] = (T)((((all ? image : 0) * place[0] + h) * place[1] + w) * dim[2] + channel);
+}

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * pool.c: the largest element and the mean of windows on images, and their gradients. */
+#include <string.h>
+
+#include "host/masked_sum.h"
+#include "ops/gradient.h"
+#include "ops/ops.h"
+#include "ops/nn/window.h"
+#include "tensor/shape.h"
+
+/* Else what a window gathers in registers becomes calls of memcpy. */
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("no-tree-loop-distribute-patterns")
+#endif
+
+#define KERNELS "ops/nn/pool.cl"
+#include "kernel/types.h"
+
+#define KERNELS "ops/nn/max_pool_argmax.cl"
+#include "kernel/sizes.h"
+
+KERNEL_TABLE(winner_place, BITS);
+KERNEL_TABLE(max_pool, NUMBER);
+KERNEL_TABLE(max_pool_winners, NUMBER);
+KERNEL_TABLE(give_winners, NUMBER);
+KERNEL_TABLE(take_winners, NUMBER);
+KERNEL_TABLE(avg_pool, REAL);
+KERNEL_TABLE(avg_pool_grad, REAL);
+
+enum { POOL_GRAIN = 4096 };
+
+/* What all kernels get besides memory; also what winners depend on, besides the images. */
+struct sizes {
+  int64_t dim[SITU_MAX_RANK], place[SITU_MAX_RANK], step[SITU_MAX_RANK];
+};
+
+static struct sizes sizes_of(const struct window *w) {
+  struct sizes s = {.dim = {w->oh, w->ow, w->c, w->kh, w->kw}};
+  window_place(w, s.place);
+  window_steps(w, w->h, w->w, w->c, s.step);
+  window_steps(w, w->oh, w->ow, w->c, s.step + 4);
+  return s;
+}
+
+static situ_status pool_shape(struct call *call) {
+  struct window w;
+  TRY(window_pool(call, &call->in[0].shape, &w));
+  call->out[0].shape = window_shape(&w, w.n, w.oh, w.ow, w.c);
+  return NULL;
+}
+
+static situ_status record_pool(struct call *call, const struct kernel *kernel) {
+  const int64_t n = situ_shape_count(call->out[0].shape);
+  struct window w;
+  TRY(window_pool(call, &call->in[0].shape, &w));
+  const struct sizes s = sizes_of(&w);
+  return LAUNCH(call, kernel, call->out[0].type, n, POOL_GRAIN, (double)n * (double)(w.kh * w.kw),
+                ARG_IN(call, 0), ARG_OUT(call, 0), ARG_INTS(s.dim), ARG_INTS(s.place),
+                ARG_INTS(s.step), ARG_INT(n));
+}
+
+/* Bytes of a winner: the highest number is no element's. */
+static int64_t winner_bytes(const struct window *w) {
+  const int64_t most = w->kh * w->kw;
+  return most < 0xff ? 1 : most < 0xffff ? 2 : 4;
+}
+
+/* Finds the largest elements of input 0 and which they are. */
+static situ_status find_winners(struct call *call, const struct window *w, int32_t y,
+                                int32_t winners) {
+  const int64_t n = w->n * w->oh * w->ow * w->c;
+  const struct sizes s = sizes_of(w);
+  return LAUNCH(call, &max_pool_winners_kernel, call->in[0].type, n, POOL_GRAIN,
+                (double)n * (double)(w->kh * w->kw), ARG_IN(call, 0), ARG_AT(y), ARG_AT(winners),
+                ARG_INTS(s.dim), ARG_INTS(s.place), ARG_INTS(s.step), ARG_INT(winner_bytes(w)),
+                ARG_INT(n));
+}
+
+/* Pooling keeps the winners for gradients that will want them. */
+static situ_status record_max(struct call *call) {
+  if (!call->awaited) return record_pool(call, &max_pool_kernel);
+  struct window w;
+  int32_t winners;
+  TRY(window_pool(call, &call->in[0].shape, &w));
+  const struct sizes s = sizes_of(&w);
+  const int64_t n = situ_shape_count(call->out[0].shape);
+  TRY(call_keep(call, &s, sizeof s, (size_t)(n * winner_bytes(&w)), &winners));
+  return find_winners(call, &w, call->out[0].slot, winners);
+}
+
+static situ_status argmax_shape(struct call *call) {
+  TRY(pool_shape(call));
+  call->out[1].shape = call->out[0].shape;
+  return NULL;
+}
+
+static situ_status record_argmax(struct call *call) {
+  const int64_t n = situ_shape_count(call->out[0].shape);
+  struct window w;
+  int32_t winners;
+  TRY(window_pool(call, &call->in[0].shape, &w));
+  TRY(call_scratch(call, (size_t)(n * winner_bytes(&w)), &winners));
+  TRY(find_winners(call, &w, call->out[0].slot, winners));
+  const struct sizes s = sizes_of(&w);
+  return LAUNCH(call, &winner_place_kernel, call->out[1].type, n, POOL_GRAIN, 0, ARG_AT(winners),
+                ARG_OUT(call, 1), ARG_INTS(s.dim), ARG_INTS(s.place), ARG_INT(winner_bytes(&w)),
+                ARG_INT(call_bool(call, "include_batch_in_index")), ARG_INT(n));
+}
+
+/* The winners of input 0: those that were kept, else found anew. */
+static situ_status need_winners(struct call *call, const struct window *w, int32_t *winners) {
+  const struct sizes s = sizes_of(w);
+  if (call_kept(call, &s, sizeof s, winners)) return NULL;
+  const int64_t n = w->n * w->oh * w->ow * w->c;
+  int32_t y;
+  TRY(call_scratch(call, (size_t)n * situ_type_size(call->in[0].type), &y));
+  TRY(call_scratch(call, (size_t)(n * winner_bytes(w)), winners));
+  return find_winners(call, w, y, *winners);
+}
+
+static situ_status record_avg(struct call *call) { return record_pool(call, &avg_pool_kernel); }
+
+static situ_status need_result(const struct window *w, const situ_shape *shape, const char *what) {
+  const situ_shape want = window_shape(w, w->n, w->oh, w->ow, w->c);
+  char a[SHAPE_TEXT], b[SHAPE_TEXT];
+  if (shape_compatible(&want, shape)) return NULL;
+  return INVALID("%s must have the shape of the result, %s, but has %s", what,
+                 shape_print(&want, a), shape_print(shape, b));
+}
+
+static situ_status max_grad_shape(struct call *call) {
+  struct window w;
+  TRY(window_pool(call, &call->in[0].shape, &w));
+  TRY(need_result(&w, &call->in[1].shape, "orig_output"));
+  TRY(need_result(&w, &call->in[2].shape, "grad"));
+  call->out[0].shape = window_shape(&w, w.n, w.h, w.w, w.c);
+  return NULL;
+}
+
+static situ_status record_max_grad(struct call *call) {
+  const int64_t n = situ_shape_count(call->out[0].shape);
+  const int64_t results = situ_shape_count(call->in[2].shape);
+  struct window w;
+  int32_t winners;
+  TRY(window_pool(call, &call->in[0].shape, &w));
+  TRY(need_winners(call, &w, &winners));
+  const struct sizes s = sizes_of(&w);
+  return LAUNCH(call, &give_winners_kernel, call->out[0].type, n, POOL_GRAIN,
+                (double)results * (double)(w.kh * w.kw), ARG_AT(winners), ARG_IN(call, 2),
+                ARG_OUT(call, 0), ARG_INTS(s.dim), ARG_INTS(s.place), ARG_INTS(s.step),
+                ARG_INT(winner_bytes(&w)), ARG_INT(results), ARG_INT(n));
+}
+
+static situ_status max_grad_grad_shape(struct call *call) {
+  struct window w;
+  TRY(window_pool(call, &call->in[0].shape, &w));
+  TRY(need_result(&w, &call->in[1].shape, "orig_output"));
+  char a[SHAPE_TEXT], b[SHAPE_TEXT];
+  if (!shape_compatible(&call->in[0].shape, &call->in[2].shape))
+    return INVALID("grad must have the shape of orig_input, %s, but has %s",
+                   shape_print(&call->in[0].shape, a), shape_print(&call->in[2].shape, b));
+  call->out[0].shape = window_shape(&w, w.n, w.oh, w.ow, w.c);
+  return NULL;
+}
+
+static situ_status record_max_grad_grad(struct call *call) {
+  const int64_t n = situ_shape_count(call->out[0].shape);
+  struct window w;
+  int32_t winners;
+  TRY(window_pool(call, &call->in[0].shape, &w));
+  TRY(need_winners(call, &w, &winners));
+  const struct sizes s = sizes_of(&w);
+  return LAUNCH(call, &take_winners_kernel, call->out[0].type, n, POOL_GRAIN, (double)n,
+                ARG_AT(winners), ARG_IN(call, 2), ARG_OUT(call, 0), ARG_INTS(s.dim),
+                ARG_INTS(s.place), ARG_INTS(s.step), ARG_INT(winner_bytes(&w)), ARG_INT(n));
+}
+
+/* The images' shape is a value. */
+static situ_status plan_avg_grad(const struct call *call, struct window *w) {
+  situ_shape x;
+  TRY(op_host_shape(call, 0, false, &x));
+  TRY(window_pool(call, &x, w));
+  return need_result(w, &call->in[1].shape, "grad");
+}
+
+static situ_status avg_grad_shape(struct call *call) {
+  struct window w;
+  TRY(plan_avg_grad(call, &w));
+  call->out[0].shape = window_shape(&w, w.n, w.h, w.w, w.c);
+  return NULL;
+}
+
+static situ_status record_avg_grad(struct call *call) {
+  const int64_t n = situ_shape_count(call->out[0].shape);
+  struct window w;
+  TRY(plan_avg_grad(call, &w));
+  const struct sizes s = sizes_of(&w);
+  return LAUNCH(call, &avg_pool_grad_kernel, call->out[0].type, n, POOL_GRAIN,
+                (double)n * (double)(w.kh * w.kw), ARG_IN(call, 1), ARG_OUT(call, 0),
+                ARG_INTS(s.dim), ARG_INTS(s.place), ARG_INTS(s.step), ARG_INT(n));
+}
+
+/* Gradients */
+
+static struct term emit(struct gradient *g, const char *op, const struct term *in, int n_in) {
+  const situ_attr attrs[] = {gradient_keep(g, "ksize"), gradient_keep(g, "strides"),
+                             gradient_keep(g, "padding"), gradient_keep(g, "data_format"),
+                             gradient_attr(g, "explicit_paddings")
+                                 ? gradient_keep(g, "explicit_paddings")
+                                 : gradient_keep(g, "padding")};
+  return gradient_emit(g, op, in, n_in, attrs, gradient_attr(g, "explicit_paddings") ? 5 : 4);
+}
+
+/* The same windows have the same winners. */
+static void argmax_grad(struct gradient *g) {
+  if (!term_exists(g->dy[0])) return;
+  g->dx[0] = gradient_emit(
+      g, "MaxPoolGrad", TERMS(g->in[0], g->out[0], g->dy[0]),
+      ATTRS(gradient_keep(g, "ksize"), gradient_keep(g, "strides"), gradient_keep(g, "padding")));
+}
+
+static void max_grad(struct gradient *g) {
+  g->dx[0] = emit(g, "MaxPoolGrad", TERMS(g->in[0], g->out[0], g->dy[0]));
+}
+
+/* What went to the winners comes from them; where the winners are does not change. */
+static void max_grad_grad(struct gradient *g) {
+  g->dx[0] = g->dx[1] = ZERO_TERM;
+  g->dx[2] = emit(g, "MaxPoolGradGrad", TERMS(g->in[0], g->in[1], g->dy[0]));
+}
+
+static void max_grad_grad_grad(struct gradient *g) {
+  g->dx[0] = g->dx[1] = ZERO_TERM;
+  g->dx[2] = emit(g, "MaxPoolGrad", TERMS(g->in[0], g->in[1], g->dy[0]));
+}
+
+static void avg_grad(struct gradient *g) {
+  g->dx[0] = emit(g, "AvgPoolGrad", TERMS(gradient_shape_of(g, g->in[0]), g->dy[0]));
+}
+
+static void avg_grad_grad(struct gradient *g) { g->dx[1] = emit(g, "AvgPool", TERMS(g->dy[0])); }
+
+#define FORMATS "data_format:{'NHWC','NCHW'}='NHWC'"
+#define WINDOWS "ksize:list(int) strides:list(int) "
+#define GRAD_ATTRS                                                              \
+  WINDOWS                                                                       \
+  "padding:{'SAME','VALID','EXPLICIT'} explicit_paddings:list(int)=[] " FORMATS \
+  " T:{" WORDS_NUMBER "}=float"
+#define POOL_SAMPLE "ksize=[1,3,3,1] strides=[1,2,2,1] padding="
+#define POOL_PLANES "data_format='NCHW' ksize=[1,1,2,3] strides=[1,1,2,1] padding="
+
+static const struct op rows[] = {
+    {.name = "MaxPool",
+     .inputs = "input:T",
+     .outputs = "output:T",
+     .attrs = "T:{" WORDS_NUMBER "}=float " WINDOWS
+              "padding:{'SAME','VALID','EXPLICIT'} explicit_paddings:list(int)=[] " FORMATS,
+     .doc = "The largest element of each window on images, channel by channel.",
+     .samples = POOL_SAMPLE "'SAME' [2,7,8,3]; " POOL_SAMPLE "'VALID' [2,7,8,3]; " POOL_PLANES
+                            "'SAME' [2,3,5,4]; " POOL_SAMPLE "'VALID' [1,9,7,40]; " POOL_SAMPLE
+                            "'EXPLICIT' explicit_paddings=[0,0,1,0,2,1,0,0] [1,5,6,2]; " POOL_SAMPLE
+                            "'SAME' [0,4,4,1]",
+     .devices = EVERYWHERE,
+     .shape = pool_shape,
+     .record = record_max,
+     .grad = max_grad},
+    {.name = "AvgPool",
+     .inputs = "value:T",
+     .outputs = "output:T",
+     .attrs = WINDOWS "padding:{'SAME','VALID'} " FORMATS " T:{" WORDS_REAL "}",
+     .doc = "The mean of each window on images, channel by channel; padding does not count.",
+     .samples = POOL_SAMPLE "'SAME' [2,7,8,3]; " POOL_SAMPLE "'VALID' [2,7,8,3]; " POOL_PLANES
+                            "'SAME' [2,3,5,4]; " POOL_SAMPLE "'SAME' [1,5,5,40]",
+     .devices = EVERYWHERE,
+     .shape = pool_shape,
+     .record = record_avg,
+     .grad = avg_grad},
+    {.name = "MaxPoolGrad",
+     .inputs = "orig_input:T orig_output:T grad:T",
+     .outputs = "output:T",
+     .attrs = GRAD_ATTRS,
+     .doc = "The gradient of MaxPool: each window's goes to its first largest element.",
+     .samples = "ksize=[1,2,2,1] strides=[1,1,1,1] padding='VALID' [1,3,3,1]=1,5,2,5,3,4,0,7,6 "
+                "[1,2,2,1]=5,5,7,7 [1,2,2,1]; "
+                "ksize=[1,2,2,1] strides=[1,2,2,1] padding='SAME' [1,3,3,1]=1,5,2,5,3,4,0,7,6 "
+                "[1,2,2,1]=5,4,7,6 [1,2,2,1]; "
+                "data_format='NCHW' ksize=[1,1,2,2] strides=[1,1,2,2] padding='VALID' "
+                "[1,2,2,2]=1,5,2,5,3,4,0,7 [1,2,1,1]=5,7 [1,2,1,1]; "
+                "ksize=[1,3,3,1] strides=[1,1,1,1] padding='SAME' [1,3,3,1]=1,5,2,6,3,4,0,7,8 "
+                "[1,3,3,1]=6,6,5,7,8,8,7,8,8 [1,3,3,1]; "
+                "ksize=[1,1,300,1] strides=[1,1,300,1] padding='SAME' [1,1,3,1]=1,5,2 "
+                "[1,1,1,1]=5 [1,1,1,1]",
+     .asks = "MaxPool",
+     .devices = EVERYWHERE,
+     .shape = max_grad_shape,
+     .record = record_max_grad,
+     .grad = max_grad_grad},
+    {.name = "MaxPoolGradGrad",
+     .inputs = "orig_input:T orig_output:T grad:T",
+     .outputs = "output:T",
+     .attrs = GRAD_ATTRS,
+     .doc = "The gradient of MaxPoolGrad: of each window, what its first largest element has.",
+     .samples = "ksize=[1,2,2,1] strides=[1,1,1,1] padding='VALID' [1,3,3,1]=1,5,2,5,3,4,0,7,6 "
+                "[1,2,2,1]=5,5,7,7 [1,3,3,1]; "
+                "ksize=[1,2,2,1] strides=[1,2,2,1] padding='SAME' [1,3,3,1]=1,5,2,5,3,4,0,7,6 "
+                "[1,2,2,1]=5,4,7,6 [1,3,3,1]; "
+                "data_format='NCHW' ksize=[1,1,2,2] strides=[1,1,2,2] padding='VALID' "
+                "[1,2,2,2]=1,5,2,5,3,4,0,7 [1,2,1,1]=5,7 [1,2,2,2]",
+     .asks = "MaxPool",
+     .devices = EVERYWHERE,
+     .shape = max_grad_grad_shape,
+     .record = record_max_grad_grad,
+     .grad = max_grad_grad_grad},
+    {.name = "AvgPoolGrad",
+     .inputs = "orig_input_shape:int32 grad:T",
+     .outputs = "output:T",
+     .attrs = WINDOWS "padding:{'SAME','VALID'} " FORMATS " T:{" WORDS_REAL "}",
+     .doc = "The gradient of AvgPool.",
+     .samples =
+         POOL_SAMPLE "'SAME' [4]=2,7,8,3 [2,4,4,3]; " POOL_SAMPLE
+                     "'VALID' [4]=2,7,8,3 [2,3,3,3]; " POOL_PLANES "'SAME' [4]=2,3,5,4 [2,3,3,4]",
+     .host = "orig_input_shape",
+     .devices = EVERYWHERE,
+     .shape = avg_grad_shape,
+     .record = record_avg_grad,
+     .grad = avg_grad_grad},
+    {.name = "MaxPoolWithArgmax",
+     .inputs = "input:T",
+     .outputs = "output:T argmax:Targmax",
+     .attrs =
+         "T:{" WORDS_NUMBER "} " WINDOWS "Targmax:{int32 int64}=int64 padding:{'SAME','VALID'} "
+         "include_batch_in_index:bool=false",
+     .doc = "The largest element of each window on images, channel by channel, and which element "
+            "of its image it is, the first one of several.",
+     .samples =
+         POOL_SAMPLE "'SAME' [2,7,8,3]; " POOL_SAMPLE
+                     "'VALID' include_batch_in_index=true Targmax=int32 [2,7,8,3]; "
+                     "ksize=[1,1,300,1] strides=[1,1,300,1] padding='SAME' [1,1,3,1]; " POOL_SAMPLE
+                     "'SAME' [0,4,4,1]",
+     .devices = EVERYWHERE,
+     .shape = argmax_shape,
+     .record = record_argmax,
+     .grad = argmax_grad},
+};
+
+OP_FAMILY(pool, rows);

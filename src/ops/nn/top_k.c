@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * top_k.c: the largest elements of rows, and whether a given one is among them. */
+#include "ops/gradient.h"
+#include "ops/ops.h"
+#include "tensor/shape.h"
+
+#define KERNELS "ops/nn/top_k.cl"
+#include "kernel/types.h"
+
+KERNEL_TABLE(top_k, NUMBER);
+KERNEL_TABLE(in_top_k, INTEGER);
+
+enum { TOP_WORK = 16384 };
+
+/* k, which is an attribute or the value of input `input`; SITU_ANY while it is not known. */
+static situ_status read_k(const struct call *call, int input, int64_t *k) {
+  bool known = true;
+  if (call_attr(call, "k"))
+    *k = call_integer(call, "k");
+  else
+    TRY(op_host_scalar(call, input, k, &known));
+  if (!known) *k = SITU_ANY;
+  return NULL;
+}
+
+static situ_status top_shape(struct call *call) {
+  const situ_shape *in = &call->in[0].shape;
+  int64_t k;
+  TRY(read_k(call, 1, &k));
+  if (k != SITU_ANY && k < 0) return INVALID("Need k >= 0, got %lld", (long long)k);
+  situ_shape out = *in;
+  if (in->rank == 0) return INVALID("Shape must be at least rank 1 but is rank 0");
+  if (in->rank != SITU_ANY) {
+    const int64_t width = in->dim[in->rank - 1];
+    if (width != SITU_ANY && k != SITU_ANY && k > width)
+      return INVALID("input must have at least k columns. Had %lld, needed %lld", (long long)width,
+                     (long long)k);
+    out.dim[in->rank - 1] = k;
+  }
+  call->out[0].shape = call->out[1].shape = out;
+  return NULL;
+}
+
+static situ_status record_top(struct call *call) {
+  const situ_shape *in = &call->in[0].shape;
+  const int64_t width = in->dim[in->rank - 1];
+  int64_t k;
+  TRY(read_k(call, 1, &k));
+  const int64_t rows = width ? situ_shape_count(*in) / width : 0;
+  if (!k || !width) return NULL;
+  return LAUNCH(call, &top_k_kernel, call->in[0].type, rows, max_i64(1, TOP_WORK / (width * k)),
+                (double)rows * (double)(width * k), ARG_IN(call, 0), ARG_OUT(call, 0),
+                ARG_OUT(call, 1), ARG_INT(width), ARG_INT(k), ARG_INT(rows));
+}
+
+/* Each gradient goes back to where its element came from. */
+static void top_grad(struct gradient *g) {
+  const situ_type type = gradient_type(g, g->in[0]);
+  const situ_shape shape = gradient_shape(g, g->in[0]);
+  struct term width;
+  if (shape.rank != SITU_ANY && shape.dim[shape.rank - 1] != SITU_ANY)
+    width = gradient_int(g, shape.dim[shape.rank - 1]);
+  else
+    width = gradient_emit(
+        g, "StridedSlice",
+        TERMS(gradient_shape_of(g, g->in[0]), gradient_ints(g, (const int64_t[]){-1}, 1),
+              gradient_ints(g, (const int64_t[]){0}, 1), gradient_ints(g, (const int64_t[]){1}, 1)),
+        ATTRS(situ_attr_int("shrink_axis_mask", 1)));
+  const struct term hits =
+      OP(g, "OneHot", g->out[1], width, gradient_number(g, type, 1), gradient_number(g, type, 0));
+  const struct term spread = OP(g, "Mul", hits, OP(g, "ExpandDims", g->dy[0], gradient_int(g, -1)));
+  g->dx[0] = OP(g, "Sum", spread, gradient_int(g, -2));
+}
+
+static situ_status in_top_shape(struct call *call) {
+  const situ_shape *x = &call->in[0].shape, *targets = &call->in[1].shape;
+  TRY(op_need_rank(call, 0, 2, "predictions"));
+  TRY(op_need_rank(call, 1, 1, "targets"));
+  const int64_t rows = x->rank == SITU_ANY ? SITU_ANY : x->dim[0];
+  const int64_t count = targets->rank == SITU_ANY ? SITU_ANY : targets->dim[0];
+  if (rows != SITU_ANY && count != SITU_ANY && rows != count)
+    return INVALID("First dimension of predictions %lld must match length of targets %lld",
+                   (long long)rows, (long long)count);
+  call->out[0].shape = SITU_SHAPE(rows == SITU_ANY ? count : rows);
+  return NULL;
+}
+
+static situ_status record_in_top(struct call *call) {
+  const int64_t rows = call->in[0].shape.dim[0], width = call->in[0].shape.dim[1];
+  int64_t k;
+  TRY(read_k(call, 2, &k));
+  return LAUNCH(call, &in_top_k_kernel, call->in[1].type, rows,
+                max_i64(1, TOP_WORK / max_i64(1, width)), (double)(rows * width), ARG_IN(call, 0),
+                ARG_IN(call, 1), ARG_OUT(call, 0), ARG_INT(width), ARG_INT(k), ARG_INT(rows));
+}
+
+static const struct op rows[] = {
+    {.name = "TopK",
+     .inputs = "input:T",
+     .outputs = "values:T indices:int32",
+     .attrs = "k:int>=0 sorted:bool=true T:{" WORDS_NUMBER "}",
+     .doc = "The k largest elements along the last dimension, and their indices.",
+     .samples = "k=2 [3,5]; k=0 [2,3]; k=4 [4]; k=1 [2,2,3]",
+     .devices = EVERYWHERE,
+     .shape = top_shape,
+     .record = record_top,
+     .grad = top_grad},
+    {.name = "TopKV2",
+     .inputs = "input:T k:int32",
+     .outputs = "values:T indices:int32",
+     .attrs = "sorted:bool=true T:{" WORDS_NUMBER "}",
+     .doc = "The k largest elements along the last dimension, and their indices.",
+     .samples = "[3,5] []=2; [2,3] []=0; [4] []=4; [2,2,3] []=1; [6,70] []=5",
+     .host = "k",
+     .devices = EVERYWHERE,
+     .shape = top_shape,
+     .record = record_top,
+     .grad = top_grad},
+    {.name = "InTopK",
+     .inputs = "predictions:float targets:T",
+     .outputs = "precision:bool",
+     .attrs = "k:int T:{int32 int64}=int32",
+     .doc = "Whether the class of each row is among the k with the largest predictions.",
+     .samples = "k=2 [4,5] [4]=0,3,1,4; k=1 [3,3] [3]=2,7,-1",
+     .devices = EVERYWHERE,
+     .shape = in_top_shape,
+     .record = record_in_top},
+    {.name = "InTopKV2",
+     .inputs = "predictions:float targets:T k:T",
+     .outputs = "precision:bool",
+     .attrs = "T:{int32 int64}=int32",
+     .doc = "Whether the class of each row is among the k with the largest predictions.",
+     .samples = "[4,5] [4]=0,3,1,4 []=2; [3,3] [3]=2,7,-1 []=1",
+     .host = "k",
+     .devices = EVERYWHERE,
+     .shape = in_top_shape,
+     .record = record_in_top},
+};
+
+OP_FAMILY(top_k, rows);

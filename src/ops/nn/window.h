@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * window.h: windows that slide over the rows and columns of images: what convolutions and pooling
+ * share. */
+#ifndef SITU_OPS_NN_WINDOW_H
+#define SITU_OPS_NN_WINDOW_H
+
+#include "schema/call.h"
+
+/* Images, a window on them and its results, in either layout. While a graph is built sizes may be
+ * SITU_ANY. */
+struct window {
+  int channel, row, col;  /* the axes; that of the images is 0 */
+  int64_t n, h, w, c;     /* the images */
+  int64_t kh, kw;         /* the window: how many elements, */
+  int64_t sh, sw, dh, dw; /* how far it goes on, and how far its elements are apart */
+  int64_t top, left;      /* padding in front */
+  int64_t oh, ow;         /* results */
+};
+
+/* Reads the attributes "strides", "padding", "data_format", and, where the op has them, "dilations"
+ * and "explicit_paddings", for images of shape x under windows of kh x kw. */
+situ_status window_plan(const struct call *call, const situ_shape *x, int64_t kh, int64_t kw,
+                        struct window *out) SITU_MUST_USE;
+
+/* The same with the attribute "ksize" for the size of the window, as pooling has it. */
+situ_status window_pool(const struct call *call, const situ_shape *x,
+                        struct window *out) SITU_MUST_USE;
+
+/* A shape of images in the window's layout. */
+situ_shape window_shape(const struct window *window, int64_t n, int64_t h, int64_t w, int64_t c);
+
+/* What kernels get: {h, w, sh, sw, top, left, dh, dw}; and the strides of images of h x w pixels of
+ * c channels in the window's layout: {n, h, w, c}. */
+void window_place(const struct window *window, int64_t out[SITU_MAX_RANK]);
+void window_steps(const struct window *window, int64_t h, int64_t w, int64_t c, int64_t out[4]);
+
+#endif

@@ -1,9 +1,0 @@
-/* SPDX-License-Identifier: Apache-2.0
- * order.cl: rows in another order. */
-
-/* Row r of y is row order[r] of x, or 0 where that is negative. */
-KERNEL(reorder_rows, IN(T, x), IN(i64, order), OUT(T, y), SIZE(inner), SIZE(n)) {
-  EACH(i, n);
-  const i64 row = order[i / inner];
-  y[i] = row < 0 ? (T)0 : x[row * inner + i % inner];
-}

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * random_ops.c: random numbers. A node has a generator of its own, whose state lives in the session
+ * and goes on with every run. */
+#include "base/random_seed.h"
+#include "ops/ops.h"
+#include "ops/random/random_ops.h"
+#include "schema/schema.h"
+#include "tensor/shape.h"
+
+#define KERNELS "ops/random/random_ops.cl"
+#include "kernel/types.h"
+
+KERNEL_TABLE(random_uniform, REAL);
+KERNEL_TABLE(random_normal, REAL);
+KERNEL_TABLE(random_truncated, REAL);
+static const struct kernel random_integers_kernel = {
+    .name = "random_integers",
+    .file = types_file,
+    .host = {[SITU_INT32] = random_integers_int32, [SITU_INT64] = random_integers_int64}};
+static const struct kernel random_skip_kernel = {
+    .name = "random_skip", .file = types_file, .host = {[SITU_INT32] = random_skip_int32}};
+static const struct kernel random_load_kernel = {
+    .name = "random_load", .file = types_file, .host = {[SITU_INT64] = random_load_int64}};
+static const struct kernel random_mix_kernel = {
+    .name = "random_mix",
+    .file = types_file,
+    .host = {[SITU_INT32] = random_mix_int32, [SITU_INT64] = random_mix_int64}};
+
+enum { RANDOM_GRAIN = 2048, STATE_BYTES = 24 };
+
+static situ_status random_shape(struct call *call) {
+  return op_host_shape(call, 0, false, &call->out[0].shape);
+}
+
+/* Two seeds of 0 mean: different in every session. */
+situ_status random_state(struct call *call, int32_t *slot) {
+  uint64_t seeds[2] = {(uint64_t)call_integer(call, "seed"), (uint64_t)call_integer(call, "seed2")};
+  if (!seeds[0] && !seeds[1]) TRY(random_seed_next(seeds));
+  const uint32_t state[6] = {0,
+                             0,
+                             (uint32_t)seeds[1],
+                             (uint32_t)(seeds[1] >> 32),
+                             (uint32_t)seeds[0],
+                             (uint32_t)(seeds[0] >> 32)};
+  return call_state(call, state, sizeof state, slot);
+}
+
+situ_status random_mixed(struct call *call, int seeds, int32_t *slot) {
+  TRY(call_scratch(call, STATE_BYTES, slot));
+  return LAUNCH(call, &random_mix_kernel, call->in[seeds].type, 1, 0, 0, ARG_IN(call, seeds),
+                ARG_AT(*slot));
+}
+
+situ_status random_skip(struct call *call, int32_t state, int64_t blocks) {
+  return LAUNCH(call, &random_skip_kernel, SITU_INT32, 1, 0, 0, ARG_AT(state), ARG_INT(blocks));
+}
+
+/* Groups of outputs that come from one block. */
+static int64_t groups(const struct call *call) {
+  const int64_t group = situ_type_size(call->out[0].type) == 8 ? 2 : 4;
+  return (situ_shape_count(call->out[0].shape) + group - 1) / group;
+}
+
+/* Whether the row takes its seeds as an input, and has no state. */
+static bool is_stateless(const struct call *call) {
+  return !(call->schema->op->flags & OP_STATEFUL);
+}
+
+/* Whether these are the key and the counter of a generator, which are taken as they are. */
+static bool is_keyed(const struct call *call) {
+  return is_stateless(call) && schema_attr(call->schema, "Tseed") < 0;
+}
+
+/* A generator that stands where inputs 1 and 2 say, in scratch memory. */
+static situ_status keyed(struct call *call, int32_t *slot) {
+  TRY(call_scratch(call, STATE_BYTES, slot));
+  return LAUNCH(call, &random_load_kernel, SITU_INT64, 1, 0, 0, ARG_IN(call, 1), ARG_IN(call, 2),
+                ARG_AT(*slot));
+}
+
+static situ_status begin(struct call *call, int32_t *state) {
+  if (is_keyed(call)) return keyed(call, state);
+  return is_stateless(call) ? random_mixed(call, 1, state) : random_state(call, state);
+}
+
+static situ_status end(struct call *call, int32_t state) {
+  if (is_stateless(call)) return NULL;
+  return random_skip(call, state, situ_shape_count(call->out[0].shape) * RANDOM_BLOCKS_PER_OUTPUT);
+}
+
+static situ_status record(struct call *call, const struct kernel *kernel) {
+  const int64_t n = situ_shape_count(call->out[0].shape);
+  int32_t state;
+  TRY(begin(call, &state));
+  TRY(LAUNCH(call, kernel, call->out[0].type, groups(call), RANDOM_GRAIN, (double)n * 16,
+             ARG_AT(state), ARG_OUT(call, 0), ARG_INT(n)));
+  return end(call, state);
+}
+
+static situ_status record_uniform(struct call *call) {
+  return record(call, &random_uniform_kernel);
+}
+static situ_status record_normal(struct call *call) { return record(call, &random_normal_kernel); }
+static situ_status record_truncated(struct call *call) {
+  return record(call, &random_truncated_kernel);
+}
+
+situ_status random_need_seeds(const struct call *call, int input) {
+  const situ_shape *seed = &call->in[input].shape;
+  char text[SHAPE_TEXT];
+  if (shape_compatible(seed, &(situ_shape){1, {2}})) return NULL;
+  return INVALID("seed must have shape [2], not %s", shape_print(seed, text));
+}
+
+static situ_status stateless_shape(struct call *call) {
+  TRY(random_need_seeds(call, 1));
+  return random_shape(call);
+}
+
+static situ_status keyed_shape(struct call *call) {
+  char text[256];
+  for (int i = 1; i <= 2; i++)
+    if (!shape_compatible(&call->in[i].shape, &(situ_shape){1, {i}}))
+      return INVALID("%s must have shape [%d], not %s", i == 1 ? "key" : "counter", i,
+                     shape_print(&call->in[i].shape, text));
+  return random_shape(call);
+}
+
+/* The bounds are inputs `first` and the next one. */
+static situ_status check_bounds(const struct call *call, int first) {
+  TRY(op_need_rank(call, first, 0, "minval"));
+  TRY(op_need_rank(call, first + 1, 0, "maxval"));
+  if (call->in[first].value && call->in[first + 1].value) {
+    const int64_t low = call_element(call, first, 0), high = call_element(call, first + 1, 0);
+    if (low >= high)
+      return INVALID("Need minval < maxval, got %lld >= %lld", (long long)low, (long long)high);
+  }
+  return NULL;
+}
+
+static situ_status integers_shape(struct call *call) {
+  TRY(check_bounds(call, 1));
+  return random_shape(call);
+}
+
+static situ_status stateless_integers_shape(struct call *call) {
+  TRY(check_bounds(call, 2));
+  return stateless_shape(call);
+}
+
+static situ_status keyed_integers_shape(struct call *call) {
+  TRY(check_bounds(call, 4));
+  return keyed_shape(call);
+}
+
+static situ_status launch_integers(struct call *call, int64_t low, int64_t high) {
+  const int64_t n = situ_shape_count(call->out[0].shape);
+  int32_t state;
+  TRY(begin(call, &state));
+  TRY(LAUNCH(call, &random_integers_kernel, call->out[0].type, groups(call), RANDOM_GRAIN,
+             (double)n * 16, ARG_AT(state), ARG_OUT(call, 0), ARG_INT(low),
+             ARG_INT((int64_t)((uint64_t)high - (uint64_t)low)), ARG_INT(n)));
+  return end(call, state);
+}
+
+static situ_status record_integers(struct call *call) {
+  const int first = is_keyed(call) ? 4 : is_stateless(call) ? 2 : 1;
+  return launch_integers(call, call_element(call, first, 0), call_element(call, first + 1, 0));
+}
+
+static situ_status record_all_integers(struct call *call) { return launch_integers(call, 0, 0); }
+
+#define RANDOM_ATTRS "dtype:{half float double} T:{int32 int64}=int32 seed:int=0 seed2:int=0"
+#define SEEDS RANDOM_SEEDS
+#define UNIFORM_DOC "Numbers from 0 to before 1, all equally likely."
+#define NORMAL_DOC "Numbers of the normal distribution of mean 0 and deviation 1."
+#define TRUNCATED_DOC \
+  "Numbers of the normal distribution of mean 0 and deviation 1 that lie between -2 and 2."
+#define INTEGERS_DOC "Integers from minval to before maxval, all equally likely."
+
+/* A row whose numbers depend on its two seeds alone. */
+#define STATELESS(NAME, word, text)                                                             \
+  {                                                                                             \
+    .name = #NAME, .inputs = "shape:T seed:Tseed", .outputs = "output:dtype",                   \
+    .attrs = "dtype:{half float double}=float T:{int32 int64}=int32 Tseed:{int32 int64}=int64", \
+    .doc = text " The same two seeds give the same numbers, always.",                           \
+    .samples =                                                                                  \
+        "dtype=float [2]=3,5 [2]=1,2; dtype=float T=int64 Tseed=int32 [1]=1 [2]=-7,0; "         \
+        "dtype=double [1]=64 [2]=9,-9; dtype=half [1]=9 [2]=1,1",                               \
+    .host = "shape", .devices = EVERYWHERE, .flags = OP_NO_GRADIENT, .shape = stateless_shape,  \
+    .record = record_##word                                                                     \
+  }
+
+#define KEYED_INPUTS "shape:Tshape key:int64 counter:int64 alg:int32"
+#define KEYED_DOC " The same key and counter give the same numbers, always; alg is 1 (Philox)."
+
+/* A row whose numbers are those of a generator at a place: tf.random.Generator. */
+#define KEYED(NAME, word, text)                                                                   \
+  {                                                                                               \
+    .name = #NAME, .inputs = KEYED_INPUTS, .outputs = "output:dtype",                             \
+    .attrs = "dtype:{half float double}=float Tshape:{int32 int64}=int32", .doc = text KEYED_DOC, \
+    .samples = "dtype=float [2]=3,5 [1]=7 [2]=0,1 []=1; dtype=double [1]=9 [1]=-7 [2]=-1,5 []=1", \
+    .host = "shape alg", .devices = EVERYWHERE, .flags = OP_NO_GRADIENT, .shape = keyed_shape,    \
+    .record = record_##word                                                                       \
+  }
+
+static const struct op rows[] = {
+    {.name = "RandomUniform",
+     .inputs = "shape:T",
+     .outputs = "output:dtype",
+     .attrs = RANDOM_ATTRS,
+     .doc = UNIFORM_DOC SEEDS,
+     .samples = "seed=7 seed2=3 [2]=3,5; seed=1 T=int64 [1]=1; seed=-5 seed2=-6 [0]=; "
+                "seed=1 [2]=0,3",
+     .host = "shape",
+     .devices = EVERYWHERE,
+     .flags = OP_NO_GRADIENT | OP_STATEFUL,
+     .shape = random_shape,
+     .record = record_uniform},
+    {.name = "RandomStandardNormal",
+     .inputs = "shape:T",
+     .outputs = "output:dtype",
+     .attrs = RANDOM_ATTRS,
+     .doc = NORMAL_DOC SEEDS,
+     .samples = "seed=7 seed2=3 [2]=3,5; seed2=1 T=int64 [1]=1; seed=9 [1]=64",
+     .host = "shape",
+     .devices = EVERYWHERE,
+     .flags = OP_NO_GRADIENT | OP_STATEFUL,
+     .shape = random_shape,
+     .record = record_normal},
+    {.name = "TruncatedNormal",
+     .inputs = "shape:T",
+     .outputs = "output:dtype",
+     .attrs = RANDOM_ATTRS,
+     .doc = TRUNCATED_DOC SEEDS,
+     .samples = "seed=7 seed2=3 [2]=3,5; seed2=1 T=int64 [1]=1; seed=9 [1]=64",
+     .host = "shape",
+     .devices = EVERYWHERE,
+     .flags = OP_NO_GRADIENT | OP_STATEFUL,
+     .shape = random_shape,
+     .record = record_truncated},
+    {.name = "RandomUniformInt",
+     .inputs = "shape:T minval:Tout maxval:Tout",
+     .outputs = "output:Tout",
+     .attrs = "Tout:{int32 int64} T:{int32 int64}=int32 seed:int=0 seed2:int=0",
+     .doc = INTEGERS_DOC SEEDS,
+     .samples = "seed=7 seed2=3 [2]=3,5 []=-4 []=9; seed=1 T=int64 [1]=1 []=0 []=100",
+     .host = "shape minval maxval",
+     .devices = EVERYWHERE,
+     .flags = OP_STATEFUL,
+     .shape = integers_shape,
+     .record = record_integers},
+    STATELESS(StatelessRandomUniform, uniform, UNIFORM_DOC),
+    STATELESS(StatelessRandomNormal, normal, NORMAL_DOC),
+    STATELESS(StatelessTruncatedNormal, truncated, TRUNCATED_DOC),
+    {.name = "StatelessRandomUniformInt",
+     .inputs = "shape:T seed:Tseed minval:dtype maxval:dtype",
+     .outputs = "output:dtype",
+     .attrs = "dtype:{int32 int64} T:{int32 int64}=int32 Tseed:{int32 int64}=int64",
+     .doc = INTEGERS_DOC " The same two seeds give the same numbers, always.",
+     .samples = "dtype=int32 [2]=3,5 [2]=1,2 []=-4 []=9; "
+                "dtype=int64 Tseed=int32 [1]=9 [2]=0,0 []=0 []=1000",
+     .host = "shape minval maxval",
+     .devices = EVERYWHERE,
+     .shape = stateless_integers_shape,
+     .record = record_integers},
+    KEYED(StatelessRandomUniformV2, uniform, UNIFORM_DOC),
+    KEYED(StatelessRandomNormalV2, normal, NORMAL_DOC),
+    KEYED(StatelessTruncatedNormalV2, truncated, TRUNCATED_DOC),
+    {.name = "StatelessRandomUniformIntV2",
+     .inputs = KEYED_INPUTS " minval:dtype maxval:dtype",
+     .outputs = "output:dtype",
+     .attrs = "dtype:{int32 int64} Tshape:{int32 int64}=int32",
+     .doc = INTEGERS_DOC KEYED_DOC,
+     .samples = "dtype=int32 [2]=3,5 [1]=7 [2]=0,1 []=1 []=-4 []=9; "
+                "dtype=int64 [1]=9 [1]=0 [2]=0,0 []=1 []=0 []=1000",
+     .host = "shape alg minval maxval",
+     .devices = EVERYWHERE,
+     .shape = keyed_integers_shape,
+     .record = record_integers},
+    {.name = "StatelessRandomUniformFullIntV2",
+     .inputs = KEYED_INPUTS,
+     .outputs = "output:dtype",
+     .attrs = "dtype:{int32 int64} Tshape:{int32 int64}=int32",
+     .doc = "Integers, all that the type has equally likely." KEYED_DOC,
+     .samples = "dtype=int32 [2]=3,5 [1]=7 [2]=0,1 []=1; dtype=int64 [1]=9 [1]=0 [2]=0,0 []=1",
+     .host = "shape alg",
+     .devices = EVERYWHERE,
+     .shape = keyed_shape,
+     .record = record_all_integers},
+};
+
+OP_FAMILY(random_ops, rows);

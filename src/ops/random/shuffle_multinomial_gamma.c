@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * shuffle_multinomial_gamma.c: random choices: orders, classes, the gamma distribution. */
+#include "ops/gradient.h"
+#include "ops/ops.h"
+#include "ops/random/random_ops.h"
+#include "schema/schema.h"
+#include "tensor/shape.h"
+
+#define KERNELS "ops/random/shuffle_multinomial_gamma.cl"
+#include "kernel/types.h"
+#define KERNELS "ops/array/permute_rows.cl"
+#include "kernel/sizes.h"
+
+KERNEL_TABLE(reorder_rows, BITS);
+KERNEL_TABLE(random_weights, REAL);
+KERNEL_TABLE(random_gamma, REAL);
+static const struct kernel random_order_kernel = {
+    .name = "random_order", .file = types_file, .host = {[SITU_INT64] = random_order_int64}};
+static const struct kernel random_classes_kernel = {
+    .name = "random_classes",
+    .file = types_file,
+    .host = {[SITU_INT32] = random_classes_int32, [SITU_INT64] = random_classes_int64}};
+
+enum { SAMPLING_GRAIN = 256 };
+
+/* RandomShuffle */
+
+static situ_status record_shuffle(struct call *call) {
+  const situ_shape *in = &call->in[0].shape;
+  const int64_t n = situ_shape_count(*in), rows = in->rank ? in->dim[0] : 1;
+  int32_t state, order;
+  TRY(random_state(call, &state));
+  TRY(call_scratch(call, (size_t)max_i64(1, rows) * sizeof(int64_t), &order));
+  TRY(LAUNCH(call, &random_order_kernel, SITU_INT64, 1, 0, (double)rows * 16, ARG_AT(state),
+             ARG_AT(order), ARG_INT(rows)));
+  TRY(LAUNCH(call, &reorder_rows_kernel, call->in[0].type, n, GRAIN, 0, ARG_IN(call, 0),
+             ARG_AT(order), ARG_OUT(call, 0), ARG_INT(rows ? n / rows : 1), ARG_INT(n)));
+  return n > 1 && rows > 1 ? random_skip(call, state, (rows - 1 + 3) / 4) : NULL;
+}
+
+/* Multinomial */
+
+static situ_status choose_shape(struct call *call) {
+  int64_t samples = SITU_ANY;
+  bool known;
+  TRY(op_need_rank(call, 0, 2, "logits"));
+  TRY(op_host_scalar(call, 1, &samples, &known));
+  if (known && samples < 0)
+    return INVALID("num_samples should be nonnegative, got %lld", (long long)samples);
+  if (call->n_in > 2) TRY(random_need_seeds(call, 2));
+  const situ_shape *in = &call->in[0].shape;
+  if (in->rank == 2 && in->dim[1] == 0) return INVALID("num_classes should be positive, got 0");
+  call->out[0].shape = (situ_shape){2, {in->rank == 2 ? in->dim[0] : SITU_ANY, samples}};
+  return NULL;
+}
+
+static situ_status record_choose(struct call *call) {
+  const situ_shape *in = &call->in[0].shape;
+  const int64_t rows = in->dim[0], classes = in->dim[1], samples = call->out[0].shape.dim[1];
+  const bool stateless = !(call->schema->op->flags & OP_STATEFUL);
+  int32_t state, sums;
+  if (stateless)
+    TRY(random_mixed(call, 2, &state));
+  else
+    TRY(random_state(call, &state));
+  TRY(call_scratch(call, (size_t)max_i64(1, rows * classes) * sizeof(double), &sums));
+  TRY(LAUNCH(call, &random_weights_kernel, call->in[0].type, rows, max_i64(1, 4096 / classes),
+             (double)(rows * classes) * 8, ARG_IN(call, 0), ARG_AT(sums), ARG_INT(classes),
+             ARG_INT(rows)));
+  TRY(LAUNCH(call, &random_classes_kernel, call->out[0].type, rows * samples, SAMPLING_GRAIN,
+             (double)(rows * samples) * 16, ARG_AT(state), ARG_AT(sums), ARG_OUT(call, 0),
+             ARG_INT(classes), ARG_INT(samples), ARG_INT(rows * samples)));
+  const int64_t reserved = rows * ((samples + 3) / 4 * 4 * 2) * RANDOM_BLOCKS_PER_OUTPUT;
+  return stateless ? NULL : random_skip(call, state, reserved);
+}
+
+/* RandomGamma */
+
+static situ_status gamma_shape(struct call *call) {
+  situ_shape *out = &call->out[0].shape;
+  const situ_shape *alpha = &call->in[1].shape;
+  TRY(op_host_shape(call, 0, false, out));
+  if (out->rank == SITU_ANY || alpha->rank == SITU_ANY) {
+    *out = SITU_ANY_SHAPE;
+    return NULL;
+  }
+  if (out->rank + alpha->rank > SITU_MAX_RANK)
+    return INVALID("A tensor has at most %d dimensions", (int)SITU_MAX_RANK);
+  for (int d = 0; d < alpha->rank; d++) out->dim[out->rank++] = alpha->dim[d];
+  return NULL;
+}
+
+static situ_status record_gamma(struct call *call) {
+  const int64_t n = situ_shape_count(call->out[0].shape);
+  const int64_t alphas = situ_shape_count(call->in[1].shape);
+  int32_t state;
+  TRY(random_state(call, &state));
+  TRY(LAUNCH(call, &random_gamma_kernel, call->out[0].type, n, SAMPLING_GRAIN, (double)n * 64,
+             ARG_AT(state), ARG_IN(call, 1), ARG_OUT(call, 0), ARG_INT(alphas),
+             ARG_INT(alphas ? n / alphas : 0), ARG_INT(n)));
+  return random_skip(call, state, n * RANDOM_BLOCKS_PER_OUTPUT);
+}
+
+static const struct op rows[] = {
+    {.name = "RandomShuffle",
+     .inputs = "value:T",
+     .outputs = "output:T",
+     .attrs = "T:{" NUMERIC "} seed:int=0 seed2:int=0",
+     .doc = "The input with its first dimension in a random order." RANDOM_SEEDS,
+     .samples = "seed=7 seed2=3 [9]; seed=1 [5,2,3]; seed=1 [1,3]; seed=2 [0,2]; seed=1 []",
+     .devices = EVERYWHERE,
+     .flags = OP_NO_GRADIENT | OP_STATEFUL,
+     .shape = op_same_shape,
+     .record = record_shuffle},
+    {.name = "Multinomial",
+     .inputs = "logits:T num_samples:int32",
+     .outputs = "output:output_dtype",
+     .attrs = "seed:int=0 seed2:int=0 T:{" WORDS_REAL "} output_dtype:{int32 int64}=int64",
+     .doc = "For each row of logits (logarithms of probabilities, up to a constant) the numbers "
+            "of randomly chosen classes." RANDOM_SEEDS,
+     .samples = "seed=7 seed2=3 [2,4] []=6; seed=1 output_dtype=int32 [3,7] []=5; seed=1 [1,1] "
+                "[]=3",
+     .host = "num_samples",
+     .devices = EVERYWHERE,
+     .flags = OP_STATEFUL,
+     .shape = choose_shape,
+     .record = record_choose},
+    {.name = "StatelessMultinomial",
+     .inputs = "logits:T num_samples:int32 seed:Tseed",
+     .outputs = "output:output_dtype",
+     .attrs = "T:{" WORDS_REAL "} Tseed:{int32 int64}=int64 output_dtype:{int32 int64}=int64",
+     .doc = "For each row of logits the numbers of randomly chosen classes. The same two seeds "
+            "give the same numbers, always.",
+     .samples = "[2,4] []=6 [2]=1,2; output_dtype=int32 [3,7] []=5 [2]=3,0",
+     .host = "num_samples",
+     .devices = EVERYWHERE,
+     .shape = choose_shape,
+     .record = record_choose},
+    {.name = "RandomGamma",
+     .inputs = "shape:S alpha:T",
+     .outputs = "output:T",
+     .attrs = "T:{" WORDS_REAL "} S:{int32 int64}=int32 seed:int=0 seed2:int=0",
+     .doc = "Numbers of the gamma distribution of each alpha, and scale 1; shape is how many of "
+            "each." RANDOM_SEEDS,
+     .samples = "seed=7 seed2=3 [1]=5 []=2.5; seed=1 [2]=2,2 [3]=0.5,1,4; seed=1 [0]= [2]=1,2",
+     .host = "shape",
+     .devices = EVERYWHERE,
+     .flags = OP_STATEFUL,
+     .shape = gamma_shape,
+     .record = record_gamma,
+     .grad = gradient_missing},
+};
+
+OP_FAMILY(shuffle_multinomial_gamma, rows);

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * unigram_sampler.h: classes that are drawn as often as numbers in a file or a list say. */
+#ifndef SITU_OPS_RANDOM_UNIGRAM_SAMPLER_H
+#define SITU_OPS_RANDOM_UNIGRAM_SAMPLER_H
+
+#include "schema/call.h"
+
+/* Words of a class in a table: the bits of a float, how likely a draw of this entry keeps it; the
+ * class that it is else; the bits of a float, how likely the class is. */
+enum { UNIGRAM_WORDS = 3 };
+
+/* Whether the attributes of a sampler make sense by themselves. */
+situ_status unigram_check(const struct call *call) SITU_MUST_USE;
+
+/* The table of a sampler with `range` classes, in the arena of what is recorded; *likely is how
+ * many classes can be drawn at all. */
+situ_status unigram_table(struct call *call, int64_t range, uint32_t **table,
+                          int64_t *likely) SITU_MUST_USE;
+
+#endif

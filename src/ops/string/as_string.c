@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * as_string.c: numbers as texts. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "ops/ops.h"
+#include "tensor/number.h"
+#include "tensor/tensor.h"
+
+enum { WORD = 512 }; /* the longest double with 20 digits behind the point is shorter */
+
+/* How AsString writes: a printf format for real numbers and one for whole ones. */
+struct format {
+  char real[64], whole[64];
+};
+
+static situ_status read_format(const struct call *call, struct format *out) {
+  const int64_t precision = call_integer(call, "precision"), width = call_integer(call, "width");
+  const char *fill = call_text(call, "fill");
+  const bool scientific = call_bool(call, "scientific"), shortest = call_bool(call, "shortest");
+  if (precision > 100 || width > 100)
+    return INVALID("AsString: precision and width are at most 100.");
+  if (scientific && shortest) return INVALID("Cannot select both scientific and shortest notation");
+  if (strlen(fill) > 1 || !strchr(" 0-+", *fill))
+    return INVALID("Fill argument not supported: \"%s\"", fill);
+  char head[32] = "%", tail[32] = "";
+  if (*fill) snprintf(head, sizeof head, "%%%s", fill);
+  if (width > -1) snprintf(head + strlen(head), 8, "%lld", (long long)width);
+  if (precision > -1) snprintf(tail, sizeof tail, ".%lld", (long long)precision);
+  snprintf(out->real, sizeof out->real, "%s%s%c", head, tail,
+           scientific ? 'e'
+           : shortest ? 'g'
+                      : 'f');
+  snprintf(out->whole, sizeof out->whole, "%slld", head);
+  return NULL;
+}
+
+static situ_status string_shape(struct call *call) {
+  struct format format;
+  TRY(read_format(call, &format));
+  return op_same_shape(call);
+}
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+static int write_one(const struct format *format, const situ_tensor *tensor, int64_t i,
+                     char word[WORD]) {
+  const void *data = situ_tensor_data(tensor);
+  switch (situ_tensor_type(tensor)) {
+    case SITU_FLOAT:
+      return snprintf(word, WORD, format->real, (double)((const float *)data)[i]);
+    case SITU_DOUBLE:
+      return snprintf(word, WORD, format->real, ((const double *)data)[i]);
+    case SITU_BOOL:
+      return snprintf(word, WORD, "%s", ((const bool *)data)[i] ? "true" : "false");
+    default:
+      return snprintf(word, WORD, format->whole,
+                      (long long)number_integer_at(situ_tensor_type(tensor), data, i));
+  }
+}
+#pragma GCC diagnostic pop
+
+static situ_status compute_as_string(struct compute *compute) {
+  struct format format;
+  TRY(read_format(compute->call, &format));
+  const situ_tensor *in = compute->in[0];
+  const situ_shape shape = situ_tensor_shape(in);
+  const int64_t n = situ_shape_count(shape);
+  situ_text *texts = calloc((size_t)n + 1, sizeof *texts);
+  struct arena arena = {0};
+  for (int64_t i = 0; texts && i < n; i++) {
+    char word[WORD];
+    const int length = write_one(&format, in, i, word);
+    const size_t size = length < WORD ? (size_t)length : WORD - 1;
+    texts[i] = (situ_text){arena_text(&arena, word, size), size};
+  }
+  const bool failed = !texts || arena.failed;
+  const situ_status status =
+      failed ? NO_MEMORY() : situ_tensor_create_texts(shape, texts, &compute->out[0]);
+  arena_free(&arena);
+  free(texts);
+  return status;
+}
+
+static const struct op rows[] = {
+    {.name = "AsString",
+     .inputs = "input:T",
+     .outputs = "output:string",
+     .attrs = "T:{float double int32 int64 int8 uint8 int16 uint16 bool} precision:int=-1 "
+              "scientific:bool=false shortest:bool=false width:int=-1 fill:string=''",
+     .python = "as_string strings.as_string",
+     .doc = "The elements as texts.",
+     .devices = "CPU",
+     .flags = OP_NO_GRADIENT,
+     .shape = string_shape,
+     .compute = compute_as_string},
+};
+OP_FAMILY(as_string, rows);

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * fingerprint.h: a number of 64 bits for a text, the same everywhere and for ever. */
+#ifndef SITU_OPS_STRING_FINGERPRINT_H
+#define SITU_OPS_STRING_FINGERPRINT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* FarmHash's Fingerprint64, by which TensorFlow puts texts into buckets. */
+uint64_t fingerprint_make(const char *data, size_t length);
+
+/* TensorFlow's Hash64 (MurmurHash64A), by which it did so before. */
+uint64_t fingerprint_make_old(const char *data, size_t length);
+
+#endif

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * string_format.c: tensors as texts, and texts printed. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/strbuf.h"
+#include "ops/ops.h"
+#include "tensor/number.h"
+#include "tensor/tensor.h"
+
+static bool is_real(situ_type type) {
+  return type == SITU_FLOAT || type == SITU_DOUBLE || type == SITU_HALF;
+}
+
+/* A number with as few digits of two counts as read back to it. */
+static void add_real(struct strbuf *out, situ_type type, double value) {
+  char words[64];
+  const bool wide = type == SITU_DOUBLE;
+  snprintf(words, sizeof words, "%.*g", wide ? 15 : 6, value);
+  const bool same =
+      wide ? strtod(words, NULL) == value : (double)strtof(words, NULL) == (double)(float)value;
+  if (!same && value == value) snprintf(words, sizeof words, "%.*g", wide ? 17 : 9, value);
+  strbuf_append(out, words);
+}
+
+/* A text in quotes: what would end it or break the line is written as C writes it. */
+static void add_quoted(struct strbuf *out, situ_text text) {
+  static const char plain[] = "\"\\'\n\t\r", written[] = "\"\\'ntr";
+  strbuf_append(out, "\"");
+  for (size_t i = 0; i < text.length; i++) {
+    const char *found = text.data[i] ? strchr(plain, text.data[i]) : NULL;
+    if (found) strbuf_append(out, "\\");
+    strbuf_append_n(out, found ? &written[found - plain] : &text.data[i], 1);
+  }
+  strbuf_append(out, "\"");
+}
+
+static void add_element(struct strbuf *out, const situ_tensor *tensor, int64_t i, bool quoted) {
+  const void *data = situ_tensor_data(tensor);
+  if (tensor->type == SITU_STRING) {
+    const situ_text text = situ_tensor_text(tensor, i);
+    if (quoted)
+      add_quoted(out, text);
+    else
+      strbuf_append_n(out, text.data, text.length);
+  } else if (is_real(tensor->type)) {
+    add_real(out, tensor->type, number_at(tensor->type, data, i));
+  } else {
+    strbuf_appendf(out, "%" PRId64, number_integer_at(tensor->type, data, i));
+  }
+}
+
+/* As tf.print does: `ends` elements at both ends of each dimension. */
+
+static void add_space(struct strbuf *out, int dim, int rank) {
+  if (dim == rank - 1) {
+    strbuf_append(out, " ");
+    return;
+  }
+  for (int i = 0; i < rank - dim - 1; i++) strbuf_append(out, "\n");
+  for (int i = 0; i <= dim; i++) strbuf_append(out, " ");
+}
+
+static void add_dim(struct strbuf *out, const situ_tensor *tensor, int dim, int64_t first,
+                    int64_t ends) {
+  const situ_shape *shape = &tensor->shape;
+  if (dim == shape->rank) {
+    add_element(out, tensor, first, true);
+    return;
+  }
+  int64_t step = 1;
+  const int64_t size = shape->dim[dim];
+  for (int d = dim + 1; d < shape->rank; d++) step *= shape->dim[d];
+  strbuf_append(out, "[");
+  for (int64_t i = 0; i < size; i++) {
+    if (i >= ends && i < size - ends) {
+      if (i == ends) {
+        add_space(out, dim, shape->rank);
+        strbuf_append(out, "...");
+      }
+      continue;
+    }
+    if (i) add_space(out, dim, shape->rank);
+    add_dim(out, tensor, dim + 1, first + i * step, ends);
+  }
+  strbuf_append(out, "]");
+}
+
+/* As tf.Print does: the first `limit` elements of all. */
+static void add_first(struct strbuf *out, const situ_tensor *tensor, int dim, int64_t limit,
+                      int64_t *next) {
+  const situ_shape *shape = &tensor->shape;
+  if (*next >= limit) return;
+  for (int64_t i = 0; i < shape->dim[dim]; i++) {
+    if (dim == shape->rank - 1) {
+      if (*next >= limit) {
+        if (dim) strbuf_append(out, "...");
+        return;
+      }
+      if (i) strbuf_append(out, " ");
+      add_element(out, tensor, (*next)++, false);
+    } else if (*next < limit) {
+      strbuf_append(out, "[");
+      add_first(out, tensor, dim + 1, limit, next);
+      strbuf_append(out, "]");
+    }
+  }
+}
+
+/* The first elements of a tensor: "1 2 3...". */
+static void summarize(struct strbuf *out, const situ_tensor *tensor, int64_t limit) {
+  const int64_t n = situ_shape_count(tensor->shape), most = limit < 0 ? n : limit;
+  int64_t next = 0;
+  if (!tensor->shape.rank) {
+    add_element(out, tensor, 0, false);
+    return;
+  }
+  add_first(out, tensor, 0, most, &next);
+  if (n > most) strbuf_append(out, "...");
+}
+
+static situ_status give_text(struct compute *compute, struct strbuf *text) {
+  const situ_text all = {strbuf_get(text), text->length};
+  situ_status status = text->failed ? NO_MEMORY() : NULL;
+  if (!status) status = situ_tensor_create_texts(SITU_SCALAR, &all, &compute->out[0]);
+  strbuf_free(text);
+  return status;
+}
+
+static situ_status compute_format(struct compute *compute) {
+  const situ_tensor *in = compute->in[0];
+  const int64_t given = call_integer(compute->call, "summarize");
+  struct strbuf text = {0};
+  if (!call_bool(compute->call, "ends"))
+    summarize(&text, in, given);
+  else if (!in->shape.rank)
+    add_element(&text, in, 0, true);
+  else
+    add_dim(&text, in, 0, 0, given < 0 ? INT64_MAX / 2 : given);
+  return give_text(compute, &text);
+}
+
+/* PrintV2 */
+
+static situ_status print_shape(struct call *call) { return op_need_rank(call, 0, 0, "input"); }
+
+static situ_status compute_print(struct compute *compute) {
+  const situ_text text = situ_tensor_text(compute->in[0], 0);
+  const char *where = call_text(compute->call, "output_stream");
+  const char *end = call_text(compute->call, "end");
+  FILE *file = NULL;
+  if (!strncmp(where, "file://", 7)) {
+    file = fopen(where + 7, "ab");
+    if (!file) return INVALID("The file %s cannot be written", where + 7);
+  }
+  FILE *stream = file ? file : strcmp(where, "stdout") ? stderr : stdout;
+  fwrite(text.data, 1, text.length, stream);
+  fputs(end, stream);
+  fflush(stream);
+  if (file) fclose(file);
+  return NULL;
+}
+
+/* Assert */
+
+static situ_status assert_shape(struct call *call) { return op_need_rank(call, 0, 0, "condition"); }
+
+static situ_status compute_assert(struct compute *compute) {
+  const struct call *call = compute->call;
+  if (*(const bool *)situ_tensor_data(compute->in[0])) return NULL;
+  struct strbuf text = {0};
+  strbuf_append(&text, "assertion failed:");
+  for (int i = 1; i < call->n_in; i++) {
+    strbuf_append(&text, " [");
+    summarize(&text, compute->in[i], call_integer(call, "summarize"));
+    strbuf_append(&text, "]");
+  }
+  const situ_status status = INVALID("%s", strbuf_get(&text));
+  strbuf_free(&text);
+  return status;
+}
+
+static const struct op rows[] = {
+    {.name = "StringFormat",
+     .inputs = "input:T",
+     .outputs = "output:string",
+     .attrs = "T:{" ALL_TYPES "} summarize:int=3 ends:bool=true",
+     .doc = "A tensor as one text: `summarize` elements from both ends of each dimension, or the "
+            "first ones of all.",
+     .devices = "CPU",
+     .flags = OP_NO_GRADIENT,
+     .shape = op_scalar_shape,
+     .compute = compute_format},
+    {.name = "PrintV2",
+     .inputs = "input:string",
+     .outputs = "",
+     .attrs = "output_stream:string='stderr' end:string=''",
+     .doc = "Prints a text on stdout, stderr, or at the end of a file (file://PATH).",
+     .devices = "CPU",
+     .flags = OP_STATEFUL | OP_NO_GRADIENT,
+     .shape = print_shape,
+     .compute = compute_print},
+    {.name = "Assert",
+     .inputs = "condition:bool data:T",
+     .outputs = "",
+     .attrs = "T:list(type) summarize:int=3",
+     .doc = "Fails where the condition is false, and shows the first elements of the data.",
+     .devices = "CPU",
+     .flags = OP_STATEFUL | OP_NO_GRADIENT,
+     .shape = assert_shape,
+     .compute = compute_assert},
+};
+
+OP_FAMILY(string_format, rows);

@@ -1,0 +1,451 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * string_ops.c: texts taken apart, joined, and read as numbers. */
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/strbuf.h"
+#include "ops/string/fingerprint.h"
+#include "ops/ops.h"
+#include "tensor/shape.h"
+#include "tensor/tensor.h"
+
+/* A growing list of texts, whose bytes lie in one memory. */
+struct words {
+  struct strbuf bytes;
+  size_t *ends;
+  int64_t count, capacity;
+};
+
+static situ_status words_end(struct words *w) {
+  if (w->count == w->capacity) {
+    const int64_t capacity = w->capacity ? 2 * w->capacity : 64;
+    size_t *ends = realloc(w->ends, (size_t)capacity * sizeof *ends);
+    if (!ends) return NO_MEMORY();
+    w->ends = ends;
+    w->capacity = capacity;
+  }
+  w->ends[w->count++] = w->bytes.length;
+  return w->bytes.failed ? NO_MEMORY() : NULL;
+}
+
+static situ_status words_add(struct words *w, const char *data, size_t length) {
+  strbuf_append_n(&w->bytes, data, length);
+  return words_end(w);
+}
+
+static void words_free(struct words *w) {
+  strbuf_free(&w->bytes);
+  free(w->ends);
+}
+
+/* Every `step`-th word from `first` on as a tensor. */
+static situ_status words_tensor(struct words *w, int64_t first, int64_t step, situ_shape shape,
+                                situ_tensor **out) {
+  const int64_t n = situ_shape_count(shape);
+  situ_text *texts = malloc((size_t)max_i64(1, n) * sizeof *texts);
+  if (!texts) return NO_MEMORY();
+  const char *bytes = strbuf_get(&w->bytes);
+  for (int64_t i = 0; w->ends && i < n; i++) {
+    const int64_t at = first + i * step;
+    const size_t begin = at ? w->ends[at - 1] : 0;
+    texts[i] = (situ_text){bytes + begin, w->ends[at] - begin};
+  }
+  const situ_status status = situ_tensor_create_texts(shape, texts, out);
+  free(texts);
+  return status;
+}
+
+/* A function of each text. */
+static situ_status each(struct compute *compute,
+                        situ_status (*function)(struct compute *, situ_text, struct words *)) {
+  const situ_tensor *in = compute->in[0];
+  struct words words = {0};
+  situ_status status = NULL;
+  for (int64_t i = 0; i < situ_shape_count(in->shape) && !status; i++)
+    status = function(compute, situ_tensor_text(in, i), &words);
+  if (!status) status = words_tensor(&words, 0, 1, in->shape, &compute->out[0]);
+  words_free(&words);
+  return status;
+}
+
+/* Letters */
+
+static situ_status lower(struct compute *compute, situ_text text, struct words *to) {
+  (void)compute;
+  for (size_t i = 0; i < text.length; i++) {
+    const char c = (char)tolower((unsigned char)text.data[i]);
+    strbuf_append_n(&to->bytes, &c, 1);
+  }
+  return words_end(to);
+}
+static situ_status upper(struct compute *compute, situ_text text, struct words *to) {
+  (void)compute;
+  for (size_t i = 0; i < text.length; i++) {
+    const char c = (char)toupper((unsigned char)text.data[i]);
+    strbuf_append_n(&to->bytes, &c, 1);
+  }
+  return words_end(to);
+}
+static situ_status strip(struct compute *compute, situ_text text, struct words *to) {
+  (void)compute;
+  size_t begin = 0, end = text.length;
+  while (begin < end && isspace((unsigned char)text.data[begin])) begin++;
+  while (end > begin && isspace((unsigned char)text.data[end - 1])) end--;
+  return words_add(to, text.data + begin, end - begin);
+}
+
+static situ_status compute_lower(struct compute *compute) { return each(compute, lower); }
+static situ_status compute_upper(struct compute *compute) { return each(compute, upper); }
+static situ_status compute_strip(struct compute *compute) { return each(compute, strip); }
+
+/* Base 64, as it stands in addresses */
+
+static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+static situ_status encode(struct compute *compute, situ_text text, struct words *to) {
+  const bool pad = call_bool(compute->call, "pad");
+  for (size_t i = 0; i < text.length; i += 3) {
+    const size_t left = text.length - i < 3 ? text.length - i : 3;
+    uint32_t word = 0;
+    for (size_t k = 0; k < 3; k++)
+      word = word << 8 | (k < left ? (unsigned char)text.data[i + k] : 0);
+    for (size_t k = 0; k < 4; k++) {
+      const char c = k <= left ? digits[word >> (18 - 6 * k) & 63] : '=';
+      if (k <= left || pad) strbuf_append_n(&to->bytes, &c, 1);
+    }
+  }
+  return words_end(to);
+}
+
+static situ_status decode(struct compute *compute, situ_text text, struct words *to) {
+  (void)compute;
+  uint32_t word = 0;
+  int bits = 0;
+  for (size_t i = 0; i < text.length && text.data[i] != '='; i++) {
+    const char *at = text.data[i] ? strchr(digits, text.data[i]) : NULL;
+    if (!at) return INVALID("Invalid character found in base64.");
+    word = word << 6 | (uint32_t)(at - digits);
+    bits += 6;
+    if (bits < 8) continue;
+    bits -= 8;
+    const char c = (char)(word >> bits & 255);
+    strbuf_append_n(&to->bytes, &c, 1);
+  }
+  return words_end(to);
+}
+
+static situ_status compute_encode(struct compute *compute) { return each(compute, encode); }
+static situ_status compute_decode(struct compute *compute) { return each(compute, decode); }
+
+/* Numbers */
+
+static situ_status compute_length(struct compute *compute) {
+  const situ_tensor *in = compute->in[0];
+  void *data = NULL;
+  TRY(compute_output(compute, 0, in->shape, &data));
+  for (int64_t i = 0; i < situ_shape_count(in->shape); i++)
+    ((int32_t *)data)[i] = (int32_t)situ_tensor_text(in, i).length;
+  return NULL;
+}
+
+static situ_status read_number(situ_text text, situ_type type, int64_t i, void *to) {
+  char *end = (char *)(uintptr_t)text.data;
+  errno = 0;
+  const bool whole = type == SITU_INT32 || type == SITU_INT64;
+  const double real = whole ? 0 : strtod(text.data, &end);
+  const long long number = whole ? strtoll(text.data, &end, 10) : 0;
+  const bool wide = (type == SITU_INT32 && number != (int32_t)number) || (whole && errno == ERANGE);
+  while (isspace((unsigned char)*end)) end++;
+  if (end == text.data || *end || wide)
+    return INVALID("StringToNumberOp could not correctly convert string: %s", text.data);
+  if (type == SITU_INT32) ((int32_t *)to)[i] = (int32_t)number;
+  if (type == SITU_INT64) ((int64_t *)to)[i] = (int64_t)number;
+  if (type == SITU_FLOAT) ((float *)to)[i] = strtof(text.data, NULL);
+  if (type == SITU_DOUBLE) ((double *)to)[i] = real;
+  return NULL;
+}
+
+static situ_status compute_number(struct compute *compute) {
+  const situ_tensor *in = compute->in[0];
+  void *data = NULL;
+  TRY(compute_output(compute, 0, in->shape, &data));
+  for (int64_t i = 0; i < situ_shape_count(in->shape); i++)
+    TRY(read_number(situ_tensor_text(in, i), compute->call->out[0].type, i, data));
+  return NULL;
+}
+
+/* StringSplit: any byte of the delimiter separates; without one, every byte is a part. */
+
+static situ_status split_shape(struct call *call) {
+  TRY(op_need_rank(call, 0, 1, "input"));
+  TRY(op_need_rank(call, 1, 0, "delimiter"));
+  call->out[0].shape = SITU_SHAPE(SITU_ANY, 2);
+  call->out[1].shape = SITU_SHAPE(SITU_ANY);
+  call->out[2].shape = SITU_SHAPE(2);
+  return NULL;
+}
+
+static situ_status split(situ_text text, situ_text delimiter, bool skip, struct words *to) {
+  size_t begin = 0;
+  if (!delimiter.length) {
+    for (size_t i = 0; i < text.length; i++) TRY(words_add(to, text.data + i, 1));
+    return NULL;
+  }
+  for (size_t i = 0; i <= text.length; i++) {
+    if (i < text.length && !memchr(delimiter.data, text.data[i], delimiter.length)) continue;
+    if (i > begin || !skip) TRY(words_add(to, text.data + begin, i - begin));
+    begin = i + 1;
+  }
+  return NULL;
+}
+
+static situ_status give_split(struct compute *compute, struct words *words, const int64_t *counts,
+                              int64_t n) {
+  int64_t widest = 0;
+  void *indices = NULL, *shape = NULL;
+  TRY(compute_output(compute, 0, SITU_SHAPE(words->count, 2), &indices));
+  TRY(words_tensor(words, 0, 1, SITU_SHAPE(words->count), &compute->out[1]));
+  TRY(compute_output(compute, 2, SITU_SHAPE(2), &shape));
+  int64_t *at = indices;
+  for (int64_t i = 0; i < n; i++) {
+    widest = max_i64(widest, counts[i]);
+    for (int64_t k = 0; k < counts[i]; k++) *at++ = i, *at++ = k;
+  }
+  ((int64_t *)shape)[0] = n;
+  ((int64_t *)shape)[1] = widest;
+  return NULL;
+}
+
+static situ_status compute_split(struct compute *compute) {
+  const situ_tensor *in = compute->in[0];
+  const int64_t n = situ_shape_count(in->shape);
+  const bool skip = call_bool(compute->call, "skip_empty");
+  int64_t *counts = calloc((size_t)max_i64(1, n), sizeof *counts);
+  struct words words = {0};
+  situ_status status = counts ? NULL : NO_MEMORY();
+  for (int64_t i = 0; i < n && !status; i++) {
+    const int64_t before = words.count;
+    status = split(situ_tensor_text(in, i), situ_tensor_text(compute->in[1], 0), skip, &words);
+    counts[i] = words.count - before;
+  }
+  if (!status) status = give_split(compute, &words, counts, n);
+  words_free(&words);
+  free(counts);
+  return status;
+}
+
+/* StringJoin: inputs have one shape, or are one text each. */
+
+static situ_status join_shape(struct call *call) {
+  situ_shape *out = &call->out[0].shape;
+  *out = SITU_SCALAR;
+  for (int i = 0; i < call->n_in; i++)
+    if (call->in[i].shape.rank != 0) *out = call->in[i].shape;
+  return NULL;
+}
+
+static situ_status compute_join(struct compute *compute) {
+  const char *separator = call_text(compute->call, "separator");
+  situ_shape shape = SITU_SCALAR;
+  for (int k = 0; k < compute->call->n_in; k++)
+    if (compute->in[k]->shape.rank) shape = compute->in[k]->shape;
+  const int64_t n = situ_shape_count(shape);
+  struct words words = {0};
+  situ_status status = NULL;
+  for (int64_t i = 0; i < n && !status; i++) {
+    for (int k = 0; k < compute->call->n_in; k++) {
+      const bool one = !compute->in[k]->shape.rank;
+      if (!one && situ_shape_count(compute->in[k]->shape) != n) {
+        words_free(&words);
+        return INVALID("Input shapes do not match");
+      }
+      const situ_text text = situ_tensor_text(compute->in[k], one ? 0 : i);
+      if (k) strbuf_append_n(&words.bytes, separator, strlen(separator));
+      strbuf_append_n(&words.bytes, text.data, text.length);
+    }
+    status = words_end(&words);
+  }
+  if (!status) status = words_tensor(&words, 0, 1, shape, &compute->out[0]);
+  words_free(&words);
+  return status;
+}
+
+/* DecodeCSV */
+
+static situ_status csv_shape(struct call *call) {
+  for (int i = 0; i < call->n_out; i++) call->out[i].shape = call->in[0].shape;
+  return NULL;
+}
+
+/* Adds the next field and says where it ends; quotes are undone. */
+static situ_status next_field(situ_text record, char separator, bool quotes, size_t *at,
+                              struct words *to) {
+  size_t i = *at;
+  if (quotes && i < record.length && record.data[i] == '"') {
+    for (i++; i < record.length; i++) {
+      if (record.data[i] == '"' && (i + 1 >= record.length || record.data[i + 1] != '"')) break;
+      i += record.data[i] == '"';
+      strbuf_append_n(&to->bytes, record.data + i, 1);
+    }
+    if (i >= record.length) return INVALID("Quoted field has to end with quote: %s", record.data);
+    i++;
+  } else {
+    size_t end = i;
+    while (end < record.length && record.data[end] != separator && record.data[end] != '\n' &&
+           record.data[end] != '\r')
+      end++;
+    strbuf_append_n(&to->bytes, record.data + i, end - i);
+    i = end;
+  }
+  *at = i;
+  return words_end(to);
+}
+
+static situ_status read_record(struct compute *compute, int64_t i, struct words *words) {
+  const situ_text record = situ_tensor_text(compute->in[0], i);
+  const char separator = call_text(compute->call, "field_delim")[0];
+  const bool quotes = call_bool(compute->call, "use_quote_delim");
+  const int columns = compute->call->n_out;
+  size_t at = 0;
+  int fields = 0;
+  for (bool more = true; more; fields++) {
+    const size_t before = words->bytes.length;
+    TRY(next_field(record, separator, quotes, &at, words));
+    more = at < record.length && record.data[at] == separator;
+    at += more;
+    if (fields >= columns || words->bytes.length != before) continue;
+    const situ_tensor *preset = compute->in[1 + fields];
+    if (!situ_shape_count(preset->shape))
+      return INVALID("Field %d is required but missing in record %lld!", fields, (long long)i);
+    const situ_text text = situ_tensor_text(preset, 0);
+    words->count--;
+    TRY(words_add(words, text.data, text.length));
+  }
+  if (fields != columns)
+    return INVALID("Expect %d fields but have %d in record %lld", columns, fields, (long long)i);
+  return NULL;
+}
+
+static situ_status compute_csv(struct compute *compute) {
+  const situ_tensor *in = compute->in[0];
+  const int columns = compute->call->n_out;
+  struct words words = {0};
+  situ_status status = NULL;
+  for (int64_t i = 0; i < situ_shape_count(in->shape) && !status; i++)
+    status = read_record(compute, i, &words);
+  for (int c = 0; c < columns && !status; c++)
+    status = words_tensor(&words, c, columns, in->shape, &compute->out[c]);
+  words_free(&words);
+  return status;
+}
+
+static situ_status put_into_buckets(struct compute *compute,
+                                    uint64_t (*number)(const char *data, size_t length)) {
+  const situ_tensor *in = compute->in[0];
+  const uint64_t buckets = (uint64_t)call_integer(compute->call, "num_buckets");
+  void *data = NULL;
+  TRY(compute_output(compute, 0, in->shape, &data));
+  for (int64_t i = 0; i < situ_shape_count(in->shape); i++) {
+    const situ_text text = situ_tensor_text(in, i);
+    ((int64_t *)data)[i] = (int64_t)(number(text.data, text.length) % buckets);
+  }
+  return NULL;
+}
+
+static situ_status compute_bucket(struct compute *compute) {
+  return put_into_buckets(compute, fingerprint_make);
+}
+
+static situ_status compute_old_bucket(struct compute *compute) {
+  return put_into_buckets(compute, fingerprint_make_old);
+}
+
+#define TEXT_ROW(NAME, word, python_, attrs_, text)                                       \
+  {                                                                                       \
+    .name = #NAME, .inputs = "input:string", .outputs = "output:string", .attrs = attrs_, \
+    .python = python_, .doc = text, .devices = "CPU", .flags = OP_NO_GRADIENT,            \
+    .shape = op_same_shape, .compute = compute_##word                                     \
+  }
+
+static const struct op rows[] = {
+    TEXT_ROW(StringLower, lower, "strings.lower", "", "The texts in small letters."),
+    TEXT_ROW(StringUpper, upper, "strings.upper", "", "The texts in capital letters."),
+    TEXT_ROW(StringStrip, strip, "strings.strip string_strip", "",
+             "The texts without blanks at their ends."),
+    TEXT_ROW(EncodeBase64, encode, "io.encode_base64 encode_base64", "pad:bool=false",
+             "The texts in base 64, with - and _, as addresses may hold."),
+    TEXT_ROW(DecodeBase64, decode, "io.decode_base64 decode_base64", "",
+             "The texts that base 64 stands for."),
+    {.name = "StringLength",
+     .inputs = "input:string",
+     .outputs = "output:int32",
+     .python = "strings.length string_length",
+     .doc = "How many bytes each text has.",
+     .devices = "CPU",
+     .flags = OP_NO_GRADIENT,
+     .shape = op_same_shape,
+     .compute = compute_length},
+    {.name = "StringToHashBucketFast",
+     .inputs = "input:string",
+     .outputs = "output:int64",
+     .attrs = "num_buckets:int>=1",
+     .python = "strings.to_hash_bucket_fast string_to_hash_bucket_fast",
+     .doc = "A number below num_buckets for each text, the same for the same text everywhere.",
+     .devices = "CPU",
+     .flags = OP_NO_GRADIENT,
+     .shape = op_same_shape,
+     .compute = compute_bucket},
+    {.name = "StringToHashBucket",
+     .inputs = "string_tensor:string",
+     .outputs = "output:int64",
+     .attrs = "num_buckets:int>=1",
+     .doc = "A number below num_buckets for each text, by a hash that TensorFlow had first.",
+     .devices = "CPU",
+     .flags = OP_NO_GRADIENT,
+     .shape = op_same_shape,
+     .compute = compute_old_bucket},
+    {.name = "StringToNumber",
+     .inputs = "string_tensor:string",
+     .outputs = "output:out_type",
+     .attrs = "out_type:{float double int32 int64}=float",
+     .python = "strings.to_number string_to_number",
+     .doc = "The numbers that texts say.",
+     .devices = "CPU",
+     .flags = OP_NO_GRADIENT,
+     .shape = op_same_shape,
+     .compute = compute_number},
+    {.name = "StringSplit",
+     .inputs = "input:string delimiter:string",
+     .outputs = "indices:int64 values:string shape:int64",
+     .attrs = "skip_empty:bool=true",
+     .doc = "The parts of texts between delimiters: where they belong in a matrix of a row for "
+            "each text, the parts, and the shape of that matrix.",
+     .devices = "CPU",
+     .flags = OP_NO_GRADIENT,
+     .shape = split_shape,
+     .compute = compute_split},
+    {.name = "StringJoin",
+     .inputs = "inputs:N*string",
+     .outputs = "output:string",
+     .attrs = "N:int>=1 separator:string=''",
+     .python = "strings.join string_join",
+     .doc = "The texts of all inputs put together.",
+     .devices = "CPU",
+     .flags = OP_NO_GRADIENT,
+     .shape = join_shape,
+     .compute = compute_join},
+    {.name = "DecodeCSV",
+     .inputs = "records:string record_defaults:N*string",
+     .outputs = "output:N*string",
+     .attrs = "N:int>=1 field_delim:string=',' use_quote_delim:bool=true",
+     .doc = "The fields of lines with commas: a tensor for each column. An empty field is the "
+            "default of its column; a default of no elements makes the field required.",
+     .devices = "CPU",
+     .flags = OP_NO_GRADIENT,
+     .shape = csv_shape,
+     .compute = compute_csv},
+};
+
+OP_FAMILY(string_ops, rows);

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * soft_placement_log.c: the warning of soft placement: one line per request that was not met. */
+#include "place/soft_placement_log.h"
+
+#include "base/strbuf.h"
+
+enum { SHOWN_LINES = 8, SHOWN_NODES = 3 };
+
+/* Nodes that asked for the same and went to the same device. */
+struct line {
+  int32_t spec, device, count;
+  uint8_t why;
+  int32_t nodes[SHOWN_NODES];
+};
+
+/* Adds a node to its line; returns the number of lines. */
+static int add_node(const struct placer *placer, int32_t node, struct line *lines, int n) {
+  const struct line one = {.spec = placer->problem->nodes[node].spec,
+                           .device = placer->device[node],
+                           .why = placer->reasons[node].why};
+  int at = 0;
+  while (at < n &&
+         (lines[at].spec != one.spec || lines[at].device != one.device || lines[at].why != one.why))
+    at++;
+  if (at == SHOWN_LINES) return n;
+  if (at == n) lines[n++] = one;
+  if (lines[at].count < SHOWN_NODES) lines[at].nodes[lines[at].count] = node;
+  lines[at].count++;
+  return n;
+}
+
+static void add_line(const struct placer *placer, const struct line *line, struct strbuf *out) {
+  static const char *const whys[] = {
+      [WHY_NOTHING] = "",
+      [WHY_NO_DEVICE] = ", which does not exist",
+      [WHY_NO_KERNEL] = ", where there is no kernel",
+      [WHY_NEIGHBOURS] = ", where a node that must be with it cannot be",
+  };
+  strbuf_append(out, "\n  ");
+  for (int32_t i = 0; i < line->count && i < SHOWN_NODES; i++)
+    strbuf_appendf(out, "%s%s", i ? ", " : "", placer_name(placer, line->nodes[i]));
+  if (line->count > SHOWN_NODES) strbuf_appendf(out, " and %d more", line->count - SHOWN_NODES);
+  strbuf_appendf(out, ": asked for '%s'%s; now on %s", placer->problem->specs[line->spec].text,
+                 whys[line->why], placer->problem->devices[line->device].text);
+}
+
+static void add_moved(const struct placer *placer, struct strbuf *out) {
+  struct line lines[SHOWN_LINES];
+  int n = 0;
+  int32_t shown = 0;
+  for (int32_t i = 0; i < placer->problem->n_nodes; i++)
+    if (placer->reasons[i].cause == CAUSE_SOFT) n = add_node(placer, i, lines, n);
+  strbuf_appendf(out, "Soft placement moved %d node%s:", placer->moved,
+                 placer->moved > 1 ? "s" : "");
+  for (int i = 0; i < n; i++) {
+    add_line(placer, &lines[i], out);
+    shown += lines[i].count;
+  }
+  if (shown < placer->moved) strbuf_appendf(out, "\n  and %d more", placer->moved - shown);
+}
+
+situ_status soft_placement_log_warn(const struct placer *placer, struct arena *arena,
+                                    const char **out) {
+  const struct sets *sets = &placer->sets;
+  *out = NULL;
+  if (!placer->moved && !sets->refused) return NULL;
+  struct strbuf said = {0};
+  if (placer->moved) add_moved(placer, &said);
+  if (sets->refused)
+    strbuf_appendf(
+        &said, "%sSoft placement ignored %d colocation%s: %s is not with %s",
+        placer->moved ? "\n" : "", sets->refused, sets->refused > 1 ? "s, the first one" : "",
+        placer_name(placer, sets->first.consumer), placer_name(placer, sets->first.producer));
+  *out = said.failed ? NULL : arena_text(arena, strbuf_get(&said), said.length);
+  strbuf_free(&said);
+  return *out ? NULL : NO_MEMORY();
+}

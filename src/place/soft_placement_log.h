@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * soft_placement_log.h: what soft placement did against the letter of a request, in a few lines. */
+#ifndef SITU_PLACE_SOFT_PLACEMENT_LOG_H
+#define SITU_PLACE_SOFT_PLACEMENT_LOG_H
+
+#include "place/state.h"
+
+/* Says which nodes went elsewhere and why, and which colocations were ignored; NULL for nothing. */
+situ_status soft_placement_log_warn(const struct placer *placer, struct arena *arena,
+                                    const char **out) SITU_MUST_USE;
+
+#endif

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * buffer_donation.c: results in the memory of what is fed: the new value of a variable in that of
+ * the old one. The caller says which (struct plan_feed); here is found where that does no harm: the
+ * result is made element by element, behind everything else that reads what is fed. */
+#include <string.h>
+
+#include "host/fused_update.h"
+#include "plan/builder.h"
+#include "tensor/shape.h"
+
+/* A feed and the result that wants its memory, by slots, and the commands that make the result. */
+struct pair {
+  int32_t from, to;
+  int32_t first, last; /* of the makers: parts of one sweep stand together */
+};
+
+/* How often a command reads or writes a slot. */
+static int32_t count_uses(const struct program *program, const struct plan_command *command,
+                          int32_t slot) {
+  int32_t count = 0;
+  if (command->kind == COMMAND_COPY || command->kind == COMMAND_REDUCE)
+    return (command->from == slot) + (command->to == slot);
+  if (command->kind == COMMAND_CALL) {
+    const struct launch *launch = &program->launches[command->launch];
+    for (int32_t a = 0; a < launch->n_args; a++)
+      count += launch->args[a].kind == ARG_SLOT && launch->args[a].slot == slot;
+  }
+  if (command->kind == COMMAND_HOST) {
+    const struct host_op *host_op = &program->host_ops[command->launch];
+    for (int32_t k = 0; k < host_op->n_in; k++) count += host_op->in[k] == slot;
+  }
+  return count;
+}
+
+/* Whether a call reads no element of `from` once it has written the one of `to`. */
+static bool is_safe_call(const struct program *program, const struct plan_command *command,
+                         const struct pair *pair) {
+  const struct launch *launch = &program->launches[command->launch];
+  const bool is_sweep = launch->kernel == &fused_update_kernel;
+  int32_t from = -1, to = -1;
+  if (!is_sweep && !launch->each) return false;
+  for (int32_t a = launch->n_args - 1; a >= 0; a--) {
+    if (launch->args[a].kind != ARG_SLOT) continue;
+    const int32_t slot = launch->args[a].slot;
+    if ((slot == pair->from || slot == pair->to) && !is_sweep && !(launch->each >> a & 1))
+      return false;
+    if (slot == pair->to) to = a;
+    if (slot == pair->from && from >= 0) return false;
+    if (slot == pair->from) from = a;
+  }
+  return from < to;
+}
+
+static bool is_safe(const struct program *program, const struct plan_command *command,
+                    const struct pair *pair) {
+  if (command->once) return false;
+  if (command->kind == COMMAND_COPY) return command->to == pair->to && command->from != pair->from;
+  return command->kind == COMMAND_CALL && is_safe_call(program, command, pair);
+}
+
+/* The commands that make the result: the first that touches it, with the other parts of a sweep. */
+static bool find_makers(const struct program *program, struct pair *pair) {
+  const struct plan_command *commands = program->commands;
+  int32_t i = 0;
+  while (i < program->n_commands && !count_uses(program, &commands[i], pair->to)) i++;
+  pair->first = i;
+  for (; i < program->n_commands; i++) {
+    const bool is_maker = commands[i].kind == commands[pair->first].kind &&
+                          commands[i].node == commands[pair->first].node &&
+                          count_uses(program, &commands[i], pair->to);
+    if (!is_maker) break;
+    if (!is_safe(program, &commands[i], pair)) return false;
+    pair->last = i;
+  }
+  if (pair->first == program->n_commands) return false;
+  const struct plan_command *maker = &commands[pair->first];
+  return pair->first == pair->last ||
+         (maker->kind == COMMAND_CALL &&
+          program->launches[maker->launch].kernel == &fused_update_kernel);
+}
+
+/* Lets a maker wait for all that read what is fed; false without memory. */
+static bool add_waits(struct builder *builder, int32_t maker, const struct numbers *readers) {
+  struct plan_command *command = &builder->program->commands[maker];
+  const size_t old = (size_t)command->n_waits, more = (size_t)readers->count;
+  if (builder->one_queue || !more) return true;
+  int32_t *waits = arena_alloc(&builder->program->arena, sizeof *waits * (old + more));
+  if (!waits) return false;
+  if (old) memcpy(waits, command->waits, sizeof *waits * old);
+  memcpy(waits + old, readers->items, sizeof *waits * more);
+  command->waits = waits;
+  command->n_waits = (int32_t)(old + more);
+  return true;
+}
+
+/* Collects the commands that read what is fed; false where one comes behind the makers. */
+static bool find_readers(const struct builder *builder, const struct pair *pair,
+                         struct numbers *out) {
+  const struct program *program = builder->program;
+  out->count = 0;
+  for (int32_t i = 0; i < program->n_commands; i++) {
+    if (i >= pair->first && i <= pair->last) continue;
+    if (!count_uses(program, &program->commands[i], pair->from)) continue;
+    if (i > pair->last) return false;
+    out->items[out->count++] = i;
+  }
+  for (int32_t i = 0; i < program->n_fetches; i++)
+    if (program->fetches[i].slot == pair->from) return false;
+  return true;
+}
+
+static bool do_fit(const struct program *program, const struct feed *feed,
+                   const struct fetch *fetch, int32_t index) {
+  const struct slot *to = fetch->slot < 0 ? NULL : &program->slots[fetch->slot];
+  return feed->slot >= 0 && to && to->kind == SLOT_RESULT && to->index == index &&
+         to->device == feed->device && feed->type == fetch->type &&
+         shape_equal(&feed->shape, &fetch->shape);
+}
+
+situ_status buffer_donation_find(struct builder *builder) {
+  struct program *program = builder->program;
+  struct numbers readers = {0};
+  if (program->checked || builder->need.node >= 0 || builder->request->before) return NULL;
+  for (int32_t i = 0; i < program->n_feeds; i++) {
+    const struct feed *feed = &program->feeds[i];
+    if (feed->takes < 1 || feed->takes > program->n_asked) continue;
+    struct fetch *fetch = &program->fetches[feed->takes - 1];
+    struct pair pair = {feed->slot, fetch->slot, 0, 0};
+    if (!do_fit(program, feed, fetch, feed->takes - 1)) continue;
+    if (!readers.items)
+      readers.items = ARENA_ARRAY(&builder->scratch, int32_t, program->n_commands + 1);
+    if (!readers.items) return NO_MEMORY();
+    if (!find_makers(program, &pair) || !find_readers(builder, &pair, &readers)) continue;
+    for (int32_t k = pair.first; k <= pair.last; k++)
+      if (!add_waits(builder, k, &readers)) return NO_MEMORY();
+    fetch->donated_feed = i;
+  }
+  return NULL;
+}
