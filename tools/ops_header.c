@@ -28,7 +28,7 @@ static void snake(const char *text, char out[NAME]) {
 }
 
 /* The last part of the first Python name: "math.log log" -> "log". */
-static bool python_name(const struct op *op, char out[NAME]) {
+static bool python_name(const struct op_def *op, char out[NAME]) {
   const char *text = op->python ? op->python : "";
   const size_t length = strcspn(text, " ");
   size_t start = length;

@@ -14,11 +14,11 @@ const char *situ_version(void) { return SITU_VERSION; }
 
 int situ_ops_count(void) { return schema_count(); }
 
-/* The family whose rows hold the op. */
-static const char *family_of(const struct op *op) {
+/* The family that defines the op. */
+static const char *family_of(const struct op_def *op) {
   for (int i = 0; op_families[i]; i++) {
     const struct op_family *family = op_families[i];
-    if (op >= family->rows && op < family->rows + family->count) return family->name;
+    if (op >= family->ops && op < family->ops + family->count) return family->name;
   }
   return "";
 }
@@ -29,7 +29,7 @@ situ_status situ_ops_get(int number, situ_op *out) {
   if (!out) return INVALID("situ_ops_get: `out` is NULL.");
   if (number < 0 || number >= schema_count())
     return INVALID("There is no op number %d: there are %d.", number, schema_count());
-  const struct op *op = schema_get(number)->op;
+  const struct op_def *op = schema_get(number)->op;
   *out = (situ_op){.number = number,
                    .name = op->name,
                    .family = family_of(op),

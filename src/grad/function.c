@@ -187,7 +187,7 @@ static void mark_constants(const struct making *making, const struct situ_graph 
                            char *constant) {
   for (int32_t i = 0; i < making->first; i++) {
     const struct node *node = graph->nodes[i];
-    const struct op *op = node->schema->op;
+    const struct op_def *op = node->schema->op;
     constant[i] = op->flags & OP_CONSTANT || (node->n_inputs && !op->compute);
     if (op->flags & (OP_STATEFUL | OP_FED | OP_VARIABLE)) constant[i] = 0;
     for (int32_t k = 0; k < node->n_inputs && constant[i]; k++)

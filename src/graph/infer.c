@@ -79,7 +79,7 @@ static situ_status shape_failure(situ_status status, const struct call *call) {
 }
 
 static situ_status call_shape(struct call *call) {
-  const struct op *op = call->schema->op;
+  const struct op_def *op = call->schema->op;
   for (int i = 0; i < call->n_out; i++)
     call->out[i] = (struct operand){.type = schema_output_type(call->schema, call->attrs, i),
                                     .slot = -1,

@@ -35,7 +35,7 @@ static void store(situ_type type, void *data, int64_t at, int64_t value) {
 
 /* Whether it is worth asking: a pure op of kernels, whose outputs are few integers. */
 static bool worthwhile(const struct call *call) {
-  const struct op *op = call->schema->op;
+  const struct op_def *op = call->schema->op;
   if (op->flags &
       (OP_STATEFUL | OP_CONSTANT | OP_FED | OP_OPTIONAL | OP_VARIABLE | OP_UPDATES | OP_SETS))
     return false;

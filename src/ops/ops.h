@@ -65,9 +65,9 @@
 OP_FAMILIES(OP_FAMILY_EXTERN)
 #undef OP_FAMILY_EXTERN
 
-/* Defines a family from its rows: OP_FAMILY(array, rows). */
-#define OP_FAMILY(name, rows) \
-  const struct op_family name##_family = {#name, rows, (int)COUNT_OF(rows)}
+/* Defines a family from its op definitions: OP_FAMILY(array, op_defs). */
+#define OP_FAMILY(name, op_defs) \
+  const struct op_family name##_family = {#name, op_defs, (int)COUNT_OF(op_defs)}
 
 /* Where most ops run: everything but strings. */
 #define EVERYWHERE "CPU GPU"

@@ -177,7 +177,7 @@ situ_status numerics_before(struct builder *builder, const struct node *node) SI
  * just memory. */
 static inline bool builder_is_hosted(const struct node *node) {
   if (node->schema->op->compute) return true;
-  const struct op *op = node->schema->op;
+  const struct op_def *op = node->schema->op;
   return node->n_outputs && node->outputs[0].type == SITU_STRING && op->record &&
          !(op->flags & OP_ALIAS);
 }

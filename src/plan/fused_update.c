@@ -65,7 +65,7 @@ static bool is_peer_copy(const struct sweeping *s, const struct plan_command *co
 static bool is_elementwise(const struct sweeping *s, const struct plan_command *command) {
   if (command->kind != COMMAND_CALL || command->once) return false;
   const struct launch *launch = &s->program->launches[command->launch];
-  const struct op *op = s->program->graph->nodes[command->node]->schema->op;
+  const struct op_def *op = s->program->graph->nodes[command->node]->schema->op;
   const struct backend *backend = backend_of(s, command->device);
   return launch->each && launch->n_args <= FUSED_UPDATE_ARGS && backend->sweeps &&
          !(op->flags & OP_UPDATES) && fused_update_kernel_id(launch) &&

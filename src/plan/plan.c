@@ -124,7 +124,7 @@ static situ_status reserve(struct builder *builder) {
     if (!builder->live[i]) continue;
     n_live++;
     if (builder_home(builder, request->placement[i])) builder->one_queue = false;
-    const struct op *op = request->graph->nodes[i]->schema->op;
+    const struct op_def *op = request->graph->nodes[i]->schema->op;
     if (op->flags & OP_BLOCKS) builder->one_queue = false;
     if (op->asks) TRY(saved_results_ask(builder, request->graph->nodes[i]));
   }

@@ -37,7 +37,7 @@ static situ_status count_bytes(const struct operand *operand, size_t *bytes) {
 }
 
 /* What depends on more than shapes and attributes is asked anew for every node. */
-static bool may_repeat(const struct recording *recording, const struct op *op) {
+static bool may_repeat(const struct recording *recording, const struct op_def *op) {
   return !(op->flags & OP_STATEFUL) && !(op->host && *op->host) && !recording->recorder.n_scratch;
 }
 
@@ -49,7 +49,7 @@ static bool is_special(const struct builder *builder, const struct node *node) {
 
 static situ_status ask(struct builder *builder, const struct node *node, int32_t device,
                        struct recording *recording) {
-  const struct op *op = node->schema->op;
+  const struct op_def *op = node->schema->op;
   const int32_t n = node->n_inputs + node->n_outputs;
   struct operand few[8], *operands = few;
   if (n > 8) operands = ARENA_ARRAY(&builder->scratch, struct operand, n);

@@ -39,7 +39,7 @@ enum op_flags {
                              it while a graph is built */
 };
 
-struct op {
+struct op_def {
   const char *name;    /* "MatMul", as in a GraphDef */
   const char *inputs;  /* "a:T b:T"; a list "inputs:N*T"; fixed "shape:int32"; a reference "ref:&T";
                           a handle "resource:@T" */
@@ -67,7 +67,7 @@ struct op {
 /* A family of ops, as a file of ops/ defines it. */
 struct op_family {
   const char *name;
-  const struct op *rows;
+  const struct op_def *ops;
   int count;
 };
 

@@ -12,18 +12,18 @@
 /* The table; lives as long as the process. */
 static struct {
   struct arena arena;
-  struct schema *rows;
+  struct schema *schemas;
   int count;
   struct map names;
   situ_status problem;
 } table;
 static pthread_once_t table_once = PTHREAD_ONCE_INIT;
 
-static void add_row(const struct op *op) {
-  struct schema *row = &table.rows[table.count];
+static void add_op(const struct op_def *op) {
+  struct schema *schema = &table.schemas[table.count];
   int32_t found = -1;
-  situ_status s = signature_parse(op, &table.arena, row);
-  row->id = table.count;
+  situ_status s = signature_parse(op, &table.arena, schema);
+  schema->id = table.count;
   if (!s && !map_find_or_put(&table.names, op->name, table.count, &found)) s = NO_MEMORY();
   if (!s && found >= 0) s = INTERNAL("Op '%s' is there twice", op->name);
   if (!s) table.count++;
@@ -33,10 +33,10 @@ static void add_row(const struct op *op) {
 static void make_table(void) {
   int count = 0;
   for (const struct op_family *const *f = op_families; *f; f++) count += (*f)->count;
-  table.rows = ARENA_ARRAY(&table.arena, struct schema, count);
-  if (!table.rows) table.problem = NO_MEMORY();
-  for (const struct op_family *const *f = op_families; *f && table.rows; f++)
-    for (int i = 0; i < (*f)->count; i++) add_row(&(*f)->rows[i]);
+  table.schemas = ARENA_ARRAY(&table.arena, struct schema, count);
+  if (!table.schemas) table.problem = NO_MEMORY();
+  for (const struct op_family *const *f = op_families; *f && table.schemas; f++)
+    for (int i = 0; i < (*f)->count; i++) add_op(&(*f)->ops[i]);
 }
 
 situ_status schema_check(void) {
@@ -47,12 +47,12 @@ situ_status schema_check(void) {
 const struct schema *schema_find(const char *op) {
   pthread_once(&table_once, make_table);
   const int32_t id = map_get(&table.names, op, strlen(op));
-  return id < 0 ? NULL : &table.rows[id];
+  return id < 0 ? NULL : &table.schemas[id];
 }
 
 const struct schema *schema_get(int id) {
   pthread_once(&table_once, make_table);
-  return &table.rows[id];
+  return &table.schemas[id];
 }
 
 int schema_count(void) {
@@ -64,30 +64,30 @@ int schema_count(void) {
 static int distance(const char *a, const char *b) {
   enum { MOST = 64 };
   const int n = (int)strlen(a), m = (int)strlen(b);
-  int row[MOST + 1];
+  int schema[MOST + 1];
   if (n > MOST || m > MOST) return MOST;
-  for (int j = 0; j <= m; j++) row[j] = j;
+  for (int j = 0; j <= m; j++) schema[j] = j;
   for (int i = 1; i <= n; i++) {
-    int corner = row[0];
-    row[0] = i;
+    int corner = schema[0];
+    schema[0] = i;
     for (int j = 1; j <= m; j++) {
       const int change = corner + ((a[i - 1] | 32) != (b[j - 1] | 32));
-      corner = row[j];
-      const int step = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
-      row[j] = change < step ? change : step;
+      corner = schema[j];
+      const int step = (schema[j] < schema[j - 1] ? schema[j] : schema[j - 1]) + 1;
+      schema[j] = change < step ? change : step;
     }
   }
-  return row[m];
+  return schema[m];
 }
 
 const char *schema_nearest(const char *op) {
   const char *nearest = NULL;
   int least = (int)strlen(op) / 3 + 1;
   for (int i = 0; i < schema_count(); i++) {
-    const int steps = distance(op, table.rows[i].op->name);
+    const int steps = distance(op, table.schemas[i].op->name);
     if (steps > least || (nearest && steps == least)) continue;
     least = steps;
-    nearest = table.rows[i].op->name;
+    nearest = table.schemas[i].op->name;
   }
   return nearest;
 }

@@ -49,7 +49,7 @@ enum { MAX_KINDS = 8 };
 
 /* A row, parsed. */
 struct schema {
-  const struct op *op;
+  const struct op_def *op;
   int id; /* 0, 1, ... over all rows */
   int n_inputs, n_outputs, n_attrs;
   struct port *inputs, *outputs;

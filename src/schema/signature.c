@@ -112,7 +112,7 @@ static bool read_kind(struct word *rest, struct arena *arena, struct attr_spec *
   return length;
 }
 
-static situ_status read_attr(const struct op *op, struct word word, struct arena *arena,
+static situ_status read_attr(const struct op_def *op, struct word word, struct arena *arena,
                              struct attr_spec *out) {
   struct word name, rest;
   out->types = UINT32_MAX;
@@ -136,7 +136,7 @@ static situ_status read_attr(const struct op *op, struct word word, struct arena
   return NULL;
 }
 
-static situ_status read_attrs(const struct op *op, struct arena *arena, struct schema *out) {
+static situ_status read_attrs(const struct op_def *op, struct arena *arena, struct schema *out) {
   const char *text = op->attrs ? op->attrs : "";
   out->n_attrs = count_words(text);
   out->attrs = ARENA_ARRAY(arena, struct attr_spec, out->n_attrs);
@@ -152,7 +152,7 @@ static situ_status read_attrs(const struct op *op, struct arena *arena, struct s
 /* Ports */
 
 /* The handle of a variable: `rest` says of which type. */
-static situ_status read_handle(const struct op *op, struct word word, struct word name,
+static situ_status read_handle(const struct op_def *op, struct word word, struct word name,
                                struct word rest, struct arena *arena, const struct schema *schema,
                                struct port *out) {
   out->type = SITU_RESOURCE;
@@ -165,7 +165,7 @@ static situ_status read_handle(const struct op *op, struct word word, struct wor
   return INTERNAL("Op '%s': cannot read port '%.*s'", op->name, (int)word.length, word.at);
 }
 
-static situ_status read_port(const struct op *op, struct word word, struct arena *arena,
+static situ_status read_port(const struct op_def *op, struct word word, struct arena *arena,
                              const struct schema *schema, struct port *out) {
   struct word name = {0}, rest = {0};
   out->type_attr = out->number_attr = out->handle_attr = -1;
@@ -195,7 +195,7 @@ static situ_status read_port(const struct op *op, struct word word, struct arena
   return NULL;
 }
 
-static situ_status read_ports(const struct op *op, const char *text, struct arena *arena,
+static situ_status read_ports(const struct op_def *op, const char *text, struct arena *arena,
                               const struct schema *schema, int *count, struct port **ports) {
   if (!text) text = "";
   *count = count_words(text);
@@ -206,7 +206,7 @@ static situ_status read_ports(const struct op *op, const char *text, struct aren
   return NULL;
 }
 
-static situ_status read_host(const struct op *op, struct schema *out) {
+static situ_status read_host(const struct op_def *op, struct schema *out) {
   const char *text = op->host ? op->host : "";
   for (struct word word = signature_word(&text); word.length; word = signature_word(&text)) {
     int i = 0;
@@ -239,7 +239,7 @@ static void mark_handles(struct schema *out) {
 
 /* Devices */
 
-static situ_status read_devices(const struct op *op, struct arena *arena, struct schema *out) {
+static situ_status read_devices(const struct op_def *op, struct arena *arena, struct schema *out) {
   const char *text = op->devices ? op->devices : "";
   int count = 0;
   for (struct word word = signature_word(&text); word.length; word = signature_word(&text)) {
@@ -255,7 +255,7 @@ static situ_status read_devices(const struct op *op, struct arena *arena, struct
   return count ? NULL : INTERNAL("Op '%s' has no devices", op->name);
 }
 
-situ_status signature_parse(const struct op *op, struct arena *arena, struct schema *out) {
+situ_status signature_parse(const struct op_def *op, struct arena *arena, struct schema *out) {
   *out = (struct schema){.op = op};
   if (!op->name || !op->doc || !op->shape)
     return INTERNAL("Op '%s': name, doc and shape must be there", op->name ? op->name : "?");

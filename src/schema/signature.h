@@ -16,7 +16,7 @@ struct word {
 struct word signature_word(const char **text);
 
 /* Parses a row; `out` is cleared before, its parts live in the arena. */
-situ_status signature_parse(const struct op *op, struct arena *arena,
+situ_status signature_parse(const struct op_def *op, struct arena *arena,
                             struct schema *out) SITU_MUST_USE;
 
 #endif

@@ -303,7 +303,7 @@ static void every_row_says_what_its_gradient_is(void **state) {
   (void)state;
   int missing = 0;
   for (int i = 0; i < schema_count(); i++) {
-    const struct op *op = schema_get(i)->op;
+    const struct op_def *op = schema_get(i)->op;
     if (!may_be_real(schema_get(i)) || op->grad || op->flags & OP_NO_GRADIENT) continue;
     print_error("%s has neither .grad nor OP_NO_GRADIENT\n", op->name);
     missing++;

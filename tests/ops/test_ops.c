@@ -203,7 +203,7 @@ static void every_row_has_samples(void **state) {
   (void)state;
   OK(schema_check());
   for (int i = 0; i < schema_count(); i++) {
-    const struct op *op = schema_get(i)->op;
+    const struct op_def *op = schema_get(i)->op;
     if (!is_plain(schema_get(i))) continue;
     if (!sample_count(schema_get(i))) print_error("%s has no samples\n", op->name);
     assert_true(sample_count(schema_get(i)) > 0);

@@ -9,7 +9,7 @@ static situ_status no_shape(struct call *call) {
   return NULL;
 }
 
-static const struct op good = {
+static const struct op_def good = {
     .name = "Good",
     .inputs = "x:T index:int32 list:N*T ref:&T",
     .outputs = "y:T",
@@ -61,30 +61,30 @@ static void a_row_is_read(void **state) {
   arena_free(&arena);
 }
 
-static void refused(struct op row, const char *text) {
+static void refused(struct op_def row, const char *text) {
   struct arena arena = {0};
   struct schema s;
   FAILS(signature_parse(&row, &arena, &s), SITU_INTERNAL, text);
   arena_free(&arena);
 }
 
-static struct op with_inputs(const char *text) {
-  struct op row = good;
+static struct op_def with_inputs(const char *text) {
+  struct op_def row = good;
   row.inputs = text;
   row.host = NULL;
   return row;
 }
 
-static struct op with_attrs(const char *text) {
-  struct op row = with_inputs(NULL);
+static struct op_def with_attrs(const char *text) {
+  struct op_def row = with_inputs(NULL);
   row.outputs = NULL;
   row.attrs = text;
   row.devices = "CPU";
   return row;
 }
 
-static struct op with_devices(const char *text) {
-  struct op row = good;
+static struct op_def with_devices(const char *text) {
+  struct op_def row = good;
   row.devices = text;
   return row;
 }
@@ -106,10 +106,10 @@ static void bad_rows_are_named(void **state) {
   refused(with_attrs("T:{float}=double"), "the default of 'T' is not in its set");
   refused(with_devices(""), "Op 'Good' has no devices");
   refused(with_devices("CPU GPU(quick)"), "cannot read devices");
-  struct op host = good;
+  struct op_def host = good;
   host.host = "where";
   refused(host, "HostMemory args 'where' not found in OpDef: Good");
-  struct op silent = good;
+  struct op_def silent = good;
   silent.doc = NULL;
   refused(silent, "name, doc and shape must be there");
 }
@@ -126,7 +126,7 @@ static void wrong_defaults_are_refused(void **state) {
   for (size_t i = 0; i < COUNT_OF(wrong); i++) {
     struct arena arena = {0};
     struct schema s;
-    const struct op row = with_attrs(wrong[i]);
+    const struct op_def row = with_attrs(wrong[i]);
     FAILS(signature_parse(&row, &arena, &s), SITU_INVALID_ARGUMENT, "is no value of kind");
     arena_free(&arena);
   }

@@ -276,7 +276,7 @@ static bool mutate_sample(struct draft *d) {
 }
 
 /* Whether an op is left out: it reaches files, other processes or Python, or waits. */
-static bool is_left_out(const struct op *op) {
+static bool is_left_out(const struct op_def *op) {
   static const char *const parts[] = {"File",    "PyFunc",   "Collective", "Send",    "Recv",
                                       "Reader",  "Print",    "Sleep",      "Summary", "Save",
                                       "Restore", "Iterator", "Dataset"};

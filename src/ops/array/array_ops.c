@@ -278,7 +278,7 @@ static void broadcast_to_grad(struct gradient *g) {
 
 #define ALL_DEVICES "CPU GPU(" NUMERIC ")"
 
-static const struct op rows[] = {
+static const struct op_def op_defs[] = {
     {.name = "Const",
      .outputs = "output:dtype",
      .attrs = "value:tensor dtype:type",
@@ -462,4 +462,4 @@ static const struct op rows[] = {
      .record = record_broadcast_args},
 };
 
-OP_FAMILY(array_ops, rows);
+OP_FAMILY(array_ops, op_defs);

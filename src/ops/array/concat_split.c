@@ -345,7 +345,7 @@ static void split_grad(struct gradient *g, int input, int axis) {
 static void split_equal_grad(struct gradient *g) { split_grad(g, 1, 0); }
 static void split_sizes_grad(struct gradient *g) { split_grad(g, 0, 2); }
 
-static const struct op rows[] = {
+static const struct op_def op_defs[] = {
     {.name = "Concat",
      .inputs = "concat_dim:int32 values:N*T",
      .outputs = "output:T",
@@ -417,4 +417,4 @@ static const struct op rows[] = {
      .grad = split_sizes_grad},
 };
 
-OP_FAMILY(concat_split, rows);
+OP_FAMILY(concat_split, op_defs);

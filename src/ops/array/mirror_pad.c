@@ -136,7 +136,7 @@ static void mirror_grad_grad(struct gradient *g) {
 
 #define MIRROR_ATTRS " Tpaddings:{int32 int64}=int32 mode:{'REFLECT','SYMMETRIC'}"
 
-static const struct op rows[] = {
+static const struct op_def op_defs[] = {
     {.name = "MirrorPad",
      .inputs = "input:T paddings:Tpaddings",
      .outputs = "output:T",
@@ -169,4 +169,4 @@ static const struct op rows[] = {
      .grad = mirror_grad_grad},
 };
 
-OP_FAMILY(mirror_pad, rows);
+OP_FAMILY(mirror_pad, op_defs);

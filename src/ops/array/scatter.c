@@ -336,7 +336,7 @@ static void tensor_scatter_extreme_grad(struct gradient *g) {
     .flags = OP_STATEFUL | OP_UPDATES, .shape = tensor_scatter_shape, .record = record_nd_##word \
   }
 
-static const struct op rows[] = {
+static const struct op_def op_defs[] = {
     {.name = "GatherNd",
      .inputs = "params:Tparams indices:Tindices",
      .outputs = "output:Tparams",
@@ -383,4 +383,4 @@ static const struct op rows[] = {
     SCATTER_ND(Sub, sub, WORDS_NUMBER, "Subtracts from"),
 };
 
-OP_FAMILY(scatter, rows);
+OP_FAMILY(scatter, op_defs);

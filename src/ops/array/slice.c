@@ -407,7 +407,7 @@ static void reverse_grad(struct gradient *g) { g->dx[0] = OP(g, "ReverseV2", g->
     .shape = slice_assign_shape, .record = record_slice_assign                                 \
   }
 
-static const struct op rows[] = {
+static const struct op_def op_defs[] = {
     {.name = "Slice",
      .inputs = "input:T begin:Index size:Index",
      .outputs = "output:T",
@@ -491,4 +491,4 @@ static const struct op rows[] = {
      .grad = reverse_grad},
 };
 
-OP_FAMILY(slice, rows);
+OP_FAMILY(slice, op_defs);

@@ -359,7 +359,7 @@ static void add_grad(struct gradient *g) {
     .compute = function                                                                       \
   }
 
-static const struct op rows[] = {
+static const struct op_def op_defs[] = {
     {.name = "TensorListReserve",
      .inputs = SHAPE " num_elements:int32",
      .outputs = "handle:variant",
@@ -422,4 +422,4 @@ static const struct op rows[] = {
              "The sums of the elements of lists.", list_shape, add_grad, compute_add),
 };
 
-OP_FAMILY(tensor_list, rows);
+OP_FAMILY(tensor_list, op_defs);

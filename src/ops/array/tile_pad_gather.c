@@ -410,7 +410,7 @@ static void gather_axis_grad(struct gradient *g) {
   g->dx[0] = OP(g, "Reshape", OP(g, "Transpose", sums, swap), shape);
 }
 
-static const struct op rows[] = {
+static const struct op_def op_defs[] = {
     {.name = "Tile",
      .inputs = "input:T multiples:Tmultiples",
      .outputs = "output:T",
@@ -534,4 +534,4 @@ static const struct op rows[] = {
      .record = record_invert},
 };
 
-OP_FAMILY(tile_pad_gather, rows);
+OP_FAMILY(tile_pad_gather, op_defs);

@@ -182,7 +182,7 @@ static void transpose_grad(struct gradient *g) {
   g->dx[0] = OP(g, "Transpose", g->dy[0], turned_back(g, g->in[1]));
 }
 
-static const struct op rows[] = {
+static const struct op_def op_defs[] = {
     {.name = "Transpose",
      .inputs = "x:T perm:Tperm",
      .outputs = "y:T",
@@ -201,4 +201,4 @@ static const struct op rows[] = {
      .grad = transpose_grad},
 };
 
-OP_FAMILY(transpose, rows);
+OP_FAMILY(transpose, op_defs);

@@ -330,7 +330,7 @@ static void stitch_grad(struct gradient *g) {
     g->dx[n + i] = OP(g, "GatherV2", g->dy[0], g->in[i], gradient_int(g, 0));
 }
 
-static const struct op rows[] = {
+static const struct op_def op_defs[] = {
     {.name = "Where",
      .inputs = "input:T",
      .outputs = "index:int64",
@@ -393,4 +393,4 @@ static const struct op rows[] = {
      .grad = stitch_grad},
 };
 
-OP_FAMILY(where_unique, rows);
+OP_FAMILY(where_unique, op_defs);

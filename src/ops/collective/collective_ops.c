@@ -166,7 +166,7 @@ static situ_status compute_receive(struct compute *compute) {
     .shape = shaper, .compute = function                                                      \
   }
 
-static const struct op rows[] = {
+static const struct op_def op_defs[] = {
     ROW("RanksAllReduce", "inputs:T", "outputs:T",
         "T:list(type) reduction:{'sum','mean','min','max','product'}='sum'",
         "Reduces each tensor over all ranks of a cluster; every rank gets the same result, to the "
@@ -185,4 +185,4 @@ static const struct op rows[] = {
         "Waits for a tensor that another rank of a cluster sends.", receive_shape, compute_receive),
 };
 
-OP_FAMILY(collective_ops, rows);
+OP_FAMILY(collective_ops, op_defs);

@@ -80,7 +80,7 @@ static void pack_grad(struct gradient *g) {
                                ATTRS(situ_attr_int("number", numbers->list.items[i])));
 }
 
-static const struct op rows[] = {
+static const struct op_def op_defs[] = {
     {.name = "TapeItem",
      .inputs = "list:variant like:T",
      .outputs = "item:T",
@@ -105,7 +105,7 @@ static const struct op rows[] = {
      .compute = compute_pack},
 };
 
-OP_FAMILY(function_tape, rows);
+OP_FAMILY(function_tape, op_defs);
 
 situ_value function_tape_item(situ_graph *graph, situ_value list, situ_value like, int number) {
   const situ_attr attr = situ_attr_int("number", number);

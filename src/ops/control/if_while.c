@@ -382,7 +382,7 @@ static situ_status compute_while_grad(struct compute *compute) {
     .grad = if_while_while_grad, .compute = compute_while                                     \
   }
 
-static const struct op rows[] = {
+static const struct op_def op_defs[] = {
     IF("If", OP_STATEFUL),
     IF("StatelessIf", 0),
     WHILE("While", OP_STATEFUL),
@@ -414,4 +414,4 @@ static const struct op rows[] = {
      .compute = compute_while_grad},
 };
 
-OP_FAMILY(if_while, rows);
+OP_FAMILY(if_while, op_defs);

@@ -41,7 +41,7 @@ static situ_status receive_shape(struct call *call) {
  * calls in one order, so that no two wait for each other. */
 #define EDGE_FLAGS (OP_STATEFUL | OP_BLOCKS | OP_TOGETHER | OP_NO_GRADIENT)
 
-static const struct op rows[] = {
+static const struct op_def op_defs[] = {
     {.name = "TaskSend",
      .inputs = "tensor:T",
      .outputs = "",
@@ -66,4 +66,4 @@ static const struct op rows[] = {
     ROW("PyFuncStateless", 0, "The same, of a function that only depends on its inputs."),
 };
 
-OP_FAMILY(py_func, rows);
+OP_FAMILY(py_func, op_defs);

@@ -268,7 +268,7 @@ static situ_status jpeg_shape_shape(struct call *call) {
   " ratio:int=1 fancy_upscaling:bool=true try_recover_truncated:bool=false " \
   "acceptable_fraction:float=1.0 dct_method:string=''"
 
-static const struct op rows[] = {
+static const struct op_def op_defs[] = {
     DECODER("DecodePng", "image.decode_png io.decode_png", "", "dtype",
             " dtype:{uint8 uint16}=uint8", "Decodes a PNG image to uint8 or uint16."),
     DECODER("DecodeBmp", "image.decode_bmp io.decode_bmp", "", "uint8", "", "Decodes a BMP image."),
@@ -292,4 +292,4 @@ static const struct op rows[] = {
      .compute = compute_jpeg_shape},
 };
 
-OP_FAMILY(decode_image, rows);
+OP_FAMILY(decode_image, op_defs);

@@ -69,7 +69,7 @@ static situ_status compute_encode_quality(struct compute *compute) {
   return encode(compute, "", &options);
 }
 
-static const struct op rows[] = {
+static const struct op_def op_defs[] = {
     {.name = "EncodeJpeg",
      .inputs = "image:uint8",
      .outputs = "contents:string",
@@ -95,4 +95,4 @@ static const struct op rows[] = {
      .compute = compute_encode_quality},
 };
 
-OP_FAMILY(encode_image, rows);
+OP_FAMILY(encode_image, op_defs);

@@ -83,7 +83,7 @@ static situ_status best_shape(struct call *call) {
   return NULL;
 }
 
-static const struct op rows[] = {
+static const struct op_def op_defs[] = {
     {.name = "NonMaxSuppressionV3",
      .inputs = "boxes:float scores:float max_output_size:int32 iou_threshold:float "
                "score_threshold:float",
@@ -97,4 +97,4 @@ static const struct op rows[] = {
      .compute = compute_best},
 };
 
-OP_FAMILY(non_max_suppression, rows);
+OP_FAMILY(non_max_suppression, op_defs);

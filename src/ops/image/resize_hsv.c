@@ -157,7 +157,7 @@ static void nearest_second(struct gradient *g) { resized_grad(g, "ResizeNearestN
   "align_corners=true [1,3,4,1] [2]=5,7" more
 #define CENTERS "; half_pixel_centers=true [1,4,3,2] [2]=3,5"
 
-static const struct op rows[] = {
+static const struct op_def op_defs[] = {
     {.name = "ResizeBilinear",
      .inputs = "images:T size:int32",
      .outputs = "resized_images:float",
@@ -238,4 +238,4 @@ static const struct op rows[] = {
      .record = record_hsv_to_rgb},
 };
 
-OP_FAMILY(resize_hsv, rows);
+OP_FAMILY(resize_hsv, op_defs);

@@ -151,7 +151,7 @@ static situ_status compute_decode_raw(struct compute *compute) {
   return NULL;
 }
 
-static const struct op rows[] = {
+static const struct op_def op_defs[] = {
     {.name = "ReadFile",
      .inputs = "filename:string",
      .outputs = "contents:string",
@@ -192,4 +192,4 @@ static const struct op rows[] = {
      .compute = compute_decode_raw},
 };
 
-OP_FAMILY(file_ops, rows);
+OP_FAMILY(file_ops, op_defs);

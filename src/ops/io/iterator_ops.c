@@ -173,7 +173,7 @@ static situ_status compute_from_text(struct compute *compute) {
 #define SHARES "shares:bool=false"
 #define NAMED " container:string='' shared_name:string=''"
 
-static const struct op rows[] = {
+static const struct op_def op_defs[] = {
     ROW("DatasetConstant", "", "handle:resource", "value:tensor",
         "A data set that is known already.", 0, op_scalar_shape, compute_dataset),
     ROW("DatasetBind", "dataset:resource arguments:Targuments", "handle:resource",
@@ -213,4 +213,4 @@ static const struct op rows[] = {
         op_scalar_shape, compute_from_text),
 };
 
-OP_FAMILY(iterator_ops, rows);
+OP_FAMILY(iterator_ops, op_defs);

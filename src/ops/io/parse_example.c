@@ -449,7 +449,7 @@ static situ_status parse_shape(struct call *call) {
   return NULL;
 }
 
-static const struct op rows[] = {
+static const struct op_def op_defs[] = {
     {.name = "ParseExampleV2",
      .inputs = "serialized:string names:string sparse_keys:string dense_keys:string "
                "ragged_keys:string dense_defaults:Tdense",
@@ -466,4 +466,4 @@ static const struct op rows[] = {
      .compute = compute_parse},
 };
 
-OP_FAMILY(parse_example, rows);
+OP_FAMILY(parse_example, op_defs);

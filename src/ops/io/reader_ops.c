@@ -195,7 +195,7 @@ static situ_status compute_reset(struct compute *compute) {
   ROW(op, "", "reader_handle:resource", attributes "container:string='' shared_name:string=''", \
       text, 0, op_scalar_shape, compute_reader)
 
-static const struct op rows[] = {
+static const struct op_def op_defs[] = {
     READER("WholeFileReaderV2", "", "A reader that gives whole files."),
     READER("TextLineReaderV2", "skip_header_lines:int=0 ", "A reader that gives lines of text."),
     READER("FixedLengthRecordReaderV2",
@@ -218,4 +218,4 @@ static const struct op rows[] = {
         op_no_shape, compute_reset),
 };
 
-OP_FAMILY(reader_ops, rows);
+OP_FAMILY(reader_ops, op_defs);

@@ -254,7 +254,7 @@ static void batch_matmul_v2_grad(struct gradient *g) {
   g->dx[1] = sum_batch(g, g->dx[1], g->in[1], g->in[0]);
 }
 
-static const struct op rows[] = {
+static const struct op_def op_defs[] = {
     {.name = "MatMul",
      .inputs = "a:T b:T",
      .outputs = "product:T",
@@ -296,4 +296,4 @@ static const struct op rows[] = {
      .grad = batch_matmul_v2_grad},
 };
 
-OP_FAMILY(matmul, rows);
+OP_FAMILY(matmul, op_defs);

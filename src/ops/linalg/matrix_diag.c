@@ -160,7 +160,7 @@ static void band_grad(struct gradient *g) {
   g->dx[0] = OP(g, "MatrixBandPart", g->dy[0], g->in[1], g->in[2]);
 }
 
-static const struct op rows[] = {
+static const struct op_def op_defs[] = {
     {.name = "Diag",
      .inputs = "diagonal:T",
      .outputs = "output:T",
@@ -231,4 +231,4 @@ static const struct op rows[] = {
      .grad = band_grad},
 };
 
-OP_FAMILY(matrix_diag, rows);
+OP_FAMILY(matrix_diag, op_defs);

@@ -172,7 +172,7 @@ static void cholesky_grad(struct gradient *g) {
 
 #define GOOD "[2,2]=4,1,2,3; [3,3]=2,-1,0,-1,2,-1,0,-1,2; [2,2,2]=0,1,2,3,4,1,1,4"
 
-static const struct op rows[] = {
+static const struct op_def op_defs[] = {
     {.name = "MatrixInverse",
      .inputs = "input:T",
      .outputs = "output:T",
@@ -232,4 +232,4 @@ static const struct op rows[] = {
      .grad = cholesky_grad},
 };
 
-OP_FAMILY(matrix_solve, rows);
+OP_FAMILY(matrix_solve, op_defs);

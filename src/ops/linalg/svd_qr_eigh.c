@@ -378,7 +378,7 @@ static void eig_grad(struct gradient *g) {
          diagonal);
 }
 
-static const struct op rows[] = {
+static const struct op_def op_defs[] = {
     {.name = "Qr",
      .inputs = "input:T",
      .outputs = "q:T r:T",
@@ -413,4 +413,4 @@ static const struct op rows[] = {
      .grad = eig_grad},
 };
 
-OP_FAMILY(svd_qr_eigh, rows);
+OP_FAMILY(svd_qr_eigh, op_defs);

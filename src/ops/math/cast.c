@@ -35,7 +35,7 @@ static void cast_grad(struct gradient *g) {
   g->dx[0] = gradient_emit(g, "Cast", TERMS(g->dy[0]), ATTRS(gradient_keep_as(g, "SrcT", "DstT")));
 }
 
-static const struct op rows[] = {
+static const struct op_def op_defs[] = {
     {.name = "Cast",
      .inputs = "x:SrcT",
      .outputs = "y:DstT",
@@ -52,4 +52,4 @@ static const struct op rows[] = {
      .grad = cast_grad},
 };
 
-OP_FAMILY(cast, rows);
+OP_FAMILY(cast, op_defs);

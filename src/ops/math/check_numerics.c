@@ -88,7 +88,7 @@ static situ_status compute_check(struct compute *compute) {
 
 static void check_numerics_grad(struct gradient *g) { g->dx[0] = g->dy[0]; }
 
-static const struct op rows[] = {
+static const struct op_def op_defs[] = {
     {.name = "CheckNumerics",
      .inputs = "tensor:T",
      .outputs = "output:T",
@@ -101,4 +101,4 @@ static const struct op rows[] = {
      .grad = check_numerics_grad},
 };
 
-OP_FAMILY(check_numerics, rows);
+OP_FAMILY(check_numerics, op_defs);

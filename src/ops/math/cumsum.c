@@ -105,10 +105,10 @@ static void cumlogsumexp_grad(struct gradient *g) {
     .grad = word##_grad                                                                        \
   }
 
-static const struct op rows[] = {
+static const struct op_def op_defs[] = {
     SCAN_ROW(Cumsum, cumsum, WORDS_NUMBER, "The sums"),
     SCAN_ROW(Cumprod, cumprod, WORDS_NUMBER, "The products"),
     SCAN_ROW(CumulativeLogsumexp, cumlogsumexp, WORDS_REAL, "The logarithms of sums of exp"),
 };
 
-OP_FAMILY(cumsum, rows);
+OP_FAMILY(cumsum, op_defs);

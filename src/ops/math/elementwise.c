@@ -132,8 +132,8 @@ const struct kernel *const elementwise_greatest[2] = {&Maximum_kernel, &Maximum_
 #define COMPARE(name, class, cost, f, python, doc) \
   BINARY_ROW(name, "x:T y:T", class, "z:bool", 0, NULL, "", "", python, doc)
 
-static const struct op rows[] = {
+static const struct op_def op_defs[] = {
 #include "ops/math/elementwise.def"
 };
 
-OP_FAMILY(elementwise, rows);
+OP_FAMILY(elementwise, op_defs);

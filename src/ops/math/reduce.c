@@ -427,7 +427,7 @@ static void prod_grad(struct gradient *g) {
   }
 #define NUMBERS "T:{" WORDS_NUMBER "} "
 
-static const struct op rows[] = {
+static const struct op_def op_defs[] = {
     REDUCTION(Sum, sum, "T", NUMBERS, sum_grad, "The sum"),
     REDUCTION(Mean, mean, "T", NUMBERS, mean_grad, "The mean"),
     REDUCTION(Prod, prod, "T", NUMBERS, prod_grad, "The product"),
@@ -483,4 +483,4 @@ static const struct op rows[] = {
      .record = record_argmin},
 };
 
-OP_FAMILY(reduce, rows);
+OP_FAMILY(reduce, op_defs);

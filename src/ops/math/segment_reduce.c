@@ -149,11 +149,11 @@ static void extreme_grad(struct gradient *g) {
     .shape = unsorted_shape, .record = record_unsorted_##word, grad_                               \
   }
 
-static const struct op rows[] = {
+static const struct op_def op_defs[] = {
     UNSORTED(Sum, sum, .grad = unsorted_sum_grad, "The sum"),
     UNSORTED(Prod, prod, .grad = unsorted_prod_grad, "The product"),
     UNSORTED(Max, max, .grad = extreme_grad, "The greatest"),
     UNSORTED(Min, min, .grad = extreme_grad, "The smallest"),
 };
 
-OP_FAMILY(segment_reduce, rows);
+OP_FAMILY(segment_reduce, op_defs);

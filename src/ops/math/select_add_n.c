@@ -254,7 +254,7 @@ static void leaky_relu_grad_grad(struct gradient *g) {
   g->dx[1] = ZERO_TERM;
 }
 
-static const struct op rows[] = {
+static const struct op_def op_defs[] = {
     {.name = "Select",
      .inputs = "condition:bool t:T e:T",
      .outputs = "output:T",
@@ -378,4 +378,4 @@ static const struct op rows[] = {
      .record = record_ones},
 };
 
-OP_FAMILY(select_add_n, rows);
+OP_FAMILY(select_add_n, op_defs);

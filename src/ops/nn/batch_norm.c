@@ -327,7 +327,7 @@ static void norm_grad_grad(struct gradient *g) {
     "epsilon=0.01 [3,20,20,7] [3,20,20,7] [7] [7] [7]:pos" last "; " u   \
     "data_format='NCHW' [2,2,100,90] [2,2,100,90] [2] [2] [2]:pos" last
 
-static const struct op rows[] = {
+static const struct op_def op_defs[] = {
     NORM("FusedBatchNorm", "T:{float}", "T", FORMATS, "", norm_grad, SAMPLES("")),
     NORM("FusedBatchNormV2", "T:{half float} U:{float}", "U", FORMATS, "", norm_grad_v2,
          SAMPLES("U=float ")),
@@ -342,4 +342,4 @@ static const struct op rows[] = {
               GRAD_SAMPLES("U=float ", " [0]")),
 };
 
-OP_FAMILY(batch_norm, rows);
+OP_FAMILY(batch_norm, op_defs);

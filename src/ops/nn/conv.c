@@ -284,7 +284,7 @@ static void depth_filter_grad(struct gradient *g) { grad_of_filter(g, DEPTH, DEP
 #define GIVEN "padding='EXPLICIT' explicit_paddings=[0,0,2,1,0,3,0,0] "
 #define APART "dilations=[1,2,3,1] "
 
-static const struct op rows[] = {
+static const struct op_def op_defs[] = {
     {.name = PLAIN,
      .inputs = "input:T filter:T",
      .outputs = "output:T",
@@ -384,4 +384,4 @@ static const struct op rows[] = {
      .grad = depth_filter_grad},
 };
 
-OP_FAMILY(conv, rows);
+OP_FAMILY(conv, op_defs);

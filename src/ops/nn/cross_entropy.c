@@ -117,7 +117,7 @@ static void dense_grad(struct gradient *g) {
 
 static void sparse_grad(struct gradient *g) { g->dx[0] = for_logits(g); }
 
-static const struct op rows[] = {
+static const struct op_def op_defs[] = {
     {.name = "SoftmaxCrossEntropyWithLogits",
      .inputs = "features:T labels:T",
      .outputs = "loss:T backprop:T",
@@ -144,4 +144,4 @@ static const struct op rows[] = {
      .grad = sparse_grad},
 };
 
-OP_FAMILY(cross_entropy, rows);
+OP_FAMILY(cross_entropy, op_defs);

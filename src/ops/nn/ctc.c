@@ -312,7 +312,7 @@ situ_status ctc_labels_give(const struct compute *compute, const struct ctc_labe
   return NULL;
 }
 
-static const struct op rows[] = {
+static const struct op_def op_defs[] = {
     {.name = "CTCLoss",
      .inputs = "inputs:T labels_indices:int64 labels_values:int32 sequence_length:int32",
      .outputs = "loss:T gradient:T",
@@ -336,4 +336,4 @@ static const struct op rows[] = {
      .compute = compute_greedy},
 };
 
-OP_FAMILY(ctc, rows);
+OP_FAMILY(ctc, op_defs);

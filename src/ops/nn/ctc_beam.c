@@ -334,7 +334,7 @@ static situ_status distance_shape(struct call *call) {
   return NULL;
 }
 
-static const struct op rows[] = {
+static const struct op_def op_defs[] = {
     {.name = "CTCBeamSearchDecoder",
      .inputs = "inputs:T sequence_length:int32",
      .outputs = "decoded_indices:top_paths*int64 decoded_values:top_paths*int64 "
@@ -360,4 +360,4 @@ static const struct op rows[] = {
      .compute = compute_distance},
 };
 
-OP_FAMILY(ctc_beam, rows);
+OP_FAMILY(ctc_beam, op_defs);

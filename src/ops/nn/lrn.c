@@ -73,7 +73,7 @@ static void lrn_grad_grad(struct gradient *g) {
 #define LRN_ATTRS \
   "depth_radius:int=5 bias:float=1 alpha:float=1 beta:float=0.5 T:{half float double}=float"
 
-static const struct op rows[] = {
+static const struct op_def op_defs[] = {
     {.name = "LRN",
      .inputs = "input:T",
      .outputs = "output:T",
@@ -102,4 +102,4 @@ static const struct op rows[] = {
      .grad = lrn_grad_grad},
 };
 
-OP_FAMILY(lrn, rows);
+OP_FAMILY(lrn, op_defs);

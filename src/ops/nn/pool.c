@@ -249,7 +249,7 @@ static void avg_grad_grad(struct gradient *g) { g->dx[1] = emit(g, "AvgPool", TE
 #define POOL_SAMPLE "ksize=[1,3,3,1] strides=[1,2,2,1] padding="
 #define POOL_PLANES "data_format='NCHW' ksize=[1,1,2,3] strides=[1,1,2,1] padding="
 
-static const struct op rows[] = {
+static const struct op_def op_defs[] = {
     {.name = "MaxPool",
      .inputs = "input:T",
      .outputs = "output:T",
@@ -343,4 +343,4 @@ static const struct op rows[] = {
      .grad = argmax_grad},
 };
 
-OP_FAMILY(pool, rows);
+OP_FAMILY(pool, op_defs);

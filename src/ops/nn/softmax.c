@@ -55,7 +55,7 @@ static void log_softmax_grad(struct gradient *g) {
   g->dx[0] = OP(g, "Sub", g->dy[0], OP(g, "Mul", sum, OP(g, "Exp", g->out[0])));
 }
 
-static const struct op rows[] = {
+static const struct op_def op_defs[] = {
     {.name = "Softmax",
      .inputs = "logits:T",
      .outputs = "softmax:T",
@@ -80,4 +80,4 @@ static const struct op rows[] = {
      .grad = log_softmax_grad},
 };
 
-OP_FAMILY(softmax, rows);
+OP_FAMILY(softmax, op_defs);

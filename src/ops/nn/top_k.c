@@ -94,7 +94,7 @@ static situ_status record_in_top(struct call *call) {
                 ARG_IN(call, 1), ARG_OUT(call, 0), ARG_INT(width), ARG_INT(k), ARG_INT(rows));
 }
 
-static const struct op rows[] = {
+static const struct op_def op_defs[] = {
     {.name = "TopK",
      .inputs = "input:T",
      .outputs = "values:T indices:int32",
@@ -137,4 +137,4 @@ static const struct op rows[] = {
      .record = record_in_top},
 };
 
-OP_FAMILY(top_k, rows);
+OP_FAMILY(top_k, op_defs);

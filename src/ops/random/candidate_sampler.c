@@ -118,7 +118,7 @@ static situ_status record_even(struct call *call) { return record(call, 1); }
     .record = record_                                                                         \
   }
 
-static const struct op rows[] = {
+static const struct op_def op_defs[] = {
     SAMPLER(LogUniformCandidateSampler, record_log, "small ones more often than large ones"),
     SAMPLER(UniformCandidateSampler, record_even, "all equally likely"),
     {.name = "FixedUnigramCandidateSampler",
@@ -138,4 +138,4 @@ static const struct op rows[] = {
      .record = record_weighted},
 };
 
-OP_FAMILY(candidate_sampler, rows);
+OP_FAMILY(candidate_sampler, op_defs);

@@ -204,7 +204,7 @@ static situ_status record_all_integers(struct call *call) { return launch_intege
     .record = record_##word                                                                       \
   }
 
-static const struct op rows[] = {
+static const struct op_def op_defs[] = {
     {.name = "RandomUniform",
      .inputs = "shape:T",
      .outputs = "output:dtype",
@@ -290,4 +290,4 @@ static const struct op rows[] = {
      .record = record_all_integers},
 };
 
-OP_FAMILY(random_ops, rows);
+OP_FAMILY(random_ops, op_defs);

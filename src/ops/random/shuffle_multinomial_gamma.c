@@ -101,7 +101,7 @@ static situ_status record_gamma(struct call *call) {
   return random_skip(call, state, n * RANDOM_BLOCKS_PER_OUTPUT);
 }
 
-static const struct op rows[] = {
+static const struct op_def op_defs[] = {
     {.name = "RandomShuffle",
      .inputs = "value:T",
      .outputs = "output:T",
@@ -151,4 +151,4 @@ static const struct op rows[] = {
      .grad = gradient_missing},
 };
 
-OP_FAMILY(shuffle_multinomial_gamma, rows);
+OP_FAMILY(shuffle_multinomial_gamma, op_defs);

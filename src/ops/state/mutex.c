@@ -98,7 +98,7 @@ static situ_status compute_consume(struct compute *compute) {
     .compute = function                                                                       \
   }
 
-static const struct op rows[] = {
+static const struct op_def op_defs[] = {
     ROW("MutexV2", "", "resource:resource", "container:string='' shared_name:string=''",
         "A mutex that runs can lock.", 0, op_scalar_shape, compute_mutex),
     ROW("MutexLock", "mutex:resource", "mutex_lock:variant", "",
@@ -108,4 +108,4 @@ static const struct op rows[] = {
         op_no_shape, compute_consume),
 };
 
-OP_FAMILY(mutex, rows);
+OP_FAMILY(mutex, op_defs);

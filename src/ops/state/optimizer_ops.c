@@ -299,7 +299,7 @@ ALL_UPDATES(RECORDS_OF, NO_STATE, DENSE, DENSE_SAMPLES)
             samples, ROWS_ALONE text)
 
 /* clang-format off */
-static const struct op rows[] = {
+static const struct op_def op_defs[] = {
     ALL_UPDATES(APPLY, REF, DENSE, DENSE_SAMPLES)
     ALL_UPDATES(RESOURCE_APPLY, HANDLE, DENSE, DENSE_SAMPLES)
     ALL_UPDATES(STEP, VALUE, DENSE, DENSE_SAMPLES)
@@ -308,4 +308,4 @@ static const struct op rows[] = {
     ALL_UPDATES(SPARSE_STEP, VALUE, ROWS, ROW_SAMPLES)};
 /* clang-format on */
 
-OP_FAMILY(optimizer_ops, rows);
+OP_FAMILY(optimizer_ops, op_defs);

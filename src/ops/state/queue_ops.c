@@ -244,7 +244,7 @@ static situ_status compute_is_closed(struct compute *compute) {
 #define ENQUEUE "Tcomponents:list(type) timeout_ms:int=-1"
 #define DEQUEUE "component_types:list(type) timeout_ms:int=-1 _output_shapes:list(shape)=[]"
 
-static const struct op rows[] = {
+static const struct op_def op_defs[] = {
     QUEUE("FIFOQueueV2", "", "A queue that gives its elements in the order in which they came."),
     QUEUE("RandomShuffleQueueV2", "min_after_dequeue:int=0 seed:int=0 seed2:int=0 ",
           "A queue that gives its elements in any order, and keeps some back to choose from."),
@@ -275,4 +275,4 @@ static const struct op rows[] = {
          op_scalar_shape, compute_is_closed),
 };
 
-OP_FAMILY(queue_ops, rows);
+OP_FAMILY(queue_ops, op_defs);

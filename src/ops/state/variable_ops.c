@@ -154,7 +154,7 @@ situ_value variable_assign(situ_graph *graph, situ_value variable, situ_value va
   return situ_emit(graph, is_handle ? "AssignVariableOp" : "Assign", name, both, 2, NULL, 0);
 }
 
-static const struct op rows[] = {
+static const struct op_def op_defs[] = {
     COUNT("CountUpTo", "ref:&T"),
     COUNT("ResourceCountUpTo", "resource:@T"),
     {.name = "VarHandleOp",
@@ -223,4 +223,4 @@ static const struct op rows[] = {
            "Subtracts from"),
 };
 
-OP_FAMILY(variable_ops, rows);
+OP_FAMILY(variable_ops, op_defs);

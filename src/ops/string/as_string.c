@@ -82,7 +82,7 @@ static situ_status compute_as_string(struct compute *compute) {
   return status;
 }
 
-static const struct op rows[] = {
+static const struct op_def op_defs[] = {
     {.name = "AsString",
      .inputs = "input:T",
      .outputs = "output:string",
@@ -95,4 +95,4 @@ static const struct op rows[] = {
      .shape = string_shape,
      .compute = compute_as_string},
 };
-OP_FAMILY(as_string, rows);
+OP_FAMILY(as_string, op_defs);

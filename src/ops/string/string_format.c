@@ -182,7 +182,7 @@ static situ_status compute_assert(struct compute *compute) {
   return status;
 }
 
-static const struct op rows[] = {
+static const struct op_def op_defs[] = {
     {.name = "StringFormat",
      .inputs = "input:T",
      .outputs = "output:string",
@@ -213,4 +213,4 @@ static const struct op rows[] = {
      .compute = compute_assert},
 };
 
-OP_FAMILY(string_format, rows);
+OP_FAMILY(string_format, op_defs);

@@ -369,7 +369,7 @@ static situ_status compute_old_bucket(struct compute *compute) {
     .shape = op_same_shape, .compute = compute_##word                                     \
   }
 
-static const struct op rows[] = {
+static const struct op_def op_defs[] = {
     TEXT_ROW(StringLower, lower, "strings.lower", "", "The texts in small letters."),
     TEXT_ROW(StringUpper, upper, "strings.upper", "", "The texts in capital letters."),
     TEXT_ROW(StringStrip, strip, "strings.strip string_strip", "",
@@ -448,4 +448,4 @@ static const struct op rows[] = {
      .compute = compute_csv},
 };
 
-OP_FAMILY(string_ops, rows);
+OP_FAMILY(string_ops, op_defs);

@@ -28,13 +28,13 @@ static void same(const situ_tensor *a, const situ_tensor *b) {
 }
 
 /* Runs the update of a sample on values and on variables. */
-static void check(const struct op *row, const struct sample *sample, int n_states,
+static void check(const struct op_def *op, const struct sample *sample, int n_states,
                   const char *device) {
   situ_graph *graph = situ_graph_create();
   situ_session *session = NULL;
   situ_value values[SAMPLE_MOST], states[SAMPLE_MOST], assigns[MOST_STATES], steps[MOST_STATES];
   situ_value reads[MOST_STATES];
-  const bool handle = !strncmp(row->name, "Resource", strlen("Resource"));
+  const bool handle = !strncmp(op->name, "Resource", strlen("Resource"));
   situ_tensor *want[MOST_STATES], *have[MOST_STATES], *none[MOST_STATES], *result = NULL;
   situ_device_push(graph, device);
   for (int i = 0; i < sample->n_inputs; i++) {
@@ -46,7 +46,7 @@ static void check(const struct op *row, const struct sample *sample, int n_state
                        sample->attrs, sample->n_attrs);
   for (int i = 1; i < n_states; i++) steps[i] = situ_value_output(steps[0], i);
   const situ_value update =
-      situ_emit(graph, row->name, NULL, states, sample->n_inputs, sample->attrs, sample->n_attrs);
+      situ_emit(graph, op->name, NULL, states, sample->n_inputs, sample->attrs, sample->n_attrs);
   situ_device_pop(graph);
   OK(situ_graph_status(graph));
   OK(situ_session_create(graph, NULL, &session));
@@ -67,10 +67,10 @@ static void check(const struct op *row, const struct sample *sample, int n_state
 }
 
 /* Every sample of the row on values, in every type. */
-static int check_row(const struct op *row) {
+static int check_op(const struct op_def *op) {
   char name[64];
-  snprintf(name, sizeof name, "Step%s%s", strstr(row->name, "Sparse") ? "Sparse" : "",
-           strstr(row->name, "Apply") + strlen("Apply"));
+  snprintf(name, sizeof name, "Step%s%s", strstr(op->name, "Sparse") ? "Sparse" : "",
+           strstr(op->name, "Apply") + strlen("Apply"));
   const struct schema *schema = schema_find(name);
   assert_non_null(schema);
   int cases = 0;
@@ -80,8 +80,8 @@ static int check_row(const struct op *row) {
       struct arena arena = {0};
       struct sample sample;
       OK(sample_make(schema, number, (situ_type)type, &arena, &sample));
-      check(row, &sample, schema->n_outputs, "/cpu:0");
-      check(row, &sample, schema->n_outputs, "/gpu:0");
+      check(op, &sample, schema->n_outputs, "/cpu:0");
+      check(op, &sample, schema->n_outputs, "/gpu:0");
       sample_free(&sample);
       arena_free(&arena);
       cases++;
@@ -94,8 +94,8 @@ static void variables_get_the_values(void **state) {
   fleet("1");
   int cases = 0;
   for (int i = 0; i < optimizer_ops_family.count; i++)
-    if (strstr(optimizer_ops_family.rows[i].name, "Apply"))
-      cases += check_row(&optimizer_ops_family.rows[i]);
+    if (strstr(optimizer_ops_family.ops[i].name, "Apply"))
+      cases += check_op(&optimizer_ops_family.ops[i]);
   assert_true(cases > 100);
 }
 
