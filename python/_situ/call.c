@@ -9,17 +9,19 @@ static PyObject *wrong(const struct call *call, const char *what, PyObject *key)
 }
 
 /* The parameter of a keyword, n_params for `name`, or -1. */
-static int find_param(const struct row *row, PyObject *key) {
+static int find_param(const struct op_signature *signature, PyObject *key) {
   for (int pass = 0; pass < 2; pass++) { /* by identity first: names are interned */
-    for (int i = 0; i < row->n_params; i++) {
+    for (int i = 0; i < signature->n_params; i++) {
       PyObject *const keys[2] = {
-          i < row->n_inputs ? row->inputs[i].key : row->attrs[row->param_attr[i]].key,
-          i < row->n_inputs ? row->input_alias[i] : row->attrs[row->param_attr[i]].alias};
+          i < signature->n_inputs ? signature->inputs[i].key
+                                  : signature->attrs[signature->param_attr[i]].key,
+          i < signature->n_inputs ? signature->input_alias[i]
+                                  : signature->attrs[signature->param_attr[i]].alias};
       for (int k = 0; k < 2; k++)
         if (keys[k] && (pass ? !PyUnicode_Compare(keys[k], key) : keys[k] == key)) return i;
     }
   }
-  return PyUnicode_CompareWithASCIIString(key, "name") ? -1 : row->n_params;
+  return PyUnicode_CompareWithASCIIString(key, "name") ? -1 : signature->n_params;
 }
 
 static int set_name(struct call *call, PyObject *value) {
@@ -31,12 +33,12 @@ static int set_name(struct call *call, PyObject *value) {
 }
 
 static int set_keywords(struct call *call, PyObject *const *values, PyObject *names) {
-  const struct row *row = &call->function->row;
+  const struct op_signature *signature = &call->function->signature;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); i++) {
     PyObject *key = PyTuple_GET_ITEM(names, i);
-    const int p = find_param(row, key);
+    const int p = find_param(signature, key);
     if (p < 0) return wrong(call, "got an unexpected keyword argument", key), -1;
-    if (p == row->n_params) {
+    if (p == signature->n_params) {
       if (set_name(call, values[i])) return -1;
     } else if (call->values[p]) {
       return wrong(call, "got multiple values for argument", key), -1;
@@ -105,11 +107,11 @@ static situ_type type_behind(PyObject *variable) {
 
 /* Tensors say what type attributes are. */
 static void learn_types(struct call *call) {
-  const struct row *row = &call->function->row;
+  const struct op_signature *signature = &call->function->signature;
   int at = 0;
-  for (int p = 0; p < row->n_inputs; p++)
+  for (int p = 0; p < signature->n_inputs; p++)
     for (int i = 0; i < call->counts[p]; i++, at++) {
-      const int attr = row->inputs[p].type_attr;
+      const int attr = signature->inputs[p].type_attr;
       if (attr < 0 || call->types[attr] != SITU_NO_TYPE) continue;
       if (IS_TENSOR(call->flat[at]))
         call->types[attr] = situ_tensor_type(TENSOR_OF(call->flat[at]));
@@ -121,13 +123,14 @@ static void learn_types(struct call *call) {
 }
 
 static int lay_inputs(struct call *call) {
-  const struct row *row = &call->function->row;
-  for (int p = 0; p < row->n_inputs; p++) {
-    if (row->inputs[p].all_axes && !call->values[p]) call->values[p] = Py_None;
-    if (!call->values[p]) return wrong(call, "missing required argument", row->inputs[p].key), -1;
+  const struct op_signature *signature = &call->function->signature;
+  for (int p = 0; p < signature->n_inputs; p++) {
+    if (signature->inputs[p].all_axes && !call->values[p]) call->values[p] = Py_None;
+    if (!call->values[p])
+      return wrong(call, "missing required argument", signature->inputs[p].key), -1;
     call->counts[p] = 1;
-    if (row->inputs[p].is_list ? lay_list(call, p, call->values[p])
-                               : add_flat(call, call->values[p]))
+    if (signature->inputs[p].is_list ? lay_list(call, p, call->values[p])
+                                     : add_flat(call, call->values[p]))
       return -1;
   }
   learn_types(call);
@@ -136,22 +139,22 @@ static int lay_inputs(struct call *call) {
 
 int call_bind(struct call *call, struct function_object *function, PyObject *const *args,
               Py_ssize_t n, PyObject *names) {
-  const struct row *row = &function->row;
+  const struct op_signature *signature = &function->signature;
   call->function = function;
   call->name = NULL;
   call->flat = call->few;
   call->n_flat = call->n_attrs = 0;
-  memset(call->values, 0, sizeof *call->values * (size_t)row->n_params);
+  memset(call->values, 0, sizeof *call->values * (size_t)signature->n_params);
   memset(call->types, 0, sizeof call->types);
   memset(call->tensors, 0, sizeof call->tensors);
   memset(call->lists, 0, sizeof call->lists);
-  if (n > row->n_params + 1) {
+  if (n > signature->n_params + 1) {
     PyErr_Format(PyExc_TypeError, "%U() takes at most %d arguments (%zd given)", function->name,
-                 row->n_params + 1, n);
+                 signature->n_params + 1, n);
     return -1;
   }
-  for (Py_ssize_t i = 0; i < n && i < row->n_params; i++) call->values[i] = args[i];
-  if (n == row->n_params + 1 && set_name(call, args[n - 1])) return -1;
+  for (Py_ssize_t i = 0; i < n && i < signature->n_params; i++) call->values[i] = args[i];
+  if (n == signature->n_params + 1 && set_name(call, args[n - 1])) return -1;
   if (names && set_keywords(call, args + n, names)) return -1;
   return lay_inputs(call);
 }
@@ -211,7 +214,7 @@ static int read_shapes(struct call *call, int slot, PyObject *value, situ_attr *
   return PyErr_Occurred() ? -1 : 0;
 }
 
-static int read_attr(struct call *call, int slot, const struct row_attr *attr, PyObject *value) {
+static int read_attr(struct call *call, int slot, const struct op_attr *attr, PyObject *value) {
   situ_attr *out = &call->attrs[slot];
   situ_type type;
   situ_shape shape;
@@ -259,9 +262,9 @@ static int read_attr(struct call *call, int slot, const struct row_attr *attr, P
 }
 
 int call_attrs(struct call *call) {
-  const struct row *row = &call->function->row;
-  for (int p = row->n_inputs; p < row->n_params; p++) {
-    const struct row_attr *attr = &row->attrs[row->param_attr[p]];
+  const struct op_signature *signature = &call->function->signature;
+  for (int p = signature->n_inputs; p < signature->n_params; p++) {
+    const struct op_attr *attr = &signature->attrs[signature->param_attr[p]];
     PyObject *value = call->values[p];
     if (!value || (value == Py_None && attr->has_preset)) {
       if (attr->has_preset) continue;
@@ -273,18 +276,19 @@ int call_attrs(struct call *call) {
 }
 
 situ_type call_type(const struct call *call, int p) {
-  const struct row_input *input = &call->function->row.inputs[p];
+  const struct op_input *input = &call->function->signature.inputs[p];
   return input->type_attr < 0 ? input->type : call->types[input->type_attr];
 }
 
 /* An empty list has no type of its own: the default of the row's. */
 situ_type call_type_for(const struct call *call, int p, PyObject *value) {
   const situ_type type = call_type(call, p);
-  const int attr = call->function->row.inputs[p].type_attr;
+  const int attr = call->function->signature.inputs[p].type_attr;
   const bool is_empty =
       (PyList_Check(value) || PyTuple_Check(value)) && !PySequence_Fast_GET_SIZE(value);
-  return type == SITU_NO_TYPE && is_empty && attr >= 0 ? call->function->row.attrs[attr].preset_type
-                                                       : type;
+  return type == SITU_NO_TYPE && is_empty && attr >= 0
+             ? call->function->signature.attrs[attr].preset_type
+             : type;
 }
 
 PyObject *call_axes(int rank) {

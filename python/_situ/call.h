@@ -3,7 +3,7 @@
 #ifndef SITU_PYTHON_CALL_H
 #define SITU_PYTHON_CALL_H
 
-#include "row.h"
+#include "op_signature.h"
 
 enum { FLAT = 16, FEW_OUTPUTS = 8, MAX_OUTPUTS = 1024 };
 
@@ -11,7 +11,7 @@ struct function_object {
   PyObject_HEAD vectorcallfunc vectorcall;
   int number; /* of the op in the catalogue */
   PyObject *name, *defaults;
-  struct row row;
+  struct op_signature signature;
 };
 
 struct call {
@@ -44,7 +44,7 @@ situ_type call_type_for(const struct call *call, int p, PyObject *value);
 
 /* Whether flat input `at` of parameter `p` was left out, and means all dimensions. */
 static inline bool call_all_axes(const struct call *call, int p, int at) {
-  return call->function->row.inputs[p].all_axes && call->flat[at] == Py_None;
+  return call->function->signature.inputs[p].all_axes && call->flat[at] == Py_None;
 }
 
 /* The numbers of all dimensions of a tensor of that rank, as an eager tensor. New reference. */

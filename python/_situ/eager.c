@@ -14,17 +14,17 @@ static PyObject *mismatch(const struct call *call, int at, situ_type want) {
       situ_status_create(SITU_INVALID_ARGUMENT,
                          "cannot compute %s as input #%d(zero-based) was expected to be a %s "
                          "tensor but is a %s tensor [Op:%s]%s%s%s",
-                         call->function->row.name, at, situ_type_name(want),
+                         call->function->signature.name, at, situ_type_name(want),
                          situ_type_name(situ_tensor_type(TENSOR_OF(call->flat[at]))),
-                         call->function->row.name, call->name ? " name: " : "",
+                         call->function->signature.name, call->name ? " name: " : "",
                          call->name ? call->name : "", call->name ? "/" : ""),
       NULL);
 }
 
 static int make_tensors(struct call *call) {
-  const struct row *row = &call->function->row;
+  const struct op_signature *signature = &call->function->signature;
   int at = 0;
-  for (int p = 0; p < row->n_inputs; p++) {
+  for (int p = 0; p < signature->n_inputs; p++) {
     for (int i = 0; i < call->counts[p]; i++, at++) {
       PyObject *value = call->flat[at];
       const situ_type want = call_type_for(call, p, value);
@@ -38,7 +38,7 @@ static int make_tensors(struct call *call) {
                              : tensor_of(value, want);
       if (!tensor) return -1;
       Py_SETREF(call->flat[at], tensor);
-      const int attr = row->inputs[p].type_attr;
+      const int attr = signature->inputs[p].type_attr;
       if (attr >= 0) call->types[attr] = situ_tensor_type(TENSOR_OF(tensor));
     }
   }
@@ -46,20 +46,20 @@ static int make_tensors(struct call *call) {
 }
 
 /* TensorFlow adds the op to the text of the kernel. */
-static PyObject *raise(const struct row *row, const char *name, situ_status status) {
+static PyObject *raise(const struct op_signature *signature, const char *name, situ_status status) {
   const char *text = situ_status_message(status), *end = strchr(text, '\n');
   const int first = end ? (int)(end - text) : (int)strlen(text);
   const bool named = name && *name;
   const situ_status told = situ_status_create(situ_status_code(status), "%.*s [Op:%s]%s%s%s%s",
-                                              first, text, row->name, named ? " name: " : "",
+                                              first, text, signature->name, named ? " name: " : "",
                                               named ? name : "", named ? "/" : "", end ? end : "");
   situ_status_release(status);
   return errors_raise(told, NULL);
 }
 
-static PyObject *results(const struct row *row, situ_tensor **outputs, int count) {
-  if (row->n_outputs == 1 && !row->list_output) return tensor_wrap_here(outputs[0]);
-  if (count == 0 && !row->list_output) Py_RETURN_NONE;
+static PyObject *results(const struct op_signature *signature, situ_tensor **outputs, int count) {
+  if (signature->n_outputs == 1 && !signature->list_output) return tensor_wrap_here(outputs[0]);
+  if (count == 0 && !signature->list_output) Py_RETURN_NONE;
   PyObject *list = PyList_New(count);
   bool good = list != NULL;
   for (int i = 0; i < count; i++) { /* takes over every output, also where one fails */
@@ -122,9 +122,10 @@ struct quick {
   int n_made;
 };
 
-static situ_tensor *take_argument(const struct row *row, int i, PyObject *value, struct quick *q) {
+static situ_tensor *take_argument(const struct op_signature *signature, int i, PyObject *value,
+                                  struct quick *q) {
   if (IS_TENSOR(value)) return TENSOR_OF(value);
-  const struct row_input *input = &row->inputs[i];
+  const struct op_input *input = &signature->inputs[i];
   int32_t numbers[SITU_MAX_RANK];
   const int count = input->same_as == i ? take_integers(value, numbers) : 0;
   if (!count) return NULL;
@@ -136,14 +137,14 @@ static situ_tensor *take_argument(const struct row *row, int i, PyObject *value,
 }
 
 /* The tensors of arguments that are tensors of types that agree, or a few integers. */
-static bool take_tensors(const struct row *row, PyObject *const *args, Py_ssize_t n,
+static bool take_tensors(const struct op_signature *signature, PyObject *const *args, Py_ssize_t n,
                          struct quick *q) {
   size_t bytes = 0;
-  for (int i = 0; i < row->n_inputs; i++) {
-    situ_tensor *tensor = i < n ? take_argument(row, i, args[i], q) : axes_of(q->inputs[0]);
+  for (int i = 0; i < signature->n_inputs; i++) {
+    situ_tensor *tensor = i < n ? take_argument(signature, i, args[i], q) : axes_of(q->inputs[0]);
     if (!tensor) return PyErr_Clear(), false;
     q->inputs[i] = tensor;
-    const struct row_input *input = &row->inputs[i];
+    const struct op_input *input = &signature->inputs[i];
     const situ_type want =
         input->type_attr < 0 ? input->type : situ_tensor_type(q->inputs[input->same_as]);
     if (want != SITU_NO_TYPE && situ_tensor_type(tensor) != want) return false;
@@ -158,15 +159,17 @@ static void forget(struct quick *q) {
 
 bool call_quick(const struct function_object *function, const char *name, PyObject *const *args,
                 Py_ssize_t n, PyObject **out) {
-  const struct row *row = &function->row;
+  const struct op_signature *signature = &function->signature;
   situ_eager *eager = context_quick();
-  if (!eager || !row->simple || n > row->n_inputs || n < row->n_needed) return false;
+  if (!eager || !signature->simple || n > signature->n_inputs || n < signature->n_needed)
+    return false;
   struct quick q;
   q.n_made = 0;
-  if (!take_tensors(row, args, n, &q)) return forget(&q), false;
+  if (!take_tensors(signature, args, n, &q)) return forget(&q), false;
   situ_tensor *output = NULL;
   int count = 0;
-  const situ_call native = {.op = function->number, .inputs = q.inputs, .n_inputs = row->n_inputs};
+  const situ_call native = {
+      .op = function->number, .inputs = q.inputs, .n_inputs = signature->n_inputs};
   const situ_status status = situ_eager_run(eager, &native, &output, 1, &count);
   const bool refused = tape_count && !status && tape_told(&native, &output, 1);
   forget(&q);
@@ -175,7 +178,7 @@ bool call_quick(const struct function_object *function, const char *name, PyObje
     *out = NULL;
     return true;
   }
-  *out = status ? raise(row, name, status) : tensor_wrap(output);
+  *out = status ? raise(signature, name, status) : tensor_wrap(output);
   return true;
 }
 
@@ -195,7 +198,7 @@ static situ_status run(situ_eager *eager, const situ_call *native, bool waits,
 /* The call with room for its inputs and outputs. */
 static PyObject *call_with(struct call *call, situ_eager *eager, situ_tensor **inputs,
                            situ_tensor **outputs, int room) {
-  const struct row *row = &call->function->row;
+  const struct op_signature *signature = &call->function->signature;
   for (int i = 0; i < call->n_flat; i++) inputs[i] = TENSOR_OF(call->flat[i]);
   const situ_call native = {.op = call->function->number,
                             .device = context_device(),
@@ -205,14 +208,14 @@ static PyObject *call_with(struct call *call, situ_eager *eager, situ_tensor **i
                             .n_attrs = call->n_attrs};
   int count = 0;
   context_flush();
-  const situ_status status = run(eager, &native, row->on_host, outputs, room, &count);
+  const situ_status status = run(eager, &native, signature->on_host, outputs, room, &count);
   if (status && PyErr_Occurred()) return situ_status_release(status), NULL;
-  if (status) return raise(row, call->name, status);
+  if (status) return raise(signature, call->name, status);
   if (tape_count && tape_told(&native, outputs, count)) {
     for (int i = 0; i < count; i++) situ_tensor_release(outputs[i]);
     return NULL;
   }
-  return results(row, outputs, count);
+  return results(signature, outputs, count);
 }
 
 PyObject *call_eager(struct call *call) {
@@ -220,7 +223,7 @@ PyObject *call_eager(struct call *call) {
   situ_eager *eager = context_eager();
   if (!eager) return NULL;
   situ_tensor *few[FLAT], **inputs = few, *one[FEW_OUTPUTS], **outputs = one;
-  const bool is_list = call->function->row.list_output;
+  const bool is_list = call->function->signature.list_output;
   if (call->n_flat > FLAT) inputs = PyMem_Malloc(sizeof *inputs * (size_t)call->n_flat);
   if (is_list) outputs = PyMem_Malloc(sizeof *outputs * MAX_OUTPUTS);
   PyObject *result = inputs && outputs ? call_with(call, eager, inputs, outputs,

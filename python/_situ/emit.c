@@ -33,29 +33,30 @@ static PyObject *list_mismatch(const struct call *call, int p) {
   return PyErr_Format(
       PyExc_TypeError,
       "Tensors in list passed to '%s' of '%s' Op have types [%s] that don't all match.",
-      call->function->row.inputs[p].name, call->function->row.name, types);
+      call->function->signature.inputs[p].name, call->function->signature.name, types);
 }
 
 static PyObject *mismatch(const struct call *call, int p, int at, situ_type want) {
-  const struct row *row = &call->function->row;
-  const struct row_input *input = &row->inputs[p];
+  const struct op_signature *signature = &call->function->signature;
+  const struct op_input *input = &signature->inputs[p];
   const char *have = types_word(((struct value_object *)call->flat[at])->type);
   if (input->is_list) return list_mismatch(call, p);
   if (input->type_attr >= 0)
     return PyErr_Format(
         PyExc_TypeError,
         "Input '%s' of '%s' Op has type %s that does not match type %s of argument '%s'.",
-        input->name, row->name, have, types_word(want), row->inputs[input->same_as].name);
+        input->name, signature->name, have, types_word(want),
+        signature->inputs[input->same_as].name);
   return PyErr_Format(PyExc_TypeError,
                       "Input '%s' of '%s' Op has type %s that does not match expected type of %s.",
-                      input->name, row->name, have, types_word(want));
+                      input->name, signature->name, have, types_word(want));
 }
 
 /* Whether an input may have a type; if not, with an exception. */
 static bool takes(const struct call *call, int p, situ_type have) {
-  const struct row *row = &call->function->row;
-  const int attr = row->inputs[p].type_attr;
-  const uint32_t types = attr < 0 ? 0 : row->attrs[attr].types;
+  const struct op_signature *signature = &call->function->signature;
+  const int attr = signature->inputs[p].type_attr;
+  const uint32_t types = attr < 0 ? 0 : signature->attrs[attr].types;
   if (!types || types >> have & 1) return true;
   char list[512] = "";
   for (int t = 0; t < 32; t++) {
@@ -67,7 +68,7 @@ static bool takes(const struct call *call, int p, situ_type have) {
   PyErr_Format(PyExc_TypeError,
                "Value passed to parameter '%s' of '%s' Op has DataType %s not in list of allowed "
                "values: %s",
-               row->inputs[p].name, row->name, types_word(have), list);
+               signature->inputs[p].name, signature->name, types_word(have), list);
   return false;
 }
 
@@ -109,7 +110,7 @@ static PyObject *read_inside(struct graph_object *graph, PyObject *value, situ_t
 static PyObject *make_value(const struct call *call, int p, int i, PyObject *value,
                             struct graph_object *graph, const char *name) {
   char text[512];
-  const struct row_input *input = &call->function->row.inputs[p];
+  const struct op_input *input = &call->function->signature.inputs[p];
   if (input->is_list)
     snprintf(text, sizeof text, "%s/%s_%d", name, input->name, i);
   else
@@ -120,9 +121,9 @@ static PyObject *make_value(const struct call *call, int p, int i, PyObject *val
 }
 
 static int make_values(struct call *call, struct graph_object *graph, const char *name) {
-  const struct row *row = &call->function->row;
+  const struct op_signature *signature = &call->function->signature;
   int at = 0;
-  for (int p = 0; p < row->n_inputs; p++) {
+  for (int p = 0; p < signature->n_inputs; p++) {
     for (int i = 0; i < call->counts[p]; i++, at++) {
       if (!IS_VALUE(call->flat[at])) {
         PyObject *value = call_all_axes(call, p, at)
@@ -139,7 +140,7 @@ static int make_values(struct call *call, struct graph_object *graph, const char
       if (check_graph(call, at, graph)) return -1;
       const situ_type have = ((struct value_object *)call->flat[at])->type,
                       want = call_type(call, p);
-      const int attr = row->inputs[p].type_attr;
+      const int attr = signature->inputs[p].type_attr;
       if (want != SITU_NO_TYPE && have != want) return mismatch(call, p, at, want), -1;
       if (!takes(call, p, have)) return -1;
       if (attr >= 0) call->types[attr] = have;
@@ -148,8 +149,9 @@ static int make_values(struct call *call, struct graph_object *graph, const char
   return 0;
 }
 
-static PyObject *results(struct graph_object *graph, situ_value value, const struct row *row) {
-  if (row->n_outputs == 1 && !row->list_output) return value_of(graph, value);
+static PyObject *results(struct graph_object *graph, situ_value value,
+                         const struct op_signature *signature) {
+  if (signature->n_outputs == 1 && !signature->list_output) return value_of(graph, value);
   struct operation_object *operation = operation_of(graph, value.node);
   PyObject *outputs = operation ? operation_outputs(operation) : NULL;
   const Py_ssize_t count = outputs ? PySequence_Size(outputs) : -1;
@@ -159,13 +161,14 @@ static PyObject *results(struct graph_object *graph, situ_value value, const str
 
 /* What functions on the stack of devices want to see of a node to come; `name` is "name/" then. */
 static int enter_device(const struct call *call, struct graph_object *graph, const char *name) {
-  if (!graph->functions || call->function->row.takes_reference) return graph_check_open(graph);
+  if (!graph->functions || call->function->signature.takes_reference)
+    return graph_check_open(graph);
   PyObject *tuple = PyTuple_New(call->n_flat);
   PyObject *text = PyUnicode_FromStringAndSize(name, (Py_ssize_t)strlen(name) - 1);
   for (int i = 0; tuple && i < call->n_flat; i++)
     PyTuple_SET_ITEM(tuple, i, Py_NewRef(call->flat[i]));
   const int failed =
-      tuple && text ? graph_enter_device(graph, call->function->row.name, text, tuple) : -1;
+      tuple && text ? graph_enter_device(graph, call->function->signature.name, text, tuple) : -1;
   Py_XDECREF(tuple);
   Py_XDECREF(text);
   return failed;
@@ -173,24 +176,24 @@ static int enter_device(const struct call *call, struct graph_object *graph, con
 
 /* Adds the node; `name` as situ_emit takes it. */
 static PyObject *add(struct call *call, struct graph_object *graph, const char *name) {
-  const struct row *row = &call->function->row;
+  const struct op_signature *signature = &call->function->signature;
   situ_value few[FLAT], *flat = few;
   situ_values inputs[MAX_INPUTS];
   if (call->n_flat > FLAT) flat = PyMem_Malloc(sizeof *flat * (size_t)call->n_flat);
   if (!flat) return PyErr_NoMemory();
   for (int i = 0; i < call->n_flat; i++)
     flat[i] = value_native((struct value_object *)call->flat[i]);
-  for (int p = 0, at = 0; p < row->n_inputs; at += call->counts[p++])
+  for (int p = 0, at = 0; p < signature->n_inputs; at += call->counts[p++])
     inputs[p] = (situ_values){flat + at, call->counts[p]};
   PyObject *result = NULL;
   if (!enter_device(call, graph, name)) {
     situ_graph_lock(graph->graph); /* runs of other threads must not see an error that is taken */
-    const situ_value value = situ_emit_lists(graph->graph, row->name, name, inputs, row->n_inputs,
-                                             call->attrs, call->n_attrs);
-    if (!row->takes_reference) graph_leave_device(graph);
+    const situ_value value = situ_emit_lists(graph->graph, signature->name, name, inputs,
+                                             signature->n_inputs, call->attrs, call->n_attrs);
+    if (!signature->takes_reference) graph_leave_device(graph);
     const situ_status status = value.node < 0 ? situ_graph_take_error(graph->graph) : NULL;
     situ_graph_unlock(graph->graph);
-    result = value.node < 0 ? errors_raise_building(status) : results(graph, value, row);
+    result = value.node < 0 ? errors_raise_building(status) : results(graph, value, signature);
   }
   if (flat != few) PyMem_Free(flat);
   return result;
@@ -211,7 +214,7 @@ PyObject *call_emit(struct call *call, struct graph_object *graph) {
     return add(call, graph, named ? call->name : NULL);
   }
   PyObject *name = graph_unique(graph, PyUnicode_AsUTF8(graph->scope),
-                                named ? call->name : call->function->row.name);
+                                named ? call->name : call->function->signature.name);
   if (!name) return NULL;
   PyObject *result = NULL;
   char text[512]; /* the name as it stands */

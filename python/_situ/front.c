@@ -31,7 +31,7 @@ static bool fits(const struct front_object *self, PyObject *value) {
 static PyObject *call(PyObject *object, PyObject *const *args, size_t flags, PyObject *names) {
   const struct front_object *self = (struct front_object *)object;
   const Py_ssize_t n = PyVectorcall_NARGS(flags);
-  bool straight = !names && n == ((struct function_object *)self->op)->row.n_inputs;
+  bool straight = !names && n == ((struct function_object *)self->op)->signature.n_inputs;
   for (Py_ssize_t i = 0; i < n && straight; i++) straight = fits(self, args[i]);
   if (!straight) return PyObject_Vectorcall(self->python, args, flags, names);
   return ops_call(self->op, self->name, args, n);

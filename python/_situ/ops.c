@@ -90,7 +90,7 @@ PyObject *ops_function(int number) {
   self->number = number;
   self->name = PyUnicode_InternFromString(op.name);
   self->defaults = NULL;
-  if (!row_parse(&op, &self->row)) return NULL;
+  if (!op_signature_parse(&op, &self->signature)) return NULL;
   return functions[number] = (PyObject *)self;
 }
 
@@ -119,15 +119,16 @@ PyObject *ops_call(PyObject *function, const char *name, PyObject *const *args, 
 /* "(a, b, transpose_a=False, name=None)" */
 static PyObject *get_signature(PyObject *self, void *closure) {
   (void)closure;
-  const struct row *row = &((struct function_object *)self)->row;
+  const struct op_signature *signature = &((struct function_object *)self)->signature;
   PyObject *list = PyList_New(0);
-  for (int i = 0; list && i < row->n_params; i++) {
-    const struct row_attr *attr = i < row->n_inputs ? NULL : &row->attrs[row->param_attr[i]];
-    PyObject *own = attr ? attr->key : row->inputs[i].key;
-    PyObject *alias = attr ? attr->alias : row->input_alias[i];
-    const char *preset = attr && attr->has_preset           ? attr->preset
-                         : !attr && row->inputs[i].all_axes ? "none"
-                                                            : NULL;
+  for (int i = 0; list && i < signature->n_params; i++) {
+    const struct op_attr *attr =
+        i < signature->n_inputs ? NULL : &signature->attrs[signature->param_attr[i]];
+    PyObject *own = attr ? attr->key : signature->inputs[i].key;
+    PyObject *alias = attr ? attr->alias : signature->input_alias[i];
+    const char *preset = attr && attr->has_preset                 ? attr->preset
+                         : !attr && signature->inputs[i].all_axes ? "none"
+                                                                  : NULL;
     PyObject *triple = Py_BuildValue("(OOz)", alias ? alias : own, own, preset);
     if (!triple || PyList_Append(list, triple)) Py_CLEAR(list);
     Py_XDECREF(triple);
@@ -186,11 +187,11 @@ static PyObject *list_ops(PyObject *self, PyObject *none) {
     situ_op op;
     const situ_status status = situ_ops_get(i, &op);
     PyObject *function = status ? errors_raise(status, NULL) : ops_function(i);
-    PyObject *row =
+    PyObject *signature =
         function ? Py_BuildValue("(Oszzz)", function, op.name, op.python, op.inputs, op.outputs)
                  : NULL;
-    if (!row || PyList_Append(list, row)) Py_CLEAR(list);
-    Py_XDECREF(row);
+    if (!signature || PyList_Append(list, signature)) Py_CLEAR(list);
+    Py_XDECREF(signature);
   }
   return list;
 }

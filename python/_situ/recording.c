@@ -34,11 +34,11 @@ static PyObject *records(PyObject *self, PyObject *none) {
   const situ_trace_record *rows = situ_trace_records(recording_native(self), &count);
   PyObject *list = PyList_New(0);
   for (int i = 0; list && i < count; i++) {
-    PyObject *row = Py_BuildValue("(ssszikLL)", rows[i].node, rows[i].op, rows[i].device,
-                                  rows[i].from, rows[i].queue, (unsigned long)rows[i].bytes,
-                                  (long long)rows[i].start_ns, (long long)rows[i].end_ns);
-    if (!row || PyList_Append(list, row)) Py_CLEAR(list);
-    Py_XDECREF(row);
+    PyObject *signature = Py_BuildValue("(ssszikLL)", rows[i].node, rows[i].op, rows[i].device,
+                                        rows[i].from, rows[i].queue, (unsigned long)rows[i].bytes,
+                                        (long long)rows[i].start_ns, (long long)rows[i].end_ns);
+    if (!signature || PyList_Append(list, signature)) Py_CLEAR(list);
+    Py_XDECREF(signature);
   }
   return list;
 }

@@ -251,7 +251,7 @@ int operators_prepare(void);
 /* recording.c: what a Recording holds. Borrowed. */
 situ_trace *recording_native(PyObject *object);
 
-/* script.c: the status of the Python exception that is set, which is cleared. */
+/* py_func.c: the status of the Python exception that is set, which is cleared. */
 situ_status script_exception(void);
 
 /* Tells a graph where in the program the nodes to come are asked for, where a failure would say it.

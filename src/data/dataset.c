@@ -49,7 +49,7 @@ static void *copy_array(const void *from, size_t count, size_t size, bool *faile
   return copy;
 }
 
-static situ_status copy_recipe(const situ_recipe *spec, situ_dataset *dataset) {
+static situ_status copy_spec(const situ_recipe *spec, situ_dataset *dataset) {
   situ_recipe *own = &dataset->spec;
   bool failed = false;
   *own = *spec;
@@ -90,7 +90,7 @@ situ_status situ_dataset_create(const char *kind, const situ_recipe *spec, situ_
   dataset->head = (struct resource){.references = 1, .kind = &dataset_resource};
   dataset->kind = row;
   pthread_mutex_init(&dataset->lock, NULL);
-  situ_status status = copy_recipe(spec, dataset);
+  situ_status status = copy_spec(spec, dataset);
   dataset->head.name = strdup(kind);
   if (!dataset->head.name && !status) status = NO_MEMORY();
   if (dataset->spec.n_inputs) dataset->n_parts = dataset->spec.inputs[0]->n_parts;

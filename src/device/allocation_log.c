@@ -131,7 +131,7 @@ const char *allocation_log_type(const struct allocation_log_holder *holder) {
 
 const char *allocation_log_word(enum allocation_log_kind kind) {
   static const char *const words[] = {
-#define ALLOCATION_LOG_KIND(name, word) [LEDGER_##name] = word,
+#define ALLOCATION_LOG_KIND(name, word) [ALLOCATION_LOG_##name] = word,
       ALLOCATION_LOG_KINDS(ALLOCATION_LOG_KIND)
 #undef ALLOCATION_LOG_KIND
   };

@@ -25,7 +25,7 @@ struct allocation_log_holder {
   X(OOM, "oom")
 
 enum allocation_log_kind {
-#define ALLOCATION_LOG_KIND(name, word) LEDGER_##name,
+#define ALLOCATION_LOG_KIND(name, word) ALLOCATION_LOG_##name,
   ALLOCATION_LOG_KINDS(ALLOCATION_LOG_KIND)
 #undef ALLOCATION_LOG_KIND
 };

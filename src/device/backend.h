@@ -141,7 +141,7 @@ struct backend {
   bool is_host;       /* regions are host memory and bound calls are struct host_call: runs in the
                          caller's thread */
   bool masks_itself;  /* its driver has applied CUDA_VISIBLE_DEVICES already */
-  bool sweeps;        /* runs host kernels, which reach the memory of all its devices: the planner
+  bool fuses_updates; /* runs host kernels, which reach the memory of all its devices: the planner
                          may join calls (host/fused_update.h), and set peer_bytes */
 
   /* How many devices there are; asked while none is open. None is a count of 0, not an error; `why`

@@ -78,14 +78,14 @@ static bool take_region(void *context, size_t bytes, void **region, uint64_t *ad
   }
   *address = memory->end;
   memory->end += round_up(bytes, PAGE) + PAGE;
-  allocation_log_note(&memory->allocation_log, LEDGER_REGION, bytes, *address, NULL);
+  allocation_log_note(&memory->allocation_log, ALLOCATION_LOG_REGION, bytes, *address, NULL);
   return true;
 }
 
 static void give_region(void *context, void *region, uint64_t address, size_t bytes) {
   struct memory *memory = context;
   memory->setup.backend->free(memory->setup.device, region);
-  allocation_log_note(&memory->allocation_log, LEDGER_UNREGION, bytes, address, NULL);
+  allocation_log_note(&memory->allocation_log, ALLOCATION_LOG_UNREGION, bytes, address, NULL);
 }
 
 /* Sets the limit that the options give and an allocator for it. On failure all stays as it was. */
@@ -187,7 +187,7 @@ static bool try_alloc(struct memory *memory, size_t bytes, const struct memory_t
   const size_t whole = memory->setup.info.align ? round_up(bytes, memory->setup.info.align) : bytes;
   if (!bfc_alloc(memory->bfc, whole, &piece)) return false;
   allocation_log_hold(&memory->allocation_log, piece.handle, tag);
-  allocation_log_note(&memory->allocation_log, LEDGER_ALLOC, piece.size, piece.address,
+  allocation_log_note(&memory->allocation_log, ALLOCATION_LOG_ALLOC, piece.size, piece.address,
                       allocation_log_holder(&memory->allocation_log, piece.handle));
   *out = (struct memory_block){.span = {.region = piece.region, .offset = piece.offset},
                                .bytes = bytes,
@@ -228,7 +228,7 @@ static situ_status explain(struct memory *memory, size_t bytes, const struct mem
                           .allocation_log = &memory->allocation_log};
   struct allocation_log_holder who;
   allocation_log_copy(tag, &who);
-  allocation_log_note(&memory->allocation_log, LEDGER_OOM, bytes, 0, &who);
+  allocation_log_note(&memory->allocation_log, ALLOCATION_LOG_OOM, bytes, 0, &who);
   memory->failures++;
   return oom_status(&oom);
 }
@@ -278,7 +278,7 @@ void memory_free(struct memory *memory, struct memory_block *block) {
   const struct bfc_piece piece = {.handle = block->handle, .address = block->address};
   if (enter(memory)) {
     if (bfc_free(memory->bfc, &piece))
-      allocation_log_note(&memory->allocation_log, LEDGER_FREE, block->size, block->address,
+      allocation_log_note(&memory->allocation_log, ALLOCATION_LOG_FREE, block->size, block->address,
                           allocation_log_holder(&memory->allocation_log, block->handle));
     pthread_mutex_unlock(&memory->lock);
   }

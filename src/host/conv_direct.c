@@ -13,7 +13,7 @@ enum {
 };
 
 /* One walk over images: every result is a sum over the taps of a packed filter. */
-struct sweep {
+struct direct_conv {
   const struct conv_kernels *kernels;
   size_t size;        /* of an element */
   int64_t rows, cols; /* of the largest tile */
@@ -35,8 +35,8 @@ struct spot {
 
 /* Adds the taps of each column that the same results see; those that all see come first, so that
  * nothing needs to be cleared. */
-static void sweep_taps(const struct sweep *s, const struct spot *spot, struct conv_tile *t,
-                       const char *a, const char *b, int64_t cols) {
+static void direct_taps(const struct direct_conv *s, const struct spot *spot, struct conv_tile *t,
+                        const char *a, const char *b, int64_t cols) {
   const int64_t count = spot->count;
   char *const c = t->c;
   bool started = t->add;
@@ -65,7 +65,8 @@ static void sweep_taps(const struct sweep *s, const struct spot *spot, struct co
   }
 }
 
-static void sweep_tile(const struct sweep *s, int64_t image, int64_t row, const struct spot *spot) {
+static void direct_tile(const struct direct_conv *s, int64_t image, int64_t row,
+                        const struct spot *spot) {
   const int64_t size = (int64_t)s->size, wide = s->cols, j = spot->panel * wide;
   const int64_t cols = min_i64(wide, s->o - j), first = row * s->sh - s->top;
   struct conv_tile t = {
@@ -86,13 +87,13 @@ static void sweep_tile(const struct sweep *s, int64_t image, int64_t row, const 
   }
   const int64_t pixel = (image * s->h + first + r0 * s->dh) * s->w + spot->col * s->sw - s->left;
   const int64_t tap = spot->panel * s->kh * s->kw + r0 * s->kw;
-  sweep_taps(s, spot, &t, s->x + pixel * s->c * size, s->filter + tap * s->c * wide * size, cols);
+  direct_taps(s, spot, &t, s->x + pixel * s->c * size, s->filter + tap * s->c * wide * size, cols);
 }
 
 /* A row of results where nothing is cut off at the sides: a run of taps for each row of the window,
  * for all panels first <= p < last. */
-static void sweep_whole_row(const struct sweep *s, int64_t image, int64_t row, int64_t first,
-                            int64_t last, int64_t wide) {
+static void direct_whole_row(const struct direct_conv *s, int64_t image, int64_t row, int64_t first,
+                             int64_t last, int64_t wide) {
   const int64_t size = (int64_t)s->size, cols = s->cols, at = row * s->sh - s->top;
   const int64_t r0 = conv_clip(conv_ceil(-at, s->dh), 0, s->kh);
   const int64_t r1 = conv_clip(conv_ceil(s->h - at, s->dh), r0, s->kh);
@@ -118,7 +119,7 @@ static void sweep_whole_row(const struct sweep *s, int64_t image, int64_t row, i
 
 /* One block of rows of an image. A part of the filter that stays in a cache is used for all of them
  * before the next one is. */
-static void sweep_block(const struct sweep *s, int64_t image, int64_t top, int64_t bottom) {
+static void direct_block(const struct direct_conv *s, int64_t image, int64_t top, int64_t bottom) {
   const int64_t tiles = conv_ceil(s->ow, s->rows), wide = conv_ceil(s->ow, tiles);
   const int64_t row_bytes = s->kw * s->c * s->cols * (int64_t)s->size;
   const int64_t group = max_i64(1, PANEL_BYTES / row_bytes);
@@ -127,7 +128,7 @@ static void sweep_block(const struct sweep *s, int64_t image, int64_t top, int64
   struct spot spot;
   for (int64_t first = 0; first < panels && s->whole && group >= s->kh; first += near)
     for (int64_t row = top; row < bottom; row++)
-      sweep_whole_row(s, image, row, first, min_i64(panels, first + near), wide);
+      direct_whole_row(s, image, row, first, min_i64(panels, first + near), wide);
   if (s->whole && group >= s->kh) return;
   for (int64_t first = 0; first < panels; first += near)
     for (spot.r0 = 0; spot.r0 < s->kh; spot.r0 = spot.r1) {
@@ -137,21 +138,21 @@ static void sweep_block(const struct sweep *s, int64_t image, int64_t top, int64
         for (spot.col = 0; spot.col < s->ow; spot.col += wide) {
           spot.count = min_i64(wide, s->ow - spot.col);
           for (spot.panel = first; spot.panel < min_i64(panels, first + near); spot.panel++)
-            sweep_tile(s, image, row, &spot);
+            direct_tile(s, image, row, &spot);
         }
     }
 }
 
-static situ_status sweep_kernel(const union arg *args, int64_t begin, int64_t end) {
-  const struct sweep *s = args[0].pointer;
+static situ_status direct_kernel(const union arg *args, int64_t begin, int64_t end) {
+  const struct direct_conv *s = args[0].pointer;
   for (int64_t item = begin; item < end; item++) {
     const int64_t top = item % s->blocks * s->height;
-    sweep_block(s, item / s->blocks, top, min_i64(s->oh, top + s->height));
+    direct_block(s, item / s->blocks, top, min_i64(s->oh, top + s->height));
   }
   return NULL;
 }
 
-static situ_status run_sweep(struct sweep *s) {
+static situ_status run_direct(struct direct_conv *s) {
   const union arg args[] = {{.pointer = s}};
   if (!s->n || !s->oh || !s->ow) return NULL;
   const int64_t end = (s->ow - 1) * s->sw - s->left + (s->kw - 1) * s->dw;
@@ -159,7 +160,7 @@ static situ_status run_sweep(struct sweep *s) {
   s->blocks = min_i64(s->oh, conv_ceil(ENOUGH_ITEMS, s->n));
   s->height = conv_ceil(s->oh, s->blocks);
   s->blocks = conv_ceil(s->oh, s->height);
-  return thread_pool_run(sweep_kernel, args, s->n * s->blocks, 1);
+  return thread_pool_run(direct_kernel, args, s->n * s->blocks, 1);
 }
 
 /* Packing */
@@ -222,31 +223,31 @@ situ_status conv_result(const struct conv_kernels *kernels, const struct conv *c
                             .r_step = 1,
                             .k_step = 1,
                             .to = c->space};
-  struct sweep s = {.kernels = kernels,
-                    .size = size,
-                    .rows = wide ? kernels->wide_rows : kernels->rows,
-                    .cols = packing.wide,
-                    .x = c->x,
-                    .n = c->n,
-                    .h = c->h,
-                    .w = c->w,
-                    .c = c->c,
-                    .kh = c->kh,
-                    .kw = c->kw,
-                    .sh = c->sh,
-                    .sw = c->sw,
-                    .dh = c->dh,
-                    .dw = c->dw,
-                    .top = c->top,
-                    .left = c->left,
-                    .oh = c->oh,
-                    .ow = c->ow,
-                    .o = c->o,
-                    .y = c->y,
-                    .y_image = c->oh * c->ow * c->o,
-                    .y_row = c->ow * c->o,
-                    .y_col = c->o,
-                    .filter = c->space};
+  struct direct_conv s = {.kernels = kernels,
+                          .size = size,
+                          .rows = wide ? kernels->wide_rows : kernels->rows,
+                          .cols = packing.wide,
+                          .x = c->x,
+                          .n = c->n,
+                          .h = c->h,
+                          .w = c->w,
+                          .c = c->c,
+                          .kh = c->kh,
+                          .kw = c->kw,
+                          .sh = c->sh,
+                          .sw = c->sw,
+                          .dh = c->dh,
+                          .dw = c->dw,
+                          .top = c->top,
+                          .left = c->left,
+                          .oh = c->oh,
+                          .ow = c->ow,
+                          .o = c->o,
+                          .y = c->y,
+                          .y_image = c->oh * c->ow * c->o,
+                          .y_row = c->ow * c->o,
+                          .y_col = c->o,
+                          .filter = c->space};
   TRY(run_packing(&packing));
   if (conv_few_channels(c)) {
     char *to =
@@ -256,7 +257,7 @@ situ_status conv_result(const struct conv_kernels *kernels, const struct conv *c
     s.w = conv_padded_width(c);
     s.left = 0;
   }
-  return run_sweep(&s);
+  return run_direct(&s);
 }
 
 /* Gradient of the images: results scattered back. Pixels that are `sh` and `sw` apart see the same
@@ -278,7 +279,7 @@ static struct phase find_phase(int64_t first, int64_t size, int64_t k, int64_t s
   return p;
 }
 
-static void clear_phase(const struct sweep *s) {
+static void clear_phase(const struct direct_conv *s) {
   for (int64_t i = 0; i < s->n; i++)
     for (int64_t row = 0; row < s->oh; row++)
       for (int64_t col = 0; col < s->ow; col++)
@@ -301,35 +302,35 @@ static situ_status run_phase(const struct conv_kernels *kernels, const struct co
                             .k_first = u.tap + (u.taps - 1) * c->sw,
                             .k_step = -c->sw,
                             .to = *space};
-  struct sweep s = {.kernels = kernels,
-                    .size = size,
-                    .rows = kernels->rows,
-                    .cols = kernels->cols,
-                    .x = c->y,
-                    .n = c->n,
-                    .h = c->oh,
-                    .w = c->ow,
-                    .c = c->o,
-                    .kh = v.taps,
-                    .kw = u.taps,
-                    .sh = 1,
-                    .sw = 1,
-                    .dh = c->dh,
-                    .dw = c->dw,
-                    .top = v.before,
-                    .left = u.before,
-                    .oh = v.pixels,
-                    .ow = u.pixels,
-                    .o = c->c,
-                    .y = (char *)c->x + (size_t)((row * c->w + col) * c->c) * size,
-                    .y_image = c->h * c->w * c->c,
-                    .y_row = c->sh * c->w * c->c,
-                    .y_col = c->sw * c->c,
-                    .filter = *space};
+  struct direct_conv s = {.kernels = kernels,
+                          .size = size,
+                          .rows = kernels->rows,
+                          .cols = kernels->cols,
+                          .x = c->y,
+                          .n = c->n,
+                          .h = c->oh,
+                          .w = c->ow,
+                          .c = c->o,
+                          .kh = v.taps,
+                          .kw = u.taps,
+                          .sh = 1,
+                          .sw = 1,
+                          .dh = c->dh,
+                          .dw = c->dw,
+                          .top = v.before,
+                          .left = u.before,
+                          .oh = v.pixels,
+                          .ow = u.pixels,
+                          .o = c->c,
+                          .y = (char *)c->x + (size_t)((row * c->w + col) * c->c) * size,
+                          .y_image = c->h * c->w * c->c,
+                          .y_row = c->sh * c->w * c->c,
+                          .y_col = c->sw * c->c,
+                          .filter = *space};
   if (!v.taps || !u.taps) return clear_phase(&s), NULL;
   *space += conv_packed(kernels, v.taps * u.taps, c->o, c->c) * (int64_t)size;
   TRY(run_packing(&packing));
-  return run_sweep(&s);
+  return run_direct(&s);
 }
 
 situ_status conv_images(const struct conv_kernels *kernels, const struct conv *c) {

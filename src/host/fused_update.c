@@ -40,7 +40,7 @@ static situ_status run_one(const union arg *head, struct inside *inside, int64_t
   return kernel(args, 0, end - begin);
 }
 
-static situ_status sweep(const union arg *args, int64_t begin, int64_t end) {
+static situ_status run_fused(const union arg *args, int64_t begin, int64_t end) {
   struct inside inside;
   for (int64_t at = begin; at < end; at += BLOCK) {
     const union arg *head = args + 1;
@@ -53,7 +53,7 @@ static situ_status sweep(const union arg *args, int64_t begin, int64_t end) {
 }
 
 /* Sizes stand in the arguments: the type does not matter. */
-#define ENTRY(TYPE) [SITU_##TYPE] = sweep
+#define ENTRY(TYPE) [SITU_##TYPE] = run_fused
 const struct kernel fused_update_kernel = {
     .name = "sweep",
     .host = {ENTRY(FLOAT), ENTRY(DOUBLE), ENTRY(HALF), ENTRY(INT32), ENTRY(INT64)}};

@@ -58,8 +58,8 @@ static bool is_peer_copy(const struct sweeping *s, const struct plan_command *co
   const struct slot *to = &s->program->slots[command->to];
   const struct backend *backend = backend_of(s, from->device);
   const bool is_new = to->kind == SLOT_BLOCK || to->kind == SLOT_RESULT;
-  return backend->sweeps && backend == backend_of(s, to->device) && from->device != to->device &&
-         from->kind != SLOT_STATE && is_new && command->bytes;
+  return backend->fuses_updates && backend == backend_of(s, to->device) &&
+         from->device != to->device && from->kind != SLOT_STATE && is_new && command->bytes;
 }
 
 static bool is_elementwise(const struct sweeping *s, const struct plan_command *command) {
@@ -67,7 +67,7 @@ static bool is_elementwise(const struct sweeping *s, const struct plan_command *
   const struct launch *launch = &s->program->launches[command->launch];
   const struct op_def *op = s->program->graph->nodes[command->node]->schema->op;
   const struct backend *backend = backend_of(s, command->device);
-  return launch->each && launch->n_args <= FUSED_UPDATE_ARGS && backend->sweeps &&
+  return launch->each && launch->n_args <= FUSED_UPDATE_ARGS && backend->fuses_updates &&
          !(op->flags & OP_UPDATES) && fused_update_kernel_id(launch) &&
          fused_update_kernel.host[launch->type];
 }

@@ -84,7 +84,7 @@ static situ_status leave_both(struct gpu *gpu, struct gpu *other, const struct c
 }
 
 /* Lets the device reach the memory of another one directly, where it can. Called with the lock. */
-static void befriend(struct gpu *gpu, const struct gpu *other) {
+static void enable_peer_access(struct gpu *gpu, const struct gpu *other) {
   int can = 0;
   size_t i = 0;
   while (i < COUNT_OF(gpu->peers) - 1 && gpu->peers[i] && gpu->peers[i] != other->context) i++;
@@ -106,7 +106,7 @@ static situ_status cuda_peer(void *handle, int queue, struct span to, void *from
   pthread_mutex_unlock(&other->lock);
   cuda_result result = gpu_enter(gpu);
   if (!is_theirs || !gpu_find(gpu, to, bytes, &target)) return foreign(gpu, bytes);
-  if (result == CUDA_OK) befriend(gpu, other);
+  if (result == CUDA_OK) enable_peer_access(gpu, other);
   at->queued++;
   if (result == CUDA_OK)
     result =

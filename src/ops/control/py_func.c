@@ -24,7 +24,7 @@ static situ_status compute_function(struct compute *compute) {
   return function(call_text(call, "token"), compute->in, call->n_in, compute->out, call->n_out);
 }
 
-#define ROW(op, kinds, text)                                                                 \
+#define OP_DEF(op, kinds, text)                                                              \
   {                                                                                          \
     .name = op, .inputs = "input:Tin", .outputs = "output:Tout",                             \
     .attrs = "token:string Tin:list(type)=[] Tout:list(type)=[]", .python = "", .doc = text, \
@@ -62,8 +62,8 @@ static const struct op_def op_defs[] = {
      .flags = EDGE_FLAGS,
      .shape = receive_shape,
      .compute = compute_function},
-    ROW("PyFunc", OP_STATEFUL, "Calls a function of the program that runs the graph."),
-    ROW("PyFuncStateless", 0, "The same, of a function that only depends on its inputs."),
+    OP_DEF("PyFunc", OP_STATEFUL, "Calls a function of the program that runs the graph."),
+    OP_DEF("PyFuncStateless", 0, "The same, of a function that only depends on its inputs."),
 };
 
 OP_FAMILY(py_func, op_defs);

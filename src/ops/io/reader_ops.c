@@ -185,15 +185,15 @@ static situ_status compute_reset(struct compute *compute) {
   return NULL;
 }
 
-#define ROW(op, in, out, attributes, text, kinds, shape_, compute_)                           \
+#define OP_DEF(op, in, out, attributes, text, kinds, shape_, compute_)                        \
   {                                                                                           \
     .name = op, .inputs = in, .outputs = out, .attrs = attributes, .python = "", .doc = text, \
     .devices = "CPU", .flags = OP_STATEFUL | OP_NO_GRADIENT | (kinds), .shape = shape_,       \
     .compute = compute_                                                                       \
   }
-#define READER(op, attributes, text)                                                            \
-  ROW(op, "", "reader_handle:resource", attributes "container:string='' shared_name:string=''", \
-      text, 0, op_scalar_shape, compute_reader)
+#define READER(op, attributes, text)                                                               \
+  OP_DEF(op, "", "reader_handle:resource", attributes "container:string='' shared_name:string=''", \
+         text, 0, op_scalar_shape, compute_reader)
 
 static const struct op_def op_defs[] = {
     READER("WholeFileReaderV2", "", "A reader that gives whole files."),
@@ -204,18 +204,18 @@ static const struct op_def op_defs[] = {
            "A reader that gives records of a fixed length."),
     READER("TFRecordReaderV2", "compression_type:string='' ",
            "A reader that gives the records of TFRecord files."),
-    ROW("ReaderReadV2", "reader_handle:resource queue_handle:resource", "key:string value:string",
-        "", "The next record; names of files come from the queue.", OP_BLOCKS, op_scalar_shape,
-        compute_read),
-    ROW("ReaderReadUpToV2", "reader_handle:resource queue_handle:resource num_records:int64",
-        "keys:string values:string", "", "The next records, as many as there are at most.",
-        OP_BLOCKS, up_to_shape, compute_read_up_to),
-    ROW("ReaderNumRecordsProducedV2", "reader_handle:resource", "records_produced:int64", "",
-        "How many records a reader gave.", 0, op_scalar_shape, compute_records),
-    ROW("ReaderNumWorkUnitsCompletedV2", "reader_handle:resource", "units_completed:int64", "",
-        "How many files a reader has read.", 0, op_scalar_shape, compute_files),
-    ROW("ReaderResetV2", "reader_handle:resource", "", "", "Lets a reader begin anew.", 0,
-        op_no_shape, compute_reset),
+    OP_DEF("ReaderReadV2", "reader_handle:resource queue_handle:resource",
+           "key:string value:string", "", "The next record; names of files come from the queue.",
+           OP_BLOCKS, op_scalar_shape, compute_read),
+    OP_DEF("ReaderReadUpToV2", "reader_handle:resource queue_handle:resource num_records:int64",
+           "keys:string values:string", "", "The next records, as many as there are at most.",
+           OP_BLOCKS, up_to_shape, compute_read_up_to),
+    OP_DEF("ReaderNumRecordsProducedV2", "reader_handle:resource", "records_produced:int64", "",
+           "How many records a reader gave.", 0, op_scalar_shape, compute_records),
+    OP_DEF("ReaderNumWorkUnitsCompletedV2", "reader_handle:resource", "units_completed:int64", "",
+           "How many files a reader has read.", 0, op_scalar_shape, compute_files),
+    OP_DEF("ReaderResetV2", "reader_handle:resource", "", "", "Lets a reader begin anew.", 0,
+           op_no_shape, compute_reset),
 };
 
 OP_FAMILY(reader_ops, op_defs);

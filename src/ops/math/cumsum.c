@@ -91,7 +91,7 @@ static void cumlogsumexp_grad(struct gradient *g) {
   g->dx[0] = OP(g, "Sub", exp_sums(g, g->dy[0]), exp_sums(g, negative));
 }
 
-#define SCAN_ROW(NAME, word, types, text)                                                      \
+#define CUMULATIVE_OP_DEF(NAME, word, types, text)                                             \
   {                                                                                            \
     .name = #NAME, .inputs = "x:T axis:Tidx", .outputs = "out:T",                              \
     .attrs = "exclusive:bool=false reverse:bool=false T:{" types "} Tidx:{int32 int64}=int32", \
@@ -106,9 +106,10 @@ static void cumlogsumexp_grad(struct gradient *g) {
   }
 
 static const struct op_def op_defs[] = {
-    SCAN_ROW(Cumsum, cumsum, WORDS_NUMBER, "The sums"),
-    SCAN_ROW(Cumprod, cumprod, WORDS_NUMBER, "The products"),
-    SCAN_ROW(CumulativeLogsumexp, cumlogsumexp, WORDS_REAL, "The logarithms of sums of exp"),
+    CUMULATIVE_OP_DEF(Cumsum, cumsum, WORDS_NUMBER, "The sums"),
+    CUMULATIVE_OP_DEF(Cumprod, cumprod, WORDS_NUMBER, "The products"),
+    CUMULATIVE_OP_DEF(CumulativeLogsumexp, cumlogsumexp, WORDS_REAL,
+                      "The logarithms of sums of exp"),
 };
 
 OP_FAMILY(cumsum, op_defs);

@@ -75,27 +75,27 @@ const struct kernel *const elementwise_greatest[2] = {&Maximum_kernel, &Maximum_
 
 /* Rows. An empty text stands for no derivative. */
 #define GRAD_FLAG(text) (sizeof(text) == 1 ? OP_NO_GRADIENT : 0)
-#define UNARY_ROW(name_, class, in_, out_, flags_, grad_, domain, python_, doc_) \
-  {.name = #name_,                                                               \
-   .inputs = in_ ":T",                                                           \
-   .outputs = out_,                                                              \
-   .attrs = "T:{" WORDS_##class "}",                                             \
-   .python = python_,                                                            \
-   .doc = doc_,                                                                  \
-   .samples = "[3,5]" domain "; []" domain "; [2,0]" domain,                     \
-   .devices = EVERYWHERE,                                                        \
-   .flags = OP_INPLACE | (flags_),                                               \
-   .shape = op_same_shape,                                                       \
-   .record = name_##_record,                                                     \
+#define UNARY_OP_DEF(name_, class, in_, out_, flags_, grad_, domain, python_, doc_) \
+  {.name = #name_,                                                                  \
+   .inputs = in_ ":T",                                                              \
+   .outputs = out_,                                                                 \
+   .attrs = "T:{" WORDS_##class "}",                                                \
+   .python = python_,                                                               \
+   .doc = doc_,                                                                     \
+   .samples = "[3,5]" domain "; []" domain "; [2,0]" domain,                        \
+   .devices = EVERYWHERE,                                                           \
+   .flags = OP_INPLACE | (flags_),                                                  \
+   .shape = op_same_shape,                                                          \
+   .record = name_##_record,                                                        \
    .grad = grad_},
 #define UNARY(name, class, cost, f, dx, domain, python, doc) \
-  UNARY_ROW(name, class, "x", "y:T", GRAD_FLAG(dx), name##_grad, domain, python, doc)
-#define ACTIVATION(name, class, cost, f, dx, domain, python, doc)                                 \
-  UNARY_ROW(name, class, "features", "activations:T", GRAD_FLAG(dx), name##_grad, domain, python, \
-            doc)
+  UNARY_OP_DEF(name, class, "x", "y:T", GRAD_FLAG(dx), name##_grad, domain, python, doc)
+#define ACTIVATION(name, class, cost, f, dx, domain, python, doc)                            \
+  UNARY_OP_DEF(name, class, "features", "activations:T", GRAD_FLAG(dx), name##_grad, domain, \
+               python, doc)
 #define PREDICATE(name, class, cost, f, domain, python, doc) \
-  UNARY_ROW(name, class, "x", "y:bool", 0, NULL, domain, python, doc)
-#define BINARY_ROW(name_, ports, class, out_, flags_, grad_, dx, dy, python_, doc_)              \
+  UNARY_OP_DEF(name, class, "x", "y:bool", 0, NULL, domain, python, doc)
+#define BINARY_OP_DEF(name_, ports, class, out_, flags_, grad_, dx, dy, python_, doc_)           \
   {.name = #name_,                                                                               \
    .inputs = ports,                                                                              \
    .outputs = out_,                                                                              \
@@ -110,12 +110,12 @@ const struct kernel *const elementwise_greatest[2] = {&Maximum_kernel, &Maximum_
    .shape = broadcast_shape,                                                                     \
    .record = name_##_record,                                                                     \
    .grad = grad_},
-#define BINARY(name, class, cost, f, guard, gx, gy, dx, dy, python, doc)                     \
-  BINARY_ROW(name, "x:T y:T", class, "z:T", OP_INPLACE | GRAD_FLAG(gx), name##_grad, dx, dy, \
-             python, doc)
-#define BINARY_OF(ports, name, class, cost, f, guard, gx, gy, dx, dy, python, doc)               \
-  BINARY_ROW(name, ports, class, "z:T", OP_INPLACE | GRAD_FLAG(gx), name##_grad, dx, dy, python, \
-             doc)
+#define BINARY(name, class, cost, f, guard, gx, gy, dx, dy, python, doc)                        \
+  BINARY_OP_DEF(name, "x:T y:T", class, "z:T", OP_INPLACE | GRAD_FLAG(gx), name##_grad, dx, dy, \
+                python, doc)
+#define BINARY_OF(ports, name, class, cost, f, guard, gx, gy, dx, dy, python, doc)          \
+  BINARY_OP_DEF(name, ports, class, "z:T", OP_INPLACE | GRAD_FLAG(gx), name##_grad, dx, dy, \
+                python, doc)
 #define GRADIENT(name_, class, cost, f, gx, gy, dx, ports, doc_)   \
   {.name = #name_,                                                 \
    .inputs = ports,                                                \
@@ -130,7 +130,7 @@ const struct kernel *const elementwise_greatest[2] = {&Maximum_kernel, &Maximum_
    .grad = name_##_grad},
 /* Elements of another size than the inputs': never in place, a short input might be as large. */
 #define COMPARE(name, class, cost, f, python, doc) \
-  BINARY_ROW(name, "x:T y:T", class, "z:bool", 0, NULL, "", "", python, doc)
+  BINARY_OP_DEF(name, "x:T y:T", class, "z:bool", 0, NULL, "", "", python, doc)
 
 static const struct op_def op_defs[] = {
 #include "ops/math/elementwise.def"

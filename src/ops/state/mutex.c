@@ -91,7 +91,7 @@ static situ_status compute_consume(struct compute *compute) {
   return NULL;
 }
 
-#define ROW(op, in, out, attributes, text, kinds, shaper, function)                           \
+#define OP_DEF(op, in, out, attributes, text, kinds, shaper, function)                        \
   {                                                                                           \
     .name = op, .inputs = in, .outputs = out, .attrs = attributes, .python = "", .doc = text, \
     .devices = "CPU", .flags = OP_STATEFUL | OP_NO_GRADIENT | (kinds), .shape = shaper,       \
@@ -99,13 +99,13 @@ static situ_status compute_consume(struct compute *compute) {
   }
 
 static const struct op_def op_defs[] = {
-    ROW("MutexV2", "", "resource:resource", "container:string='' shared_name:string=''",
-        "A mutex that runs can lock.", 0, op_scalar_shape, compute_mutex),
-    ROW("MutexLock", "mutex:resource", "mutex_lock:variant", "",
-        "Locks a mutex, and waits for it; it is held as long as the output lives.", OP_BLOCKS,
-        op_scalar_shape, compute_lock),
-    ROW("ConsumeMutexLock", "mutex_lock:variant", "", "", "Gives a locked mutex back.", 0,
-        op_no_shape, compute_consume),
+    OP_DEF("MutexV2", "", "resource:resource", "container:string='' shared_name:string=''",
+           "A mutex that runs can lock.", 0, op_scalar_shape, compute_mutex),
+    OP_DEF("MutexLock", "mutex:resource", "mutex_lock:variant", "",
+           "Locks a mutex, and waits for it; it is held as long as the output lives.", OP_BLOCKS,
+           op_scalar_shape, compute_lock),
+    OP_DEF("ConsumeMutexLock", "mutex_lock:variant", "", "", "Gives a locked mutex back.", 0,
+           op_no_shape, compute_consume),
 };
 
 OP_FAMILY(mutex, op_defs);

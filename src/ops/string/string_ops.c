@@ -362,7 +362,7 @@ static situ_status compute_old_bucket(struct compute *compute) {
   return put_into_buckets(compute, fingerprint_make_old);
 }
 
-#define TEXT_ROW(NAME, word, python_, attrs_, text)                                       \
+#define STRING_OP_DEF(NAME, word, python_, attrs_, text)                                  \
   {                                                                                       \
     .name = #NAME, .inputs = "input:string", .outputs = "output:string", .attrs = attrs_, \
     .python = python_, .doc = text, .devices = "CPU", .flags = OP_NO_GRADIENT,            \
@@ -370,14 +370,14 @@ static situ_status compute_old_bucket(struct compute *compute) {
   }
 
 static const struct op_def op_defs[] = {
-    TEXT_ROW(StringLower, lower, "strings.lower", "", "The texts in small letters."),
-    TEXT_ROW(StringUpper, upper, "strings.upper", "", "The texts in capital letters."),
-    TEXT_ROW(StringStrip, strip, "strings.strip string_strip", "",
-             "The texts without blanks at their ends."),
-    TEXT_ROW(EncodeBase64, encode, "io.encode_base64 encode_base64", "pad:bool=false",
-             "The texts in base 64, with - and _, as addresses may hold."),
-    TEXT_ROW(DecodeBase64, decode, "io.decode_base64 decode_base64", "",
-             "The texts that base 64 stands for."),
+    STRING_OP_DEF(StringLower, lower, "strings.lower", "", "The texts in small letters."),
+    STRING_OP_DEF(StringUpper, upper, "strings.upper", "", "The texts in capital letters."),
+    STRING_OP_DEF(StringStrip, strip, "strings.strip string_strip", "",
+                  "The texts without blanks at their ends."),
+    STRING_OP_DEF(EncodeBase64, encode, "io.encode_base64 encode_base64", "pad:bool=false",
+                  "The texts in base 64, with - and _, as addresses may hold."),
+    STRING_OP_DEF(DecodeBase64, decode, "io.decode_base64 decode_base64", "",
+                  "The texts that base 64 stands for."),
     {.name = "StringLength",
      .inputs = "input:string",
      .outputs = "output:int32",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * script.c: functions of Python that nodes of a graph call. */
+ * py_func.c: functions of Python that nodes of a graph call. */
 #include "situ_python.h"
 
 #include <string.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * row.h: the row of an op, as a Python function needs it: parameters in order. */
-#ifndef SITU_PYTHON_ROW_H
-#define SITU_PYTHON_ROW_H
+ * op_signature.h: the row of an op, as a Python function needs it: parameters in order. */
+#ifndef SITU_PYTHON_OP_SIGNATURE_H
+#define SITU_PYTHON_OP_SIGNATURE_H
 
 #include "situ_python.h"
 
-struct row_input {
+struct op_input {
   char name[48];
   PyObject *key;  /* interned name */
   situ_type type; /* fixed, or SITU_NO_TYPE */
@@ -15,7 +15,7 @@ struct row_input {
   bool all_axes; /* may be left out, or None: then all dimensions of the first input */
 };
 
-struct row_attr {
+struct op_attr {
   char name[48];
   PyObject *key, *alias; /* interned; alias may be NULL */
   situ_attr_kind kind;
@@ -26,13 +26,13 @@ struct row_attr {
   bool has_preset;
 };
 
-struct row {
+struct op_signature {
   const char *name;
   int n_inputs, n_attrs, n_outputs;
   int n_needed; /* inputs that cannot be left out */
-  struct row_input inputs[MAX_INPUTS];
+  struct op_input inputs[MAX_INPUTS];
   PyObject *input_alias[MAX_INPUTS];
-  struct row_attr attrs[MAX_ATTRS];
+  struct op_attr attrs[MAX_ATTRS];
   int n_params;
   int param_attr[MAX_PARAMS]; /* of a parameter behind the inputs: the number of its attribute */
   bool list_output;
@@ -43,6 +43,6 @@ struct row {
 };
 
 /* Parses the texts of a row; false with an exception. */
-bool row_parse(const situ_op *op, struct row *out);
+bool op_signature_parse(const situ_op *op, struct op_signature *out);
 
 #endif

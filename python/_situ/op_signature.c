@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * row.c: parses the signature of an op. The grammar stands in src/schema/schema.h. */
-#include "row.h"
+ * op_signature.c: parses the signature of an op. The grammar stands in src/schema/schema.h. */
+#include "op_signature.h"
 
 #include <string.h>
 
@@ -40,7 +40,7 @@ static uint32_t types_of(const char *set) {
   return bits;
 }
 
-static bool parse_attr(char *word, struct row_attr *out) {
+static bool parse_attr(char *word, struct op_attr *out) {
   char *kind = strchr(word, ':');
   if (!kind) return false;
   *kind++ = '\0';
@@ -59,13 +59,13 @@ static bool parse_attr(char *word, struct row_attr *out) {
   return true;
 }
 
-static int find_attr(const struct row *row, const char *name) {
-  for (int i = 0; i < row->n_attrs; i++)
-    if (!strcmp(row->attrs[i].name, name)) return i;
+static int find_attr(const struct op_signature *signature, const char *name) {
+  for (int i = 0; i < signature->n_attrs; i++)
+    if (!strcmp(signature->attrs[i].name, name)) return i;
   return -1;
 }
 
-static bool parse_input(struct row *row, char *word, struct row_input *out) {
+static bool parse_input(struct op_signature *signature, char *word, struct op_input *out) {
   char *type = strchr(word, ':');
   if (!type) return false;
   *type++ = '\0';
@@ -75,12 +75,12 @@ static bool parse_input(struct row *row, char *word, struct row_input *out) {
   if (star) {
     *star = '\0';
     out->is_list = true;
-    const int number = find_attr(row, type);
-    if (number >= 0) row->attrs[number].inferred = true;
+    const int number = find_attr(signature, type);
+    if (number >= 0) signature->attrs[number].inferred = true;
     type = star + 1;
   }
   if (*type == '&') {
-    row->takes_reference = true;
+    signature->takes_reference = true;
     type++;
   }
   if (*type == '@') { /* a handle: its type says nothing of the variable's */
@@ -88,31 +88,34 @@ static bool parse_input(struct row *row, char *word, struct row_input *out) {
     out->type = SITU_RESOURCE;
     return true;
   }
-  out->type_attr = find_attr(row, type);
-  const bool is_types = out->type_attr >= 0 && row->attrs[out->type_attr].kind == SITU_ATTR_TYPES;
+  out->type_attr = find_attr(signature, type);
+  const bool is_types =
+      out->type_attr >= 0 && signature->attrs[out->type_attr].kind == SITU_ATTR_TYPES;
   if (is_types) { /* the caller says which types */
     out->is_list = true;
     out->type_attr = -1;
   } else if (out->type_attr >= 0)
-    row->attrs[out->type_attr].inferred = true;
+    signature->attrs[out->type_attr].inferred = true;
   else
     out->type = situ_type_parse(type);
   return true;
 }
 
-static void find_same(struct row *row) {
-  for (int i = 0; i < row->n_inputs; i++) {
+static void find_same(struct op_signature *signature) {
+  for (int i = 0; i < signature->n_inputs; i++) {
     int first = 0;
-    while (first < i && row->inputs[first].type_attr != row->inputs[i].type_attr) first++;
-    row->inputs[i].same_as = row->inputs[i].type_attr < 0 ? i : first;
+    while (first < i && signature->inputs[first].type_attr != signature->inputs[i].type_attr)
+      first++;
+    signature->inputs[i].same_as = signature->inputs[i].type_attr < 0 ? i : first;
   }
 }
 
-static bool is_simple(const struct row *row) {
-  bool simple = !row->on_host && row->n_inputs > 0 && row->n_outputs == 1 && !row->list_output;
-  for (int i = 0; i < row->n_inputs; i++) simple = simple && !row->inputs[i].is_list;
-  for (int i = row->n_inputs; i < row->n_params; i++)
-    simple = simple && row->attrs[row->param_attr[i]].has_preset;
+static bool is_simple(const struct op_signature *signature) {
+  bool simple = !signature->on_host && signature->n_inputs > 0 && signature->n_outputs == 1 &&
+                !signature->list_output;
+  for (int i = 0; i < signature->n_inputs; i++) simple = simple && !signature->inputs[i].is_list;
+  for (int i = signature->n_inputs; i < signature->n_params; i++)
+    simple = simple && signature->attrs[signature->param_attr[i]].has_preset;
   return simple;
 }
 
@@ -141,28 +144,29 @@ static PyObject *other_name(const char *op, const char *name) {
   return NULL;
 }
 
-static void find_other_names(struct row *row) {
-  for (int i = 0; i < row->n_inputs; i++)
-    row->input_alias[i] = other_name(row->name, row->inputs[i].name);
-  for (int i = 0; i < row->n_attrs; i++)
-    row->attrs[i].alias = other_name(row->name, row->attrs[i].name);
-  if (row->n_inputs != 2 || strcmp(row->inputs[1].name, "reduction_indices") != 0) return;
-  row->input_alias[0] = PyUnicode_InternFromString("input_tensor");
-  row->inputs[1].all_axes = true;
+static void find_other_names(struct op_signature *signature) {
+  for (int i = 0; i < signature->n_inputs; i++)
+    signature->input_alias[i] = other_name(signature->name, signature->inputs[i].name);
+  for (int i = 0; i < signature->n_attrs; i++)
+    signature->attrs[i].alias = other_name(signature->name, signature->attrs[i].name);
+  if (signature->n_inputs != 2 || strcmp(signature->inputs[1].name, "reduction_indices") != 0)
+    return;
+  signature->input_alias[0] = PyUnicode_InternFromString("input_tensor");
+  signature->inputs[1].all_axes = true;
 }
 
 /* Parameters behind the inputs: as in TensorFlow, attributes with a default follow the others. */
-static void order_params(struct row *row) {
-  row->n_params = row->n_inputs;
+static void order_params(struct op_signature *signature) {
+  signature->n_params = signature->n_inputs;
   for (int preset = 0; preset < 2; preset++)
-    for (int i = 0; i < row->n_attrs; i++)
-      if (!row->attrs[i].inferred && row->attrs[i].has_preset == preset)
-        row->param_attr[row->n_params++] = i;
+    for (int i = 0; i < signature->n_attrs; i++)
+      if (!signature->attrs[i].inferred && signature->attrs[i].has_preset == preset)
+        signature->param_attr[signature->n_params++] = i;
 }
 
-bool row_parse(const situ_op *op, struct row *out) {
+bool op_signature_parse(const situ_op *op, struct op_signature *out) {
   char word[256];
-  *out = (struct row){.name = op->name, .on_host = op->on_host};
+  *out = (struct op_signature){.name = op->name, .on_host = op->on_host};
   const char *text = op->attrs ? op->attrs : "";
   while (out->n_attrs < MAX_ATTRS && next_word(&text, word, sizeof word))
     if (parse_attr(word, &out->attrs[out->n_attrs])) out->n_attrs++;
