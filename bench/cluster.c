@@ -51,13 +51,13 @@ static double burst(const struct sums *sums, bool ours) {
   for (int i = 0; i < sums->calls; i++) {
     if (ours)
       bench_check(
-          situ_cluster_all_reduce(sums->in, sums->out, sums->count, SITU_FLOAT, SITU_COMBINE_SUM));
+          situ_cluster_all_reduce(sums->in, sums->out, sums->count, SITU_FLOAT, SITU_REDUCE_SUM));
     else
       sums->peer->all_reduce(sums->in, sums->out, sums->count, sums->peer->number, sums->peer->sum,
                              sums->peer->world);
   }
   double seconds = (bench_now() - begin) / sums->calls;
-  bench_check(situ_cluster_all_reduce(&seconds, &seconds, 1, SITU_DOUBLE, SITU_COMBINE_MAX));
+  bench_check(situ_cluster_all_reduce(&seconds, &seconds, 1, SITU_DOUBLE, SITU_REDUCE_MAX));
   return seconds;
 }
 

@@ -78,7 +78,7 @@ static int count_kernels(struct program *p) {
   situ_plan *plan = NULL;
   bench_check(situ_plan_create(p->session, &p->feed, p->n_feeds, p->fetches, p->n_fetches, &plan));
   int count = 0, kernels = 0;
-  const situ_need *needs = situ_plan_needs(plan, &count);
+  const situ_memory_need *needs = situ_plan_memory(plan, &count);
   for (int i = 0; i < count; i++) kernels += needs[i].kernels;
   situ_plan_release(plan);
   return kernels;

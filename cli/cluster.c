@@ -74,7 +74,7 @@ static situ_status show(const struct args *args) {
   const int n = situ_cluster_size();
   if (!s) sizes = calloc((size_t)n, sizeof *sizes);
   if (!s && !sizes) s = situ_status_create(SITU_RESOURCE_EXHAUSTED, "No memory.");
-  if (!s) s = situ_cluster_gather(&own, sizeof own, &entries, sizes);
+  if (!s) s = situ_cluster_all_gather(&own, sizeof own, &entries, sizes);
   if (!s && situ_cluster_rank() == 0) {
     if (args_has(args, "json"))
       print_json(entries, n);

@@ -19,7 +19,7 @@ struct shares {
 };
 
 /* One share per device that has nodes, in the order of the devices. */
-static situ_status count_shares(const situ_placed *placed, int count, struct shares *out) {
+static situ_status count_shares(const situ_placement *placed, int count, struct shares *out) {
   int devices = 0;
   *out = (struct shares){0};
   situ_status s = situ_devices_count(&devices);
@@ -41,7 +41,7 @@ static situ_status count_shares(const situ_placed *placed, int count, struct sha
   return s;
 }
 
-static bool print_nodes(const situ_placed *placed, int count) {
+static bool print_nodes(const situ_placement *placed, int count) {
   struct table table = {.heads = {"node", "op", "asked for", "device", "reason"}};
   for (int i = 0; i < count; i++) {
     table_add(&table, placed[i].node);
@@ -67,13 +67,13 @@ static bool print_shares(const struct shares *shares) {
 
 static bool print_text(const situ_plan *plan, const struct shares *shares, bool summary) {
   int count = 0;
-  const situ_placed *placed = situ_plan_placed(plan, &count);
+  const situ_placement *placed = situ_plan_placements(plan, &count);
   if (!summary && !print_nodes(placed, count)) return false;
   if (!summary) putchar('\n');
   return print_shares(shares) && planned_copies(plan);
 }
 
-static void json_nodes(const situ_placed *placed, int count) {
+static void json_nodes(const situ_placement *placed, int count) {
   json_open("nodes", '[');
   for (int i = 0; i < count; i++) {
     json_open(NULL, '{');
@@ -89,7 +89,7 @@ static void json_nodes(const situ_placed *placed, int count) {
 
 static void print_json(const situ_plan *plan, const struct shares *shares, bool summary) {
   int count = 0;
-  const situ_placed *placed = situ_plan_placed(plan, &count);
+  const situ_placement *placed = situ_plan_placements(plan, &count);
   json_open(NULL, '{');
   if (!summary) json_nodes(placed, count);
   json_open("devices", '[');
@@ -107,7 +107,7 @@ static void print_json(const situ_plan *plan, const struct shares *shares, bool 
 
 static situ_status print(const struct args *args, const situ_plan *plan) {
   int count = 0;
-  const situ_placed *placed = situ_plan_placed(plan, &count);
+  const situ_placement *placed = situ_plan_placements(plan, &count);
   const bool summary = args_has(args, "summary");
   struct shares shares;
   situ_status s = count_shares(placed, count, &shares);

@@ -107,7 +107,7 @@ static void add_busiest(const situ_plan *plan, const struct scaling_gpu *gpu, do
                         struct measured *out) {
   int n_devices = 0, count = 0;
   bool on_gpu = false;
-  const situ_need *needs = situ_plan_needs(plan, &n_devices);
+  const situ_memory_need *needs = situ_plan_memory(plan, &n_devices);
   const situ_kernel *kernels = situ_plan_kernels(plan, &count);
   for (int d = 0; d < n_devices; d++) {
     struct measured share = {0};
@@ -130,13 +130,13 @@ int measure_graph(const struct args *args, const struct scaling_gpu *gpu, double
   const int code = planned_make(args, &planned);
   int count = 0;
   add_busiest(planned.plan, gpu, reached, out);
-  const situ_need *needs = situ_plan_needs(planned.plan, &count);
+  const situ_memory_need *needs = situ_plan_memory(planned.plan, &count);
   for (int i = 0; i < count; i++)
     if ((double)needs[i].step_bytes > out->block) out->block = (double)needs[i].step_bytes;
   for (int i = 0; i < count; i++)
     if ((double)needs[i].variable_bytes > out->variables)
       out->variables = (double)needs[i].variable_bytes;
-  out->gradients = (double)situ_plan_gradients(planned.plan);
+  out->gradients = (double)situ_plan_gradient_bytes(planned.plan);
   out->steps = 1;
   planned_free(&planned);
   return code == DONE ? check_gradients(args, out) : code;

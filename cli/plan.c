@@ -4,9 +4,9 @@
 #include "planned.h"
 #include "table.h"
 
-static bool fits(const situ_need *need) { return need->peak_bytes <= need->limit_bytes; }
+static bool fits(const situ_memory_need *need) { return need->peak_bytes <= need->limit_bytes; }
 
-static bool print_needs(const situ_need *needs, int count) {
+static bool print_needs(const situ_memory_need *needs, int count) {
   struct table table = {
       .heads = {"device", ">variables", ">step", ">peak", ">limit", ">part", ">kernels", "fits"}};
   for (int i = 0; i < count; i++) {
@@ -28,7 +28,7 @@ static bool print_needs(const situ_need *needs, int count) {
 }
 
 /* Where the variables' initial values take more than a step does. */
-static void print_initializers(const situ_need *needs, int count) {
+static void print_initializers(const situ_memory_need *needs, int count) {
   for (int i = 0; i < count; i++) {
     char bytes[32];
     if (needs[i].initializer_bytes <= needs[i].step_bytes) continue;
@@ -38,7 +38,7 @@ static void print_initializers(const situ_need *needs, int count) {
 }
 
 /* The devices whose memory is too small, and the way out. */
-static void print_verdict(const situ_plan *plan, const situ_need *needs, int count) {
+static void print_verdict(const situ_plan *plan, const situ_memory_need *needs, int count) {
   const char *uncounted = situ_plan_uncounted(plan);
   bool all = true;
   for (int i = 0; i < count; i++) {
@@ -59,7 +59,7 @@ static void print_verdict(const situ_plan *plan, const situ_need *needs, int cou
         "(SITU_GPU_MEMORY).\n");
 }
 
-static void print_json(const situ_plan *plan, const situ_need *needs, int count, bool all) {
+static void print_json(const situ_plan *plan, const situ_memory_need *needs, int count, bool all) {
   json_open(NULL, '{');
   if (!all || !situ_plan_uncounted(plan)) json_bool("fits", all);
   if (situ_plan_uncounted(plan)) json_text("uncounted", situ_plan_uncounted(plan));
@@ -85,7 +85,7 @@ static int run(const struct args *args) {
   struct planned planned;
   int code = planned_make(args, &planned), count = 0;
   if (code == DONE) {
-    const situ_need *needs = situ_plan_needs(planned.plan, &count);
+    const situ_memory_need *needs = situ_plan_memory(planned.plan, &count);
     bool all = true, ok = true;
     for (int i = 0; i < count; i++) all = all && fits(&needs[i]);
     if (args_has(args, "json")) {

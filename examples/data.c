@@ -23,7 +23,7 @@ static situ_status make_pipeline(situ_dataset **out) {
   situ_dataset *slices = NULL, *shuffled = NULL, *scaled = NULL, *batches = NULL;
   situ_status s = situ_tensor_create(SITU_FLOAT, SITU_SHAPE(5, 2), rows, &tensor);
   if (!s) s = make_scale(&scale);
-  if (!s) s = situ_dataset_slices(&tensor, 1, &slices);
+  if (!s) s = situ_dataset_from_tensor_slices(&tensor, 1, &slices);
   if (!s) s = situ_dataset_shuffle(slices, 5, 42, &shuffled);
   if (!s) s = situ_dataset_map(shuffled, scale, 2, &scaled);
   if (!s) s = situ_dataset_batch(scaled, 2, false, &batches);

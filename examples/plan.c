@@ -21,7 +21,7 @@ static situ_value build(situ_graph *graph) {
 
 static void print(const situ_plan *plan) {
   int count = 0;
-  const situ_placed *placed = situ_plan_placed(plan, &count);
+  const situ_placement *placed = situ_plan_placements(plan, &count);
   for (int i = 0; i < count; i++)
     printf("%s: asked for '%s', is on %s: %s\n", placed[i].node, placed[i].requested,
            placed[i].assigned, placed[i].cause);
@@ -29,7 +29,7 @@ static void print(const situ_plan *plan) {
   for (int i = 0; i < count; i++)
     printf("copies %llu bytes of %s from %s to %s%s\n", (unsigned long long)copies[i].bytes,
            copies[i].value, copies[i].from, copies[i].to, copies[i].once ? ", once" : "");
-  const situ_need *needs = situ_plan_needs(plan, &count);
+  const situ_memory_need *needs = situ_plan_memory(plan, &count);
   for (int i = 0; i < count; i++)
     printf("%s needs %llu bytes: %s\n", needs[i].device, (unsigned long long)needs[i].peak_bytes,
            needs[i].peak_bytes <= needs[i].limit_bytes ? "fits" : "does not fit");

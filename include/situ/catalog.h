@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * catalog.h: what ops there are: for listings, documentation and bindings. */
+ * catalog.h: the catalogue of ops, for listings, documentation and bindings. */
 #ifndef SITU_CATALOG_H
 #define SITU_CATALOG_H
 

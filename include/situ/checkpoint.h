@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * checkpoint.h: tensors in files by name, and savers of the variables of a session.
+ * checkpoint.h: files of named tensors, and savers of a session's variables.
  *
  * A checkpoint `prefix` is the file prefix.data-00000-of-00001, in the layout of safetensors with a
  * checksum of each tensor, and prefix.index, a list for people. tf.train.Saver of the Python

@@ -7,8 +7,8 @@
  * everything works. Every rank must make the same collective calls in the same order. What a
  * reduction gives does not depend on timing, and is the same on every rank to the bit.
  *
- * Nobody waits for ever: when a rank dies, the others fail with UNAVAILABLE, and the text names it;
- * when one does not come in time (SITU_CLUSTER_TIMEOUT, in seconds), with DEADLINE_EXCEEDED.
+ * No call blocks for ever: when a rank dies, the others fail with UNAVAILABLE, and the text names
+ * it; when one does not come in time (SITU_CLUSTER_TIMEOUT, in seconds), with DEADLINE_EXCEEDED.
  */
 #ifndef SITU_CLUSTER_H
 #define SITU_CLUSTER_H
@@ -19,16 +19,16 @@
 extern "C" {
 #endif
 
-/* How values of several ranks become one. */
-typedef enum situ_combine {
-  SITU_COMBINE_SUM,
-  SITU_COMBINE_MEAN,
-  SITU_COMBINE_MIN,
-  SITU_COMBINE_MAX,
-  SITU_COMBINE_PRODUCT
-} situ_combine;
+/* How a reduction combines the values of the ranks. */
+typedef enum situ_reduce_op {
+  SITU_REDUCE_SUM,
+  SITU_REDUCE_MEAN,
+  SITU_REDUCE_MIN,
+  SITU_REDUCE_MAX,
+  SITU_REDUCE_PRODUCT
+} situ_reduce_op;
 
-/* Who belongs together, where it is not mpirun that says so. */
+/* A cluster that mpirun did not start. */
 typedef struct situ_cluster_config {
   int rank, size;
   const char *name; /* the same on all ranks of a cluster, and no other cluster's */
@@ -60,23 +60,24 @@ typedef struct situ_member {
   char host[64];
 } situ_member;
 
-/* Who has a rank. */
+/* The process with a rank. */
 SITU_API situ_status situ_cluster_member(int rank, situ_member *out) SITU_MUST_USE;
 
 /* Whether a rank is known to have left or died. */
-SITU_API bool situ_cluster_gone(int rank);
+SITU_API bool situ_cluster_has_left(int rank);
 
 /* Reduces `count` elements of all ranks; every rank gets the result. `in` may be `out`. */
 SITU_API situ_status situ_cluster_all_reduce(const void *in, void *out, int64_t count,
-                                             situ_type type, situ_combine reduction) SITU_MUST_USE;
+                                             situ_type type,
+                                             situ_reduce_op reduction) SITU_MUST_USE;
 
 /* Every rank gets the bytes of rank `root`. */
 SITU_API situ_status situ_cluster_broadcast(void *data, size_t bytes, int root) SITU_MUST_USE;
 
 /* Every rank gets the bytes of all, one rank's behind the other's, in memory that the caller gives
  * to free(); sizes[rank] says how many each has. */
-SITU_API situ_status situ_cluster_gather(const void *data, size_t bytes, void **out,
-                                         size_t *sizes) SITU_MUST_USE;
+SITU_API situ_status situ_cluster_all_gather(const void *data, size_t bytes, void **out,
+                                             size_t *sizes) SITU_MUST_USE;
 
 /* Returns when all ranks have called it. */
 SITU_API situ_status situ_cluster_barrier(void) SITU_MUST_USE;
@@ -89,16 +90,18 @@ SITU_API situ_status situ_cluster_receive(int from, const char *name,
                                           situ_tensor **out) SITU_MUST_USE;
 
 /* As situ_cluster_receive where a tensor of that name has come; else *out is NULL. */
-SITU_API situ_status situ_cluster_poll(int from, const char *name, situ_tensor **out) SITU_MUST_USE;
+SITU_API situ_status situ_cluster_try_receive(int from, const char *name,
+                                              situ_tensor **out) SITU_MUST_USE;
 
-/* Makes a rank that waits for a tensor of this one fail. */
-SITU_API situ_status situ_cluster_fail(int to, situ_code code, const char *text) SITU_MUST_USE;
+/* Makes a rank that waits for a tensor from this rank fail. */
+SITU_API situ_status situ_cluster_send_error(int to, situ_code code,
+                                             const char *text) SITU_MUST_USE;
 
 /* Names of tensors that this thread sends and receives count within an epoch, a number on which
  * both sides agree: what a failed run has sent is never taken for another's. 0 is the one to begin
  * with.
  */
-SITU_API void situ_cluster_epoch(uint64_t epoch);
+SITU_API void situ_cluster_set_epoch(uint64_t epoch);
 
 /* Adds a copy of a node of another graph, with the same name and attributes and other inputs, for a
  * graph that holds the part of one process. Device, control inputs and colocation are those of the

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * data.h: pipelines of input: data sets, and iterators over them.
+ * data.h: input pipelines: data sets and iterators over them.
  *
  * A data set describes elements, each some tensors, and does nothing. It is made of tensors, files
  * or a function, or of other data sets, and never changes. An iterator gives the elements one by
@@ -25,10 +25,10 @@ SITU_API situ_status situ_transform_create(situ_graph *graph, const situ_value *
                                            int n_inputs, const situ_value *outputs, int n_outputs,
                                            situ_transform **out) SITU_MUST_USE;
 
-/* Takes one more reference; returns the function. */
+/* Adds a reference; returns the function. */
 SITU_API situ_transform *situ_transform_retain(situ_transform *transform);
 
-/* Gives one reference back; NULL may be released. */
+/* Drops a reference; NULL is ignored. */
 SITU_API void situ_transform_release(situ_transform *transform);
 
 /* A value that a data set needs. A NULL tensor: the value is the argument of that number, given
@@ -38,8 +38,8 @@ typedef struct situ_param {
   int argument;
 } situ_param;
 
-/* Elements that a function of the program gives. `next` fills in one tensor per part, or sets *end;
- * every iterator has a state of its own, which may be NULL. All may be called by any thread. */
+/* Elements that a callback produces. `next` fills in one tensor per part, or sets *end; every
+ * iterator has a state of its own, which may be NULL. All may be called by any thread. */
 typedef struct situ_generator {
   situ_status (*open)(void *context, void **state);
   situ_status (*next)(void *state, situ_tensor **parts, int n_parts, bool *end);
@@ -56,8 +56,9 @@ enum {
 /* Choosing the number of parallel calls, or of elements to prefetch, is left to situ. */
 enum { SITU_AUTOTUNE = -1 };
 
-/* What a data set is made of; zero is nothing. Which members count depends on the kind. */
-typedef struct situ_recipe {
+/* The arguments of a data set; unused members are zero. Which members are read depends on the
+ * kind. */
+typedef struct situ_dataset_spec {
   situ_dataset *const *inputs;
   int n_inputs;
   const situ_param *params;
@@ -73,7 +74,7 @@ typedef struct situ_recipe {
   situ_type type;          /* Numbers: of them */
   const situ_shape *shape; /* PaddedBatch: per part */
   const char *text;        /* CopyToDevice: its name; of files: GZIP or ZLIB, NULL: not packed */
-} situ_recipe;
+} situ_dataset_spec;
 
 /* Makes a data set of a kind:
  *   Tensor, TensorSlice      params: tensors; one element, or one for each row
@@ -104,12 +105,12 @@ typedef struct situ_recipe {
  *   Rows                     params: tensors, n_parts for each element
  *   Bound                    inner, params: the arguments of that one
  *   Handle                   params: a handle of a data set (Window gives them) */
-SITU_API situ_status situ_dataset_create(const char *kind, const situ_recipe *spec,
+SITU_API situ_status situ_dataset_create(const char *kind, const situ_dataset_spec *spec,
                                          situ_dataset **out) SITU_MUST_USE;
 
 /* The kinds that are needed most. Each keeps its own references to what it is given. */
-SITU_API situ_status situ_dataset_slices(situ_tensor *const *tensors, int n,
-                                         situ_dataset **out) SITU_MUST_USE;
+SITU_API situ_status situ_dataset_from_tensor_slices(situ_tensor *const *tensors, int n,
+                                                     situ_dataset **out) SITU_MUST_USE;
 SITU_API situ_status situ_dataset_range(int64_t start, int64_t stop, int64_t step,
                                         situ_dataset **out) SITU_MUST_USE;
 SITU_API situ_status situ_dataset_files(const char *kind, const char *const *names, int n,
@@ -125,19 +126,19 @@ SITU_API situ_status situ_dataset_repeat(situ_dataset *input, int64_t count,
 SITU_API situ_status situ_dataset_prefetch(situ_dataset *input, int64_t count,
                                            situ_dataset **out) SITU_MUST_USE;
 
-/* Tensors of an element. */
-SITU_API int situ_dataset_parts(const situ_dataset *dataset);
+/* The number of components of an element. */
+SITU_API int situ_dataset_components(const situ_dataset *dataset);
 
-/* How many elements there are: -1 for no end, -2 where only reading would tell. */
+/* The number of elements: -1 for infinite, -2 for unknown, as in TensorFlow. */
 SITU_API int64_t situ_dataset_cardinality(const situ_dataset *dataset);
 
 /* A scalar of type resource that names the data set. */
 SITU_API situ_status situ_dataset_handle(situ_dataset *dataset, situ_tensor **out) SITU_MUST_USE;
 
-/* Takes one more reference; returns the data set. */
+/* Adds a reference; returns the data set. */
 SITU_API situ_dataset *situ_dataset_retain(situ_dataset *dataset);
 
-/* Gives one reference back; NULL may be released. */
+/* Drops a reference; NULL is ignored. */
 SITU_API void situ_dataset_release(situ_dataset *dataset);
 
 /* Begins with the first element. `arguments` are the values of params that are arguments. */
@@ -153,9 +154,9 @@ SITU_API situ_status situ_iterator_next(situ_iterator *iterator, situ_tensor **p
  * iterator is the first to call it. */
 SITU_API void situ_iterator_log_placement(situ_iterator *iterator);
 
-/* Where an iterator stands, as a vector that restore of another one over a data set that is alike
- * takes. Elements are not saved: restore passes as many by as were asked for, with the same seeds,
- * and calls functions of elements only where that cannot be helped. */
+/* Saves the position of an iterator as a vector, for situ_iterator_restore of an iterator over an
+ * equal data set. Elements are not saved: restore skips as many as were read, with the same seeds,
+ * and calls functions of elements only where they have state. */
 SITU_API situ_status situ_iterator_save(situ_iterator *iterator, situ_tensor **out) SITU_MUST_USE;
 SITU_API situ_status situ_iterator_restore(situ_iterator *iterator,
                                            const situ_tensor *saved) SITU_MUST_USE;
@@ -163,11 +164,10 @@ SITU_API situ_status situ_iterator_restore(situ_iterator *iterator,
 /* A scalar of type resource that names the iterator, for IteratorGetNext nodes. */
 SITU_API situ_status situ_iterator_handle(situ_iterator *iterator, situ_tensor **out) SITU_MUST_USE;
 
-/* Takes one more reference; returns the iterator. */
+/* Adds a reference; returns the iterator. */
 SITU_API situ_iterator *situ_iterator_retain(situ_iterator *iterator);
 
-/* Gives one reference back; with the last one all threads of the iterator end. NULL may be
- * released. */
+/* Drops a reference; dropping the last one ends all threads of the iterator. NULL is ignored. */
 SITU_API void situ_iterator_release(situ_iterator *iterator);
 
 #ifdef __cplusplus

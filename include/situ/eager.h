@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * eager.h: running ops at once, without a graph.
+ * eager.h: running ops eagerly, without a graph.
  *
  * An op runs on the device that is asked for, else where graphs would place it: GPU:0 before CPU:0.
  * Inputs may live on any device; outputs stay on the device that computed them. The first call with
@@ -15,33 +15,33 @@
 extern "C" {
 #endif
 
-/* What eager calls share: devices, options, compiled ops. May be used from every thread. */
+/* The context of eager calls: devices, options and compiled ops. Thread-safe. */
 typedef struct situ_eager situ_eager;
 
 /* Makes one; `config` (may be NULL) as for a session: log_device_placement prints "Executing op
- * MatMul in device ..." for the first of equal calls, allow_soft_placement lets a device that
- * cannot run the op stand for another. */
+ * MatMul in device ..." for the first of equal calls, allow_soft_placement lets an op run on
+ * another device where the requested one has no kernel for it. */
 SITU_API situ_status situ_eager_create(const situ_config *config, situ_eager **out) SITU_MUST_USE;
 
-/* Frees it; NULL may be released. */
+/* Frees it; NULL is ignored. */
 SITU_API void situ_eager_release(situ_eager *eager);
 
-/* Turns options on or off between calls. */
-SITU_API void situ_eager_set_log(situ_eager *eager, bool on);
-SITU_API void situ_eager_set_soft(situ_eager *eager, bool on);
+/* Sets log_device_placement and allow_soft_placement. */
+SITU_API void situ_eager_set_log_placement(situ_eager *eager, bool on);
+SITU_API void situ_eager_set_soft_placement(situ_eager *eager, bool on);
 
-/* Logs, if the log is on, what somebody else does instead of running an op: Python's variables are
- * tensors that are replaced, and say what TensorFlow's would do ("AssignVariableOp"). `type` is
- * that of the elements, `device` a device's name. */
-SITU_API situ_status situ_eager_log(situ_eager *eager, const char *op, situ_type type,
-                                    const char *device) SITU_MUST_USE;
+/* Logs an op that the caller carries out itself, if logging is on: Python variables replace their
+ * tensor and log TensorFlow's "AssignVariableOp". `type` is the element type, `device` the name of
+ * a device. */
+SITU_API situ_status situ_eager_log_op(situ_eager *eager, const char *op, situ_type type,
+                                       const char *device) SITU_MUST_USE;
 
-/* Forgets compiled calls, and with them where their random numbers were. */
-SITU_API void situ_eager_forget(situ_eager *eager);
+/* Drops all compiled calls, and with them the state of their random number generators. */
+SITU_API void situ_eager_clear_cache(situ_eager *eager);
 
 /* A call. */
 typedef struct situ_call {
-  int op;                     /* its number in the catalogue */
+  int op;                     /* its index in the catalogue */
   const char *device;         /* "/gpu:1"; NULL or "" for none */
   situ_tensor *const *inputs; /* borrowed */
   int n_inputs;

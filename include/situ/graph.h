@@ -29,7 +29,7 @@ typedef struct situ_value {
   int32_t output;
 } situ_value;
 
-/* Kinds of attributes, each once: name, word in a row. */
+/* Kinds of attributes: name, and spelling in op signatures. */
 #define SITU_ATTR_KINDS(X) \
   X(INT, "int")            \
   X(FLOAT, "float")        \
@@ -85,10 +85,10 @@ SITU_API situ_attr situ_attr_function(const char *name, const char *function);
 /* An empty graph; NULL without memory. */
 SITU_API situ_graph *situ_graph_create(void);
 
-/* Takes one more reference; returns the graph. */
+/* Adds a reference; returns the graph. */
 SITU_API situ_graph *situ_graph_retain(situ_graph *graph);
 
-/* Gives one reference back; NULL may be released. */
+/* Drops a reference; NULL is ignored. */
 SITU_API void situ_graph_release(situ_graph *graph);
 
 /* Locks the graph: other threads wait before they read or change it. Runs go on with what they
@@ -99,9 +99,9 @@ SITU_API void situ_graph_unlock(situ_graph *graph);
 /* A copy of the first error, or NULL. */
 SITU_API situ_status situ_graph_status(const situ_graph *graph) SITU_MUST_USE;
 
-/* Says where in the program the nodes to come are asked for ("model.c:12"), for failures of checks;
- * NULL: nowhere. The text is copied. */
-SITU_API void situ_graph_origin(situ_graph *graph, const char *place);
+/* Sets the source location ("model.c:12") of nodes added from now on, for failures of numeric
+ * checks; NULL: none. The text is copied. */
+SITU_API void situ_graph_set_origin(situ_graph *graph, const char *place);
 
 /* Takes the first error out of the graph, which goes on without the node that failed; NULL if
  * there is none. */

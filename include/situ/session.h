@@ -25,7 +25,8 @@ typedef struct situ_store situ_store;
 /* Options of a session; zero is the default of everything. */
 typedef struct situ_config {
   bool log_device_placement; /* prints the devices, and where each node goes, on standard output */
-  bool allow_soft_placement; /* a request that cannot be met becomes a wish */
+  bool allow_soft_placement; /* a node may run elsewhere where its device is missing or has no
+                                kernel */
   bool strict;               /* conflicts with earlier options are errors; also SITU_STRICT=1 */
   bool check_numerics;       /* a step fails where an op makes NaN or an infinity, and names it */
   bool is_function; /* the graph is the body of a function: log_device_placement prints the nodes
@@ -50,17 +51,17 @@ SITU_API situ_status situ_store_create(situ_store **out) SITU_MUST_USE;
 SITU_API situ_store *situ_store_retain(situ_store *store);
 SITU_API void situ_store_release(situ_store *store);
 
-/* Forgets the values of variables, and the resources: those of a container, or all (NULL). */
+/* Drops variables and resources: those of a container, or all (NULL). */
 SITU_API void situ_store_reset(situ_store *store, const char *container);
 
 /* Makes a session for a graph, which may go on growing between runs. `config` may be NULL. */
 SITU_API situ_status situ_session_create(situ_graph *graph, const situ_config *config,
                                          situ_session **out) SITU_MUST_USE;
 
-/* Takes one more reference; returns the session. */
+/* Adds a reference; returns the session. */
 SITU_API situ_session *situ_session_retain(situ_session *session);
 
-/* Gives one reference back; NULL may be released. */
+/* Drops a reference; NULL is ignored. */
 SITU_API void situ_session_release(situ_session *session);
 
 /* Cancels runs that wait for something (a queue), waits for all that are under way, and frees what
@@ -75,22 +76,23 @@ SITU_API situ_status situ_session_run(situ_session *session, const situ_feed *fe
                                       situ_tensor **results) SITU_MUST_USE;
 
 /* The same, but results stay on the devices that compute them. */
-SITU_API situ_status situ_session_run_there(situ_session *session, const situ_feed *feeds,
-                                            int n_feeds, const situ_value *fetches, int n_fetches,
-                                            situ_tensor **results) SITU_MUST_USE;
+SITU_API situ_status situ_session_run_on_device(situ_session *session, const situ_feed *feeds,
+                                                int n_feeds, const situ_value *fetches,
+                                                int n_fetches, situ_tensor **results) SITU_MUST_USE;
 
 /* Options of one run; zero is the default of everything. */
 typedef struct situ_run_options {
   int64_t timeout_ms;          /* a run that takes longer fails with DEADLINE_EXCEEDED; 0: never */
-  bool (*stop)(void *context); /* asked now and then by the thread that runs, between two kernels
-                                  or while it waits for devices: true ends the run, CANCELLED */
+  bool (*stop)(void *context); /* polled by the running thread between kernels and while it waits
+                                  for devices; true cancels the run with CANCELLED */
   void *context;
-  situ_trace *trace; /* gets a record of each kernel and copy, also of a run that fails */
-  bool there;        /* results stay on the devices that compute them */
-  const int *takes;  /* per feed: 1 + the number of the result that may be put in the memory of
-                        the fed tensor (the new value of a variable), 0: none; NULL: none of any.
-                        That is done where the program allows it, and nobody else has a reference to
-                        the tensor: it is the result then, and has no value if the run fails */
+  situ_trace *trace;   /* gets a record of each kernel and copy, also of a run that fails */
+  bool keep_on_device; /* results stay on the devices that compute them */
+  const int *donate;   /* per feed: 1 + the index of the fetch whose result may reuse the memory of
+                          the fed tensor (the new value of a variable); 0 or NULL: none. Takes
+                          effect where the program allows it and the caller has the only reference
+                          to the tensor, which then is the result and is undefined if the run
+                          fails */
 } situ_run_options;
 
 /* The same with options, which may be NULL. */
@@ -103,21 +105,20 @@ SITU_API situ_status situ_session_run_with(situ_session *session, const situ_run
 SITU_API situ_status situ_session_eval(situ_session *session, situ_value value,
                                        situ_tensor **result) SITU_MUST_USE;
 
-/* Checks whatever the process computes from now on, in sessions and at once, for NaN and
+/* Checks whatever the process computes from now on, in sessions and eagerly, for NaN and
  * infinities, or no longer: the first op whose output has some fails with InvalidArgument, which
  * names it, its inputs, and where the program asked for it as far as that is known
- * (situ_graph_origin). Also SITU_CHECK_NUMERICS=1. Off, it costs nothing; programs that are
+ * (situ_graph_set_origin). Also SITU_CHECK_NUMERICS=1. Off, it costs nothing; programs that are
  * compiled for the one are not used for the other. */
-SITU_API void situ_numerics_check(bool on);
+SITU_API void situ_numerics_set_check(bool on);
 
 /* Whether the process is checked. */
-SITU_API bool situ_numerics_checked(void);
+SITU_API bool situ_numerics_get_check(void);
 
-/* Asked now and then by runs that wait (for a queue, say): whether they are to give up. They fail
- * with Cancelled then. */
+/* Polled by runs that block (on a queue, say); where it returns true they fail with Cancelled. */
 typedef bool (*situ_interrupt)(void);
 
-/* Sets what is asked, for the whole process; NULL: nothing. */
+/* Sets the hook of the process; NULL removes it. */
 SITU_API void situ_interrupt_set(situ_interrupt hook);
 
 /* A function of the program, which PyFunc nodes call by a token: makes one tensor per output.
@@ -129,12 +130,12 @@ typedef situ_status (*situ_callback)(const char *token, situ_tensor *const *inpu
 SITU_API void situ_callback_set(situ_callback function);
 
 /* Where a node goes, and why. Texts are borrowed until the session or the placement goes. */
-typedef struct situ_placed {
+typedef struct situ_placement {
   const char *node, *op;
   const char *requested; /* as it was asked for; "" for nothing */
   const char *assigned;  /* the full name of the device */
   const char *cause;     /* the reason, as a sentence */
-} situ_placed;
+} situ_placement;
 
 /* A copy between devices that a run makes. */
 typedef struct situ_copy {
@@ -146,7 +147,7 @@ typedef struct situ_copy {
 
 /* What a new session will need of a device: it initializes the variables of the graph, where the
  * step needs values of them, and then runs the step. */
-typedef struct situ_need {
+typedef struct situ_memory_need {
   const char *device;
   uint64_t peak_bytes; /* the smallest limit with which both run; of the host the sum of all */
   uint64_t limit_bytes;
@@ -154,7 +155,7 @@ typedef struct situ_need {
   uint64_t variable_bytes;    /* memory that stays from run to run: variables, optimizer slots */
   uint64_t step_bytes;        /* of a step: values, copies, scratch and constants together */
   uint64_t initializer_bytes; /* the same of the run that initializes the variables */
-} situ_need;
+} situ_memory_need;
 
 /* A call of a kernel in a run, and what it costs: operations on numbers, and bytes of memory that
  * it reads and writes. */
@@ -177,23 +178,23 @@ SITU_API situ_status situ_plan_create(situ_session *session, const situ_feed *fe
 SITU_API situ_status situ_plan_place(situ_session *session, situ_plan **out) SITU_MUST_USE;
 
 /* The parts of a plan: pointers to *count elements, borrowed from it. */
-SITU_API const situ_placed *situ_plan_placed(const situ_plan *plan, int *count);
+SITU_API const situ_placement *situ_plan_placements(const situ_plan *plan, int *count);
 SITU_API const situ_copy *situ_plan_copies(const situ_plan *plan, int *count);
-SITU_API const situ_need *situ_plan_needs(const situ_plan *plan, int *count);
+SITU_API const situ_memory_need *situ_plan_memory(const situ_plan *plan, int *count);
 SITU_API const situ_kernel *situ_plan_kernels(const situ_plan *plan, int *count);
 
 /* Bytes of the variables that a run reads or changes. */
-SITU_API uint64_t situ_plan_variables(const situ_plan *plan);
+SITU_API uint64_t situ_plan_variable_bytes(const situ_plan *plan);
 
 /* Bytes of the gradients of variables that a run computes: one for each variable that it trains,
  * slices by their rows; 0: it trains none. */
-SITU_API uint64_t situ_plan_gradients(const situ_plan *plan);
+SITU_API uint64_t situ_plan_gradient_bytes(const situ_plan *plan);
 
 /* What the needs of the plan leave out, because only a run can tell it (the functions of a While
  * node, say); NULL where nothing is left out. Borrowed. */
 SITU_API const char *situ_plan_uncounted(const situ_plan *plan);
 
-/* Frees a plan; NULL may be released. */
+/* Frees a plan; NULL is ignored. */
 SITU_API void situ_plan_release(situ_plan *plan);
 
 #ifdef __cplusplus

@@ -6,12 +6,12 @@
  *   graph.h    building a graph
  *   gradient.h gradients of a graph
  *   device.h   devices and their memory
- *   trace.h    what ran where and when
+ *   trace.h    profiling: kernels and copies of runs
  *   session.h  running a graph; where things go and what they will need
  *   checkpoint.h tensors in files, variables of a session to files and back
- *   data.h     pipelines of input
- *   eager.h    running ops at once
- *   distribute.h sums over devices
+ *   data.h     input pipelines
+ *   eager.h    running ops eagerly
+ *   distribute.h all-reduce over devices
  *   tape.h     gradients of eager calls
  *   cluster.h  several processes that compute together
  *   catalog.h  what ops there are

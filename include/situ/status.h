@@ -73,7 +73,7 @@ SITU_API const char *situ_code_name(situ_code code);
 /* "InvalidArgumentError" for SITU_INVALID_ARGUMENT: the name of the class that Python raises. */
 SITU_API const char *situ_code_python(situ_code code);
 
-/* Frees a status; NULL may be released. */
+/* Frees a status; NULL is ignored. */
 SITU_API void situ_status_release(situ_status status);
 
 /* Prints a status ("InvalidArgumentError: text") to the stream and frees it; returns the exit code

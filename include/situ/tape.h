@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * tape.h: gradients of eager calls.
  *
- * A tape keeps the calls that it is told of, as far as they depend on tensors that are watched; the
- * gradient of what they gave is computed from it, by a graph that is compiled once for all tapes
- * that are alike. A tape is for one thread at a time.
+ * A tape records calls that depend on watched tensors. Gradients are computed from it by a graph
+ * that is compiled once for all equal tapes. Not thread-safe.
  */
 #ifndef SITU_TAPE_H
 #define SITU_TAPE_H
@@ -19,19 +18,19 @@ typedef struct situ_tape situ_tape;
 /* An empty tape; compiled gradients are kept by `eager`, which must live longer. */
 SITU_API situ_status situ_tape_create(situ_eager *eager, situ_tape **out) SITU_MUST_USE;
 
-/* Frees it; NULL may be released. */
+/* Frees it; NULL is ignored. */
 SITU_API void situ_tape_release(situ_tape *tape);
 
-/* Forgets everything. */
+/* Clears the tape. */
 SITU_API void situ_tape_reset(situ_tape *tape);
 
-/* From here on calls that depend on the tensor are kept. */
+/* Watches a tensor: calls that depend on it are recorded. */
 SITU_API situ_status situ_tape_watch(situ_tape *tape, situ_tensor *tensor) SITU_MUST_USE;
 
-/* Whether a call with these inputs would be kept. */
+/* Whether a call with these inputs would be recorded. */
 SITU_API bool situ_tape_depends(const situ_tape *tape, situ_tensor *const *inputs, int n_inputs);
 
-/* Keeps a call that gave these outputs, if it depends on a watched tensor. */
+/* Records a call with these outputs, if it depends on a watched tensor. */
 SITU_API situ_status situ_tape_record(situ_tape *tape, const situ_call *call,
                                       situ_tensor *const *outputs, int n_outputs) SITU_MUST_USE;
 
@@ -39,8 +38,8 @@ SITU_API situ_status situ_tape_record(situ_tape *tape, const situ_call *call,
 typedef situ_status (*situ_tape_function)(void *context, situ_tensor *const *dys, int n_dys,
                                           situ_tensor **dxs, int n_dxs);
 
-/* Keeps something whose gradient is computed by a function; `release(context)` (or NULL) is called
- * when the tape forgets it, at once if it is not kept. */
+/* Records a computation whose gradient a function computes; `release(context)` (or NULL) is called
+ * when the tape drops it, immediately if it is not recorded. */
 SITU_API situ_status situ_tape_record_function(situ_tape *tape, situ_tensor *const *inputs,
                                                int n_inputs, situ_tensor *const *outputs,
                                                int n_outputs, situ_tape_function function,

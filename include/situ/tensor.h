@@ -20,7 +20,7 @@ extern "C" {
 #endif
 
 /* Every element type once: name, TensorFlow's number, bytes, TensorFlow's word, NumPy's word. A
- * string element is a pointer to text that the tensor owns (see situ_tensor_text); a resource
+ * string element is a pointer to text that the tensor owns (see situ_tensor_string); a resource
  * element is a handle of a queue, a variable, ...; a variant is a list of tensors
  * (schema/tensor_list.h). All three live in host memory only. */
 #define SITU_TYPES(X)                        \
@@ -90,17 +90,17 @@ SITU_API situ_status situ_tensor_create(situ_type type, situ_shape shape, const 
                                         situ_tensor **out) SITU_MUST_USE;
 
 /* Bytes of a string element, which may hold zeros; behind them stands one more 0. */
-typedef struct situ_text {
+typedef struct situ_string {
   const char *data;
   size_t length;
-} situ_text;
+} situ_string;
 
 /* Makes a tensor of strings; `texts` has one element for each, and is copied. */
-SITU_API situ_status situ_tensor_create_texts(situ_shape shape, const situ_text *texts,
-                                              situ_tensor **out) SITU_MUST_USE;
+SITU_API situ_status situ_tensor_create_strings(situ_shape shape, const situ_string *texts,
+                                                situ_tensor **out) SITU_MUST_USE;
 
 /* Element `index` of a tensor of strings; borrowed from it. */
-SITU_API situ_text situ_tensor_text(const situ_tensor *tensor, int64_t index);
+SITU_API situ_string situ_tensor_string(const situ_tensor *tensor, int64_t index);
 
 /* Makes a tensor over memory of the caller without a copy (strings are copied); `release(context)`
  * is called when the last reference is gone (NULL: nothing is called). The memory must stay as it
@@ -131,10 +131,10 @@ SITU_API situ_status situ_tensor_read(const situ_tensor *tensor, void *to,
 /* Prints the elements as NumPy prints an array, and a line end. */
 SITU_API situ_status situ_tensor_print(const situ_tensor *tensor, FILE *stream) SITU_MUST_USE;
 
-/* Takes one more reference; returns the tensor. */
+/* Adds a reference; returns the tensor. */
 SITU_API situ_tensor *situ_tensor_retain(situ_tensor *tensor);
 
-/* Gives one reference back; NULL may be released. */
+/* Drops a reference; NULL is ignored. */
 SITU_API void situ_tensor_release(situ_tensor *tensor);
 
 #ifdef __cplusplus

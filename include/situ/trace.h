@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * trace.h: what ran where and when.
+ * trace.h: profiling: which kernels and copies ran where and when.
  *
  * A trace collects one record per kernel and copy of the runs that are told to fill it. Without one
  * nothing is measured and nothing is slower.
@@ -31,7 +31,7 @@ typedef struct situ_trace_record {
 /* Makes an empty trace. Several threads may fill it. */
 SITU_API situ_status situ_trace_create(situ_trace **out) SITU_MUST_USE;
 
-/* Frees it; no run fills it any more. NULL may be released. */
+/* Frees it; no run may be filling it. NULL is ignored. */
 SITU_API void situ_trace_release(situ_trace *trace);
 
 /* The records so far, as many as *count: borrowed until the next run that fills the trace. */
@@ -43,7 +43,7 @@ SITU_API situ_status situ_trace_write(const situ_trace *trace, FILE *stream) SIT
 
 /* From now on all runs and eager calls of the process fill this trace, whatever other trace they
  * fill; NULL ends that. */
-SITU_API void situ_trace_everything(situ_trace *trace);
+SITU_API void situ_trace_set_global(situ_trace *trace);
 
 #ifdef __cplusplus
 }

@@ -28,7 +28,7 @@ static PyObject *texts(const situ_tensor *tensor) {
   const int64_t count = situ_shape_count(situ_tensor_shape(tensor));
   PyObject *list = PyList_New(count), *shape = types_tuple(situ_tensor_shape(tensor));
   for (int64_t i = 0; list && i < count; i++) {
-    const situ_text text = situ_tensor_text(tensor, i);
+    const situ_string text = situ_tensor_string(tensor, i);
     PyObject *item = PyBytes_FromStringAndSize(text.data, (Py_ssize_t)text.length);
     if (!item) Py_CLEAR(list);
     if (list) PyList_SET_ITEM(list, i, item);

@@ -72,14 +72,14 @@ static PyObject *gone(PyObject *self, PyObject *rank) {
   (void)self;
   const long number = PyLong_AsLong(rank);
   if (number == -1 && PyErr_Occurred()) return NULL;
-  return PyBool_FromLong(situ_cluster_gone((int)number));
+  return PyBool_FromLong(situ_cluster_has_left((int)number));
 }
 
 static PyObject *set_epoch(PyObject *self, PyObject *number) {
   (void)self;
   const unsigned long long epoch = PyLong_AsUnsignedLongLong(number);
   if (PyErr_Occurred()) return NULL;
-  situ_cluster_epoch(epoch);
+  situ_cluster_set_epoch(epoch);
   Py_RETURN_NONE;
 }
 
@@ -89,7 +89,7 @@ static PyObject *fail(PyObject *self, PyObject *args) {
   int to, code;
   const char *text;
   if (!PyArg_ParseTuple(args, "iis", &to, &code, &text)) return NULL;
-  const situ_status status = situ_cluster_fail(to, (situ_code)code, text);
+  const situ_status status = situ_cluster_send_error(to, (situ_code)code, text);
   if (status) return errors_raise(status, NULL);
   Py_RETURN_NONE;
 }
@@ -119,7 +119,7 @@ static PyObject *taken(PyObject *args, situ_status (*take)(int, const char *, si
 /* cluster_poll(rank, name): what is there already. */
 static PyObject *poll_bytes(PyObject *self, PyObject *args) {
   (void)self;
-  return taken(args, situ_cluster_poll);
+  return taken(args, situ_cluster_try_receive);
 }
 
 /* cluster_receive(rank, name): waits for it. */
@@ -159,7 +159,7 @@ static PyObject *gather_bytes(PyObject *self, PyObject *given) {
   void *all = NULL;
   struct watched watched = {0};
   watch_enter(&watched);
-  const situ_status status = situ_cluster_gather(data, (size_t)length, &all, sizes);
+  const situ_status status = situ_cluster_all_gather(data, (size_t)length, &all, sizes);
   watch_leave(&watched);
   PyObject *list = status ? watch_raise(status, NULL) : PyList_New(n);
   for (int i = 0; list && i < n; at += sizes[i++]) {

@@ -124,7 +124,7 @@ static PyObject *start(PyObject *self, PyObject *none) {
 static PyObject *set_log(PyObject *self, PyObject *on) {
   (void)self;
   is_logging = PyObject_IsTrue(on);
-  if (eager) situ_eager_set_log(eager, is_logging);
+  if (eager) situ_eager_set_log_placement(eager, is_logging);
   Py_RETURN_NONE;
 }
 
@@ -135,20 +135,21 @@ static PyObject *log_call(PyObject *self, PyObject *args) {
   const char *op, *device;
   if (!PyArg_ParseTuple(args, "sO!s", &op, &tensor_type, &tensor, &device)) return NULL;
   if (!context_eager()) return NULL;
-  const situ_status status = situ_eager_log(eager, op, situ_tensor_type(TENSOR_OF(tensor)), device);
+  const situ_status status =
+      situ_eager_log_op(eager, op, situ_tensor_type(TENSOR_OF(tensor)), device);
   if (status) return errors_raise(status, NULL);
   Py_RETURN_NONE;
 }
 
 static PyObject *set_soft(PyObject *self, PyObject *on) {
   (void)self;
-  if (eager) situ_eager_set_soft(eager, PyObject_IsTrue(on));
+  if (eager) situ_eager_set_soft_placement(eager, PyObject_IsTrue(on));
   Py_RETURN_NONE;
 }
 
 static PyObject *forget_calls(PyObject *self, PyObject *none) {
   (void)self, (void)none;
-  situ_eager_forget(eager);
+  situ_eager_clear_cache(eager);
   Py_RETURN_NONE;
 }
 

@@ -144,7 +144,7 @@ static situ_tensor *no_texts(PyObject *array) {
       shape.dim[shape.rank] = PyLong_AsLongLong(PyTuple_GET_ITEM(sizes, shape.rank));
   Py_XDECREF(sizes);
   if (situ_shape_count(shape) == 0) {
-    const situ_status status = situ_tensor_create_texts(shape, NULL, &made);
+    const situ_status status = situ_tensor_create_strings(shape, NULL, &made);
     if (status) errors_raise(status, NULL);
   }
   return made;

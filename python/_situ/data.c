@@ -161,7 +161,7 @@ static int read_shapes(PyObject *shapes, struct parts *parts) {
   return PyErr_Occurred() ? -1 : 0;
 }
 
-static int read_options(PyObject *words, situ_recipe *spec, situ_generator *generator,
+static int read_options(PyObject *words, situ_dataset_spec *spec, situ_generator *generator,
                         PyObject **shapes) {
   static char *names[] = {"transform", "inner", "parallel", "cycle", "block",     "flags",
                           "n_parts",   "type",  "shapes",   "text",  "generator", NULL};
@@ -187,7 +187,7 @@ static int read_options(PyObject *words, situ_recipe *spec, situ_generator *gene
 static PyObject *dataset_new(PyTypeObject *type, PyObject *args, PyObject *words) {
   const char *kind;
   PyObject *inputs, *params, *shapes = NULL;
-  situ_recipe spec = {0};
+  situ_dataset_spec spec = {0};
   situ_generator generator;
   struct parts parts = {0};
   if (!PyArg_ParseTuple(args, "sO!O!", &kind, &PyTuple_Type, &inputs, &PyTuple_Type, &params))
@@ -296,7 +296,7 @@ static PyObject *iterator_new(PyTypeObject *type, PyObject *args, PyObject *word
   situ_dataset *native = ((struct dataset_object *)dataset)->dataset;
   situ_status status = NULL;
   self->structure = Py_NewRef(structure);
-  self->n_parts = situ_dataset_parts(native);
+  self->n_parts = situ_dataset_components(native);
   const int n = (int)PyTuple_GET_SIZE(arguments);
   WITHOUT_LOCK(status = situ_iterator_create(native, values, n, &self->iterator));
   PyMem_Free(values);

@@ -79,7 +79,7 @@ static PyObject *evacuate(PyObject *self, PyObject *none) {
 
 static PyObject *reduces_by_library(PyObject *self, PyObject *none) {
   (void)self, (void)none;
-  return PyBool_FromLong(situ_reduce_has_library());
+  return PyBool_FromLong(situ_all_reduce_has_library());
 }
 
 PyMethodDef devices_methods[] = {

@@ -20,7 +20,7 @@ static void changed(void) {
 
 static void store_text(PyObject *value, char *at) {
   Py_ssize_t length = 0;
-  situ_text *text = (situ_text *)(void *)at;
+  situ_string *text = (situ_string *)(void *)at;
   if (PyUnicode_Check(value)) {
     text->data = PyUnicode_AsUTF8AndSize(value, &length);
     text->length = (size_t)length;
@@ -39,7 +39,7 @@ static void store(PyObject *value, struct filling *to) {
   }
   if (to->type == SITU_STRING) {
     store_text(value, to->at);
-    to->at += sizeof(situ_text);
+    to->at += sizeof(situ_string);
     return;
   }
   if (types_is_real(to->type))
@@ -70,7 +70,7 @@ static void fill(PyObject *value, int depth, struct filling *to) {
 }
 
 situ_tensor *fill_tensor(PyObject *value, const situ_shape *shape, situ_type type) {
-  const size_t element = type == SITU_STRING ? sizeof(situ_text) : situ_type_size(type);
+  const size_t element = type == SITU_STRING ? sizeof(situ_string) : situ_type_size(type);
   const size_t bytes = (size_t)situ_shape_count(*shape) * element;
   char small[512], *data = bytes <= sizeof small ? small : malloc(bytes);
   if (!data) return (situ_tensor *)PyErr_NoMemory();
@@ -81,7 +81,7 @@ situ_tensor *fill_tensor(PyObject *value, const situ_shape *shape, situ_type typ
   if (!PyErr_Occurred()) {
     const situ_status status =
         type == SITU_STRING
-            ? situ_tensor_create_texts(*shape, (const situ_text *)(void *)data, &tensor)
+            ? situ_tensor_create_strings(*shape, (const situ_string *)(void *)data, &tensor)
             : situ_tensor_create(type, *shape, data, &tensor);
     if (status) errors_raise(status, NULL);
   }

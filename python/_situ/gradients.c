@@ -40,7 +40,7 @@ static PyObject *wrap_all(struct graph_object *graph, const situ_value *values, 
 
 /* Gradients as tensors; those that are rows as tuples (values, indices, shape of all). */
 static PyObject *wrap_gradients(struct graph_object *graph, const situ_value *values,
-                                const situ_slices *slices, int n) {
+                                const situ_indexed_slices *slices, int n) {
   PyObject *list = wrap_all(graph, values, n);
   for (int i = 0; list && i < n; i++) {
     if (slices[i].values.node < 0) continue;
@@ -149,14 +149,14 @@ static PyObject *gradients(PyObject *self, PyObject *args) {
   situ_gradient_override *overrides =
       good ? take_overrides(graph, dict, &n_overrides, &keep) : NULL;
   situ_value *out = good ? PyMem_Calloc((size_t)counts[1] + 1, sizeof *out) : NULL;
-  situ_slices *slices = out ? PyMem_Calloc((size_t)counts[1] + 1, sizeof *slices) : NULL;
+  situ_indexed_slices *slices = out ? PyMem_Calloc((size_t)counts[1] + 1, sizeof *slices) : NULL;
   if (overrides && !slices) PyErr_NoMemory();
   if (overrides && slices) {
     numerics_origin(graph);
     const situ_gradient_options options = {.scope = scope,
-                                           .by_scope = by_scope,
+                                           .no_colocation = by_scope,
                                            .zero_unconnected = zero,
-                                           .gate = gate,
+                                           .gate_gradients = gate,
                                            .stop = values[3],
                                            .n_stop = counts[3],
                                            .overrides = overrides,
@@ -174,7 +174,7 @@ static PyObject *gradients(PyObject *self, PyObject *args) {
   return result;
 }
 
-/* note_gradient(graph, variable, parts): see situ_gradient_note */
+/* note_gradient(graph, variable, parts): see situ_gradient_register */
 static PyObject *note_gradient(PyObject *self, PyObject *args) {
   (void)self;
   struct graph_object *graph;
@@ -186,7 +186,7 @@ static PyObject *note_gradient(PyObject *self, PyObject *args) {
     return NULL;
   situ_value *values = take(graph, parts, &count);
   if (!values) return NULL;
-  situ_gradient_note(graph->graph, variable, values, count);
+  situ_gradient_register(graph->graph, variable, values, count);
   PyMem_Free(values);
   Py_RETURN_NONE;
 }

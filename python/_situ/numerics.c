@@ -17,7 +17,7 @@ static const char *outer_file(PyFrameObject *frame) {
 }
 
 void numerics_origin(struct graph_object *graph) {
-  if (!situ_numerics_checked()) return;
+  if (!situ_numerics_get_check()) return;
   char place[1024] = "";
   PyFrameObject *frame = PyThreadState_GetFrame(PyThreadState_Get());
   while (frame && !*place) {
@@ -28,14 +28,14 @@ void numerics_origin(struct graph_object *graph) {
     frame = back;
   }
   Py_XDECREF(frame);
-  situ_graph_origin(graph->graph, *place ? place : NULL);
+  situ_graph_set_origin(graph->graph, *place ? place : NULL);
 }
 
 static PyObject *check(PyObject *self, PyObject *on) {
   (void)self;
   const int wanted = PyObject_IsTrue(on);
   if (wanted < 0) return NULL;
-  situ_numerics_check(wanted);
+  situ_numerics_set_check(wanted);
   Py_RETURN_NONE;
 }
 

@@ -55,7 +55,7 @@ static PyObject *write_file(PyObject *self, PyObject *path) {
 }
 
 static PyObject *everything(PyObject *self, PyObject *on) {
-  situ_trace_everything(PyObject_IsTrue(on) == 1 ? recording_native(self) : NULL);
+  situ_trace_set_global(PyObject_IsTrue(on) == 1 ? recording_native(self) : NULL);
   Py_RETURN_NONE;
 }
 

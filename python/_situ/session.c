@@ -413,7 +413,7 @@ static PyObject *placement(PyObject *object, PyObject *none) {
   const situ_status status = situ_plan_place(self->session, &plan);
   if (status) return errors_raise(status, self->graph);
   int count = 0;
-  const situ_placed *placed = situ_plan_placed(plan, &count);
+  const situ_placement *placed = situ_plan_placements(plan, &count);
   PyObject *list = PyList_New(0);
   for (int i = 0; list && i < count; i++) {
     PyObject *row = Py_BuildValue("(sssss)", placed[i].node, placed[i].op, placed[i].requested,

@@ -53,11 +53,11 @@ static int open_session(struct trace_object *self, PyObject *options) {
 /* New values of variables may be put in the memory of the old ones. */
 static void pair_variables(struct trace_object *self) {
   const Py_ssize_t n_read = PyTuple_GET_SIZE(self->read), n = PyTuple_GET_SIZE(self->written);
-  int *takes = self->takes + self->n_feeds - n_read;
+  int *donate = self->donate + self->n_feeds - n_read;
   for (Py_ssize_t i = 0; i < n_read; i++)
-    for (Py_ssize_t k = 0; k < n && !takes[i]; k++)
+    for (Py_ssize_t k = 0; k < n && !donate[i]; k++)
       if (PyTuple_GET_ITEM(self->read, i) == PyTuple_GET_ITEM(self->written, k))
-        takes[i] = self->n_outputs + (int)k + 1;
+        donate[i] = self->n_outputs + (int)k + 1;
 }
 
 /* Trace(graph, options, name, structure, inputs, captures, captured, reads, read, outputs, writes,
@@ -89,11 +89,11 @@ static PyObject *create(PyTypeObject *type, PyObject *args, PyObject *words) {
     n_fetches += (size_t)PyTuple_GET_SIZE(fetches[i]);
   }
   self->feeds = PyMem_Calloc(n_feeds, sizeof *self->feeds);
-  self->takes = PyMem_Calloc(n_feeds, sizeof *self->takes);
+  self->donate = PyMem_Calloc(n_feeds, sizeof *self->donate);
   self->fetches = PyMem_Calloc(n_fetches, sizeof *self->fetches);
   self->n_inputs = (int)PyTuple_GET_SIZE(feeds[0]);
   self->n_outputs = (int)PyTuple_GET_SIZE(fetches[0]);
-  if (!self->feeds || !self->takes || !self->fetches) PyErr_NoMemory();
+  if (!self->feeds || !self->donate || !self->fetches) PyErr_NoMemory();
   for (int i = 0; i < 3 && !PyErr_Occurred(); i++) {
     add_feeds(self, feeds[i]);
     add_fetches(self, fetches[i]);
@@ -131,7 +131,7 @@ static void dealloc(PyObject *object) {
   clear(object);
   Py_CLEAR(self->name);
   PyMem_Free(self->feeds);
-  PyMem_Free(self->takes);
+  PyMem_Free(self->donate);
   PyMem_Free(self->fetches);
   Py_TYPE(object)->tp_free(object);
 }
@@ -229,7 +229,7 @@ static int write_variables(const struct trace_object *self, situ_tensor **values
 
 static situ_status run_native(const struct trace_object *self, const situ_feed *feeds,
                               situ_tensor **results) {
-  const struct watch_options options = {.there = true, .takes = self->takes};
+  const struct watch_options options = {.keep_on_device = true, .donate = self->donate};
   return watch_native(self->session, &options, feeds, self->n_feeds, self->fetches, self->n_fetches,
                       results);
 }

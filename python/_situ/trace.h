@@ -11,7 +11,7 @@ struct trace_object {
   PyObject *name, *structure;          /* of the results; None for what is no tensor */
   PyObject *captured, *read, *written; /* tuples: tensors, variables, variables */
   situ_feed *feeds;                    /* arguments, captured tensors, variables; no tensors yet */
-  int *takes;          /* per feed: of a variable, 1 + the number of its new value; else 0 */
+  int *donate;         /* per feed: of a variable, 1 + the number of its new value; else 0 */
   situ_value *fetches; /* results, new values of variables, operations */
   int n_inputs, n_feeds, n_outputs, n_fetches;
 };

@@ -59,8 +59,8 @@ situ_status watch_native(situ_session *session, const struct watch_options *opti
                                    .stop = stop,
                                    .context = &watched,
                                    .trace = options->trace,
-                                   .there = options->there,
-                                   .takes = options->takes};
+                                   .keep_on_device = options->keep_on_device,
+                                   .donate = options->donate};
   situ_session_retain(session);
   watch_enter(&watched);
   const situ_status status =

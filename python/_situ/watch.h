@@ -9,8 +9,8 @@
 struct watch_options {
   int64_t timeout_ms;
   situ_trace *trace;
-  bool there;                  /* results stay on their devices */
-  const int *takes;            /* as in situ_run_options */
+  bool keep_on_device;         /* results stay on their devices */
+  const int *donate;           /* as in situ_run_options */
   const volatile char *cancel; /* not 0: the run shall end; NULL: nobody says so */
 };
 

@@ -35,10 +35,10 @@ static void to_one(const struct reducing *r, situ_value *sums) {
   for (int i = 1; i < r->n_devices; i++) sums[i] = add_on(r, &sums[0], 1, i);
 }
 
-bool situ_reduce_has_library(void) {
+bool situ_all_reduce_has_library(void) {
   for (int i = 0; backends[i]; i++) {
     const struct comm *comm = backends[i]->comm;
-    if (comm && comm->takes(SITU_FLOAT)) return true;
+    if (comm && comm->supports(SITU_FLOAT)) return true;
   }
   return false;
 }
@@ -115,7 +115,7 @@ static situ_status in_parts(const struct reducing *r, int64_t count, situ_value 
   return NULL;
 }
 
-static situ_status check(const struct reducing *r, situ_reduction how) {
+static situ_status check(const struct reducing *r, situ_all_reduce_algorithm how) {
   if (r->n_values < 1 || r->n_devices < 1 || r->n_devices > MOST)
     return INVALID("a sum over devices needs values and devices: %d and %d were given", r->n_values,
                    r->n_devices);
@@ -126,31 +126,32 @@ static situ_status check(const struct reducing *r, situ_reduction how) {
   for (int i = 0; i < r->n_devices; i++)
     if (!r->devices || !r->devices[i])
       return INVALID("a sum over devices: device %d has no name", i);
-  if (how < SITU_REDUCE_AUTO || how > SITU_REDUCE_BY_LIBRARY)
+  if (how < SITU_ALL_REDUCE_AUTO || how > SITU_ALL_REDUCE_BY_LIBRARY)
     return INVALID("there is no way number %d to add over devices", (int)how);
   return NULL;
 }
 
 situ_status situ_all_reduce(situ_graph *graph, const situ_value *values, int n_values,
-                            const char *const *devices, int n_devices, situ_reduction how,
-                            situ_value *sums) {
+                            const char *const *devices, int n_devices,
+                            situ_all_reduce_algorithm how, situ_value *sums) {
   const struct reducing r = {graph, values, n_values, devices, n_devices};
   if (!sums) return INVALID("situ_all_reduce: `sums` is NULL.");
   TRY(check(&r, how));
   const int64_t count = situ_shape_count(situ_value_shape(values[0]));
   const bool is_small = count < SMALL || count < n_devices || count > INT32_MAX;
-  if (how == SITU_REDUCE_IN_PARTS && count < 0)
+  if (how == SITU_ALL_REDUCE_SCATTER_GATHER && count < 0)
     return INVALID("%s: a sum in parts needs a shape that is known", situ_value_name(values[0]));
-  if (how == SITU_REDUCE_BY_LIBRARY && !situ_reduce_has_library()) how = SITU_REDUCE_AUTO;
-  if (how == SITU_REDUCE_AUTO)
-    how = n_devices <= 2 ? SITU_REDUCE_EVERYWHERE
-          : is_small     ? SITU_REDUCE_TO_ONE
-                         : SITU_REDUCE_IN_PARTS;
-  if (how == SITU_REDUCE_BY_LIBRARY)
+  if (how == SITU_ALL_REDUCE_BY_LIBRARY && !situ_all_reduce_has_library())
+    how = SITU_ALL_REDUCE_AUTO;
+  if (how == SITU_ALL_REDUCE_AUTO)
+    how = n_devices <= 2 ? SITU_ALL_REDUCE_ON_EACH
+          : is_small     ? SITU_ALL_REDUCE_ON_FIRST
+                         : SITU_ALL_REDUCE_SCATTER_GATHER;
+  if (how == SITU_ALL_REDUCE_BY_LIBRARY)
     by_library(&r, sums);
-  else if (how == SITU_REDUCE_EVERYWHERE)
+  else if (how == SITU_ALL_REDUCE_ON_EACH)
     everywhere(&r, sums);
-  else if (how == SITU_REDUCE_TO_ONE || n_devices == 1)
+  else if (how == SITU_ALL_REDUCE_ON_FIRST || n_devices == 1)
     to_one(&r, sums);
   else
     TRY(in_parts(&r, count, sums));
@@ -174,18 +175,19 @@ static situ_status add_at(situ_eager *eager, situ_tensor *const *tensors, int n,
 }
 
 situ_status situ_eager_all_reduce(situ_eager *eager, situ_tensor *const *tensors, int n,
-                                  situ_reduction how, situ_tensor **sums) {
+                                  situ_all_reduce_algorithm how, situ_tensor **sums) {
   if (n < 1) return INVALID("a sum over devices needs tensors: %d were given", n);
   if (!eager || !tensors || !sums) return INVALID("situ_eager_all_reduce: an argument is NULL.");
   for (int i = 0; i < n; i++)
     if (!tensors[i]) return INVALID("situ_eager_all_reduce: tensor %d is NULL.", i);
-  if (how == SITU_REDUCE_BY_LIBRARY) how = SITU_REDUCE_AUTO;
-  if (how == SITU_REDUCE_AUTO) how = n <= 2 ? SITU_REDUCE_EVERYWHERE : SITU_REDUCE_TO_ONE;
-  if (how == SITU_REDUCE_IN_PARTS) return INVALID("sums at once are not made in parts");
+  if (how == SITU_ALL_REDUCE_BY_LIBRARY) how = SITU_ALL_REDUCE_AUTO;
+  if (how == SITU_ALL_REDUCE_AUTO)
+    how = n <= 2 ? SITU_ALL_REDUCE_ON_EACH : SITU_ALL_REDUCE_ON_FIRST;
+  if (how == SITU_ALL_REDUCE_SCATTER_GATHER) return INVALID("sums at once are not made in parts");
   situ_status status = NULL;
   memset(sums, 0, sizeof *sums * (size_t)n);
   for (int i = 0; i < n && !status; i++)
-    status = how == SITU_REDUCE_EVERYWHERE || i == 0
+    status = how == SITU_ALL_REDUCE_ON_EACH || i == 0
                  ? add_at(eager, tensors, n, i, &sums[i])
                  : situ_eager_copy(eager, sums[0], situ_tensor_device(tensors[i]), &sums[i]);
   for (int i = 0; i < n && status; i++) {

@@ -87,7 +87,7 @@ situ_status situ_eager_create(const situ_config *config, situ_eager **out) {
     free(eager);
     return status;
   }
-  situ_eager_set_log(eager, config && config->log_device_placement);
+  situ_eager_set_log_placement(eager, config && config->log_device_placement);
   eager->soft = config && config->allow_soft_placement;
   eager->checked = config && config->check_numerics;
   fork_register(&eager->fork, in_child, eager);
@@ -127,15 +127,16 @@ void situ_eager_release(situ_eager *eager) {
   free(eager);
 }
 
-void situ_eager_set_log(situ_eager *eager, bool on) {
+void situ_eager_set_log_placement(situ_eager *eager, bool on) {
   if (eager) eager->log = eager->services.logs = on;
 }
 
-situ_status situ_eager_log(situ_eager *eager, const char *op, situ_type type, const char *device) {
-  if (!eager || !op || !device) return INVALID("situ_eager_log: an argument is NULL.");
+situ_status situ_eager_log_op(situ_eager *eager, const char *op, situ_type type,
+                              const char *device) {
+  if (!eager || !op || !device) return INVALID("situ_eager_log_op: an argument is NULL.");
   const struct schema *schema = schema_find(op);
   int number = 0;
-  if (!schema) return INVALID("situ_eager_log: there is no op '%s'.", op);
+  if (!schema) return INVALID("situ_eager_log_op: there is no op '%s'.", op);
   TRY(situ_devices_find(device, &number));
   pthread_mutex_lock(&eager->lock);
   const situ_status status =
@@ -145,7 +146,7 @@ situ_status situ_eager_log(situ_eager *eager, const char *op, situ_type type, co
   return status;
 }
 
-void situ_eager_set_soft(situ_eager *eager, bool on) {
+void situ_eager_set_soft_placement(situ_eager *eager, bool on) {
   if (!eager || eager->soft == on) return;
   pthread_mutex_lock(&eager->lock);
   eager->soft = on;
@@ -153,7 +154,7 @@ void situ_eager_set_soft(situ_eager *eager, bool on) {
   pthread_mutex_unlock(&eager->lock);
 }
 
-void situ_eager_forget(situ_eager *eager) {
+void situ_eager_clear_cache(situ_eager *eager) {
   if (!eager) return;
   pthread_mutex_lock(&eager->lock);
   forget(eager);

@@ -17,6 +17,6 @@ bool numerics_ask(void) {
   return atomic_load(&numerics_state);
 }
 
-void situ_numerics_check(bool on) { atomic_store(&numerics_state, on); }
+void situ_numerics_set_check(bool on) { atomic_store(&numerics_state, on); }
 
-bool situ_numerics_checked(void) { return numerics_wanted(); }
+bool situ_numerics_get_check(void) { return numerics_wanted(); }

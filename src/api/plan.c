@@ -11,9 +11,9 @@
 
 struct situ_plan {
   struct arena arena;
-  situ_placed *placed;
+  situ_placement *placed;
   situ_copy *copies;
-  situ_need *needs;
+  situ_memory_need *needs;
   situ_kernel *kernels;
   uint64_t variables, gradients;
   const char *uncounted;
@@ -26,18 +26,18 @@ static const char *keep(situ_plan *plan, const char *text) {
 
 static situ_status show_placement(const struct situ_session *session, situ_plan *plan) {
   const struct situ_graph *graph = session->snapshot;
-  plan->placed = ARENA_ARRAY(&plan->arena, situ_placed, graph->n_nodes + 1);
+  plan->placed = ARENA_ARRAY(&plan->arena, situ_placement, graph->n_nodes + 1);
   if (!plan->placed) return NO_MEMORY();
   for (int32_t i = 0; i < graph->n_nodes; i++) {
     const struct node *node = graph->nodes[i];
     struct strbuf cause = {0};
     place_explain(&session->placement, i, &cause);
-    plan->placed[i] =
-        (situ_placed){.node = keep(plan, node->name),
-                      .op = node->schema->op->name,
-                      .requested = keep(plan, node->spec ? graph->specs[node->spec].written : ""),
-                      .assigned = session->devices->devices[session->placement.device[i]]->full,
-                      .cause = keep(plan, strbuf_get(&cause))};
+    plan->placed[i] = (situ_placement){
+        .node = keep(plan, node->name),
+        .op = node->schema->op->name,
+        .requested = keep(plan, node->spec ? graph->specs[node->spec].written : ""),
+        .assigned = session->devices->devices[session->placement.device[i]]->full,
+        .cause = keep(plan, strbuf_get(&cause))};
     strbuf_free(&cause);
   }
   plan->n_placed = graph->n_nodes;
@@ -88,19 +88,19 @@ static situ_status show_need(const struct rehearsal *rehearsal, struct device *d
   TRY(peak_memory_find((const struct program *const *)rehearsal->programs, rehearsal->n, device,
                        info.limit, &peak));
   if (!lane && !peak.peak) return NULL;
-  plan->needs[plan->n_needs++] = (situ_need){.device = device->full,
-                                             .peak_bytes = peak.peak,
-                                             .limit_bytes = info.limit,
-                                             .kernels = lane ? lane->n_calls : 0,
-                                             .variable_bytes = peak.variables,
-                                             .step_bytes = peak.step,
-                                             .initializer_bytes = peak.earlier};
+  plan->needs[plan->n_needs++] = (situ_memory_need){.device = device->full,
+                                                    .peak_bytes = peak.peak,
+                                                    .limit_bytes = info.limit,
+                                                    .kernels = lane ? lane->n_calls : 0,
+                                                    .variable_bytes = peak.variables,
+                                                    .step_bytes = peak.step,
+                                                    .initializer_bytes = peak.earlier};
   return NULL;
 }
 
 static situ_status show_needs(const struct rehearsal *rehearsal, situ_plan *plan) {
   const struct device_list *devices = step_of(rehearsal)->devices;
-  plan->needs = ARENA_ARRAY(&plan->arena, situ_need, devices->count + 1);
+  plan->needs = ARENA_ARRAY(&plan->arena, situ_memory_need, devices->count + 1);
   if (!plan->needs) return NO_MEMORY();
   for (int i = 0; i < devices->count; i++) TRY(show_need(rehearsal, devices->devices[i], plan));
   return NULL;
@@ -317,7 +317,7 @@ situ_status situ_plan_place(situ_session *session, situ_plan **out) {
   return status;
 }
 
-const situ_placed *situ_plan_placed(const situ_plan *plan, int *count) {
+const situ_placement *situ_plan_placements(const situ_plan *plan, int *count) {
   *count = plan ? plan->n_placed : 0;
   return plan ? plan->placed : NULL;
 }
@@ -327,7 +327,7 @@ const situ_copy *situ_plan_copies(const situ_plan *plan, int *count) {
   return plan ? plan->copies : NULL;
 }
 
-const situ_need *situ_plan_needs(const situ_plan *plan, int *count) {
+const situ_memory_need *situ_plan_memory(const situ_plan *plan, int *count) {
   *count = plan ? plan->n_needs : 0;
   return plan ? plan->needs : NULL;
 }
@@ -337,9 +337,9 @@ const situ_kernel *situ_plan_kernels(const situ_plan *plan, int *count) {
   return plan ? plan->kernels : NULL;
 }
 
-uint64_t situ_plan_variables(const situ_plan *plan) { return plan ? plan->variables : 0; }
+uint64_t situ_plan_variable_bytes(const situ_plan *plan) { return plan ? plan->variables : 0; }
 
-uint64_t situ_plan_gradients(const situ_plan *plan) { return plan ? plan->gradients : 0; }
+uint64_t situ_plan_gradient_bytes(const situ_plan *plan) { return plan ? plan->gradients : 0; }
 
 const char *situ_plan_uncounted(const situ_plan *plan) { return plan ? plan->uncounted : NULL; }
 

@@ -13,7 +13,7 @@ static bool same_edge(struct edge a, struct edge b) {
 
 static bool same_feed(const struct feed *have, const struct plan_feed *want) {
   if (!same_edge(have->edge, want->edge) || have->type != want->type) return false;
-  if (have->device != want->device || have->takes != want->takes) return false;
+  if (have->device != want->device || have->donate != want->donate) return false;
   if (!shape_equal(&have->shape, &want->shape)) return false;
   if (!have->value) return true;
   const void *data = want->tensor ? situ_tensor_data(want->tensor) : NULL;

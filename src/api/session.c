@@ -295,7 +295,7 @@ static situ_status ask_feeds(struct situ_session *session, const struct situ_gra
                            .shape = feeds[i].tensor ? feeds[i].tensor->shape : output->shape,
                            .tensor = feeds[i].tensor,
                            .device = place_of(feeds[i].tensor),
-                           .takes = out->takes ? out->takes[i] : 0};
+                           .donate = out->donate ? out->donate[i] : 0};
   }
   out->n_feeds = n;
   return NULL;
@@ -324,7 +324,7 @@ static situ_status ask(struct situ_session *session, const situ_feed *feeds, int
 }
 
 static situ_status run(situ_session *session, const situ_feed *feeds, int n_feeds,
-                       const situ_value *fetches, int n_fetches, bool keep, const int *takes,
+                       const situ_value *fetches, int n_fetches, bool keep, const int *donate,
                        situ_tensor **results) {
   for (int i = 0; results && i < n_fetches; i++) results[i] = NULL;
   if (!session) return INVALID("situ_session_run: the session is NULL.");
@@ -332,7 +332,7 @@ static situ_status run(situ_session *session, const situ_feed *feeds, int n_feed
   struct asked asked;
   asked.arena = (struct arena){0};
   asked.keep = keep;
-  asked.takes = takes;
+  asked.donate = donate;
   situ_status status = ask(session, feeds, n_feeds, fetches, n_fetches, false, &asked);
   if (!status) status = steps_run(session, &asked, results);
   arena_free(&asked.arena);
@@ -344,9 +344,9 @@ situ_status situ_session_run(situ_session *session, const situ_feed *feeds, int 
   return run(session, feeds, n_feeds, fetches, n_fetches, false, NULL, results);
 }
 
-situ_status situ_session_run_there(situ_session *session, const situ_feed *feeds, int n_feeds,
-                                   const situ_value *fetches, int n_fetches,
-                                   situ_tensor **results) {
+situ_status situ_session_run_on_device(situ_session *session, const situ_feed *feeds, int n_feeds,
+                                       const situ_value *fetches, int n_fetches,
+                                       situ_tensor **results) {
   return run(session, feeds, n_feeds, fetches, n_fetches, true, NULL, results);
 }
 
@@ -362,8 +362,8 @@ situ_status situ_session_run_with(situ_session *session, const situ_run_options 
   struct cancellation *before = cancellation_current;
   cancellation_begin(&cancellation);
   cancellation_current = &cancellation;
-  const situ_status status =
-      run(session, feeds, n_feeds, fetches, n_fetches, options->there, options->takes, results);
+  const situ_status status = run(session, feeds, n_feeds, fetches, n_fetches,
+                                 options->keep_on_device, options->donate, results);
   cancellation_current = before;
   return status;
 }

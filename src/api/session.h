@@ -70,8 +70,8 @@ struct asked {
       **tensors; /* borrowed from the caller, but for those computed here */
   struct edge few_fetches[8], *fetches;
   int32_t n_feeds, n_fetches;
-  bool keep;        /* as in struct plan_request */
-  const int *takes; /* as in situ_run_options */
+  bool keep;         /* as in struct plan_request */
+  const int *donate; /* as in situ_run_options */
   struct arena arena;
 };
 

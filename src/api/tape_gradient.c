@@ -262,7 +262,7 @@ static situ_status add_call(struct building *m, int32_t k) {
   return note(m, m->values[k], (struct origin){k, call->n_in}) ? NULL : NO_MEMORY();
 }
 
-static situ_status add_gradients(struct building *m, situ_value *out, situ_slices *slices) {
+static situ_status add_gradients(struct building *m, situ_value *out, situ_indexed_slices *slices) {
   const struct stretch *s = m->s;
   situ_value *ys = ARENA_ARRAY(&m->arena, situ_value, 2 * s->n_targets + 1);
   situ_value *xs = ARENA_ARRAY(&m->arena, situ_value, s->n_sources + 1);
@@ -304,7 +304,7 @@ static int fetch(struct building *m, situ_value value) {
 
 /* What the gradients read of the calls is fed; every gradient that exists is fetched. */
 static situ_status find_feeds(struct building *m, const situ_value *gradients,
-                              const situ_slices *slices) {
+                              const situ_indexed_slices *slices) {
   struct backward *b = m->b;
   size_t most = 2 * (size_t)m->s->n_sources + 1;
   for (int32_t i = b->first; i < b->graph->n_nodes; i++)
@@ -334,7 +334,7 @@ static situ_status build(struct building *m) {
   m->values = ARENA_ARRAY(&m->arena, situ_value, s->n_calls + 1);
   m->leaves = ARENA_ARRAY(&m->arena, situ_value, s->tape->n_tracked + 1);
   situ_value *gradients = ARENA_ARRAY(&m->arena, situ_value, s->n_sources + 1);
-  situ_slices *slices = ARENA_ARRAY(&m->arena, situ_slices, s->n_sources + 1);
+  situ_indexed_slices *slices = ARENA_ARRAY(&m->arena, situ_indexed_slices, s->n_sources + 1);
   if (!b->graph || m->arena.failed) return NO_MEMORY();
   for (int32_t k = 0; k < s->n_calls; k++) TRY(add_call(m, k));
   TRY(add_gradients(m, gradients, slices));
@@ -420,7 +420,7 @@ static situ_status run_told(struct backward *b, const struct stretch *s, situ_ta
   for (int32_t i = 0; i < n; i++)
     for (int32_t k = 0; k < b->graph->nodes[b->first + i]->n_outputs; k++)
       values[place[i] + k] = (situ_value){b->graph, b->first + i, k};
-  TRY(situ_session_run_there(b->session, b->feeds, b->n_feeds, values, total, tensors));
+  TRY(situ_session_run_on_device(b->session, b->feeds, b->n_feeds, values, total, tensors));
   situ_status status = tell(b, tensors, place, s, others, n_others, arena);
   for (int i = 0; i < b->n_fetches && !status; i++) {
     const situ_value v = b->fetches[i];
@@ -519,8 +519,8 @@ static situ_status run(struct stretch *s, situ_tape *const *others, int n_others
   for (int i = 0; i < b->n_feeds; i++) b->feeds[i].tensor = tensor_at(s, b->origins[i]);
   if (b->n_fetches)
     TRY(n_others ? run_told(b, s, others, n_others, found, arena)
-                 : situ_session_run_there(b->session, b->feeds, b->n_feeds, b->fetches,
-                                          b->n_fetches, found));
+                 : situ_session_run_on_device(b->session, b->feeds, b->n_feeds, b->fetches,
+                                              b->n_fetches, found));
   for (int i = 0; i < s->n_sources; i++) {
     const int rows = b->fetch_of[s->n_sources + i];
     results[i] = b->fetch_of[i] < 0 ? NULL : found[b->fetch_of[i]];

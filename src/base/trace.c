@@ -37,7 +37,7 @@ situ_status situ_trace_create(situ_trace **out) {
   return NULL;
 }
 
-void situ_trace_everything(situ_trace *trace) { atomic_store(&trace_of_all, trace); }
+void situ_trace_set_global(situ_trace *trace) { atomic_store(&trace_of_all, trace); }
 
 void situ_trace_release(situ_trace *trace) {
   if (!trace) return;

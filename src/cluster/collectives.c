@@ -22,7 +22,7 @@ struct reducing {
   int64_t count, step; /* elements: of all, of a piece */
   size_t size;         /* of an element */
   situ_type type;
-  situ_combine reduction;
+  situ_reduce_op reduction;
   uint64_t first; /* number of the first piece */
   bool past;      /* the result is larger than caches */
 };
@@ -90,7 +90,7 @@ static void reduce_strip(const struct reducing *r, int64_t k, int64_t begin, int
   }
   if (sum && sum != to) copy(to, sum, (size_t)n * r->size);
   if (membership_current.n_machines > 1) return;
-  if (r->reduction == SITU_COMBINE_MEAN) reduce_divide(to, n, r->type, membership_current.size);
+  if (r->reduction == SITU_REDUCE_MEAN) reduce_divide(to, n, r->type, membership_current.size);
   copy_out(r, r->out + (size_t)(k * r->step + begin) * r->size, to, n);
 }
 
@@ -120,7 +120,7 @@ static situ_status deliver(const struct reducing *r, int64_t k) {
     copy(stage + (size_t)begin * r->size, segment_result(s, i, number), (size_t)n * r->size);
   }
   TRY(internode_all_reduce(r->caller, stage, piece_count(r, k), r->type, r->reduction));
-  if (r->reduction == SITU_COMBINE_MEAN)
+  if (r->reduction == SITU_REDUCE_MEAN)
     reduce_divide(stage, piece_count(r, k), r->type, membership_current.size);
   advance(&s->seats[0].delivered, number + 1);
   return NULL;
@@ -171,7 +171,7 @@ static situ_status reduce_small(const struct reducing *r) {
     sum = sum ? r->out : from;
   }
   if (sum && sum != r->out) memcpy(r->out, sum, bytes);
-  if (r->reduction == SITU_COMBINE_MEAN)
+  if (r->reduction == SITU_REDUCE_MEAN)
     reduce_divide(r->out, r->count, r->type, membership_current.size);
   return NULL;
 }
@@ -189,7 +189,7 @@ static situ_status all_reduce(struct reducing *r) {
 }
 
 situ_status collective_all_reduce(const struct caller *caller, const void *in, void *out,
-                                  int64_t count, situ_type type, situ_combine reduction) {
+                                  int64_t count, situ_type type, situ_reduce_op reduction) {
   TRY(reduce_check(type, reduction));
   struct reducing r = {.caller = caller,
                        .segment = &membership_current.segment,
@@ -275,7 +275,7 @@ situ_status collective_all_gather(const struct caller *caller, const void *data,
   if (!counts) return NO_MEMORY();
   counts[membership_current.rank] = (int64_t)bytes;
   situ_status status =
-      collective_all_reduce(caller, counts, counts, n, SITU_INT64, SITU_COMBINE_SUM);
+      collective_all_reduce(caller, counts, counts, n, SITU_INT64, SITU_REDUCE_SUM);
   size_t total = 0, at = 0;
   for (int i = 0; i < n && !status; i++) total += sizes[i] = (size_t)counts[i];
   char *all = status ? NULL : malloc(total + 1);
@@ -292,5 +292,5 @@ situ_status collective_all_gather(const struct caller *caller, const void *data,
 
 situ_status collective_barrier(const struct caller *caller) {
   int32_t one = 1;
-  return collective_all_reduce(caller, &one, &one, 1, SITU_INT32, SITU_COMBINE_MAX);
+  return collective_all_reduce(caller, &one, &one, 1, SITU_INT32, SITU_REDUCE_MAX);
 }

@@ -9,7 +9,7 @@
 /* As the functions of situ/cluster.h; the caller is who is named in errors. */
 situ_status collective_all_reduce(const struct caller *caller, const void *in, void *out,
                                   int64_t count, situ_type type,
-                                  situ_combine reduction) SITU_MUST_USE;
+                                  situ_reduce_op reduction) SITU_MUST_USE;
 situ_status collective_broadcast(const struct caller *caller, void *data, size_t bytes,
                                  int root) SITU_MUST_USE;
 situ_status collective_all_gather(const struct caller *caller, const void *data, size_t bytes,
@@ -19,7 +19,7 @@ situ_status collective_barrier(const struct caller *caller) SITU_MUST_USE;
 /* Reduces arrays of the leaders of all machines: called by leaders, with the lock; see internode.c.
  */
 situ_status internode_all_reduce(const struct caller *caller, char *data, int64_t count,
-                                 situ_type type, situ_combine reduction) SITU_MUST_USE;
+                                 situ_type type, situ_reduce_op reduction) SITU_MUST_USE;
 
 /* Hands a piece on from the machine of rank `root` to all others: called by leaders with the lock;
  * `data` is what the root has, or gets it. */

@@ -54,7 +54,7 @@ static situ_status scatter(const struct far *far, char *parts) {
   return wait_settle(far->caller, far->requests, 2 * far->n, -1);
 }
 
-static void reduce(const struct far *far, char *parts, situ_type type, situ_combine reduction) {
+static void reduce(const struct far *far, char *parts, situ_type type, situ_reduce_op reduction) {
   const size_t bytes = part_bytes(far, far->own);
   const int64_t n = (int64_t)(bytes / far->size);
   char *own = far->data + part_begin(far, far->own);
@@ -81,7 +81,7 @@ static situ_status spread(const struct far *far) {
 }
 
 situ_status internode_all_reduce(const struct caller *caller, char *data, int64_t count,
-                                 situ_type type, situ_combine reduction) {
+                                 situ_type type, situ_reduce_op reduction) {
   struct far far = {.caller = caller,
                     .data = data,
                     .count = count,

@@ -205,7 +205,7 @@ situ_status situ_cluster_member(int rank, situ_member *out) {
   return NULL;
 }
 
-bool situ_cluster_gone(int rank) {
+bool situ_cluster_has_left(int rank) {
   const struct membership *membership = &membership_current;
   if (!membership->segment.head || rank < 0 || rank >= membership->size) return false;
   const situ_member *member = &membership->members[rank];

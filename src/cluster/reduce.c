@@ -15,24 +15,24 @@
   X(SITU_UINT8, uint8_t)
 
 /* Reductions: SITU_COMBINE_ name and expression. */
-#define REDUCTIONS(X, T)                            \
-  X(T, SITU_COMBINE_SUM, a[i] + b[i])               \
-  X(T, SITU_COMBINE_MIN, b[i] < a[i] ? b[i] : a[i]) \
-  X(T, SITU_COMBINE_MAX, b[i] > a[i] ? b[i] : a[i]) \
-  X(T, SITU_COMBINE_PRODUCT, a[i] * b[i])
+#define REDUCTIONS(X, T)                           \
+  X(T, SITU_REDUCE_SUM, a[i] + b[i])               \
+  X(T, SITU_REDUCE_MIN, b[i] < a[i] ? b[i] : a[i]) \
+  X(T, SITU_REDUCE_MAX, b[i] > a[i] ? b[i] : a[i]) \
+  X(T, SITU_REDUCE_PRODUCT, a[i] * b[i])
 
 #define LOOP(T, name, expression)                                \
   case name:                                                     \
     for (int64_t i = 0; i < count; i++) to[i] = (T)(expression); \
     return;
 
-#define COMBINE(T, name, allow)                                                                  \
-  allow static void name(T *to, const T *a, const T *b, int64_t count, situ_combine reduction) { \
-    switch (reduction) {                                                                         \
-      REDUCTIONS(LOOP, T)                                                                        \
-      case SITU_COMBINE_MEAN:                                                                    \
-        break;                                                                                   \
-    }                                                                                            \
+#define COMBINE(T, name, allow)                                                                    \
+  allow static void name(T *to, const T *a, const T *b, int64_t count, situ_reduce_op reduction) { \
+    switch (reduction) {                                                                           \
+      REDUCTIONS(LOOP, T)                                                                          \
+      case SITU_REDUCE_MEAN:                                                                       \
+        break;                                                                                     \
+    }                                                                                              \
   }
 
 #if defined(__x86_64__)
@@ -50,7 +50,7 @@ NUMBERS(PLAINLY)
 enum { HALVES = 512 }; /* widened at a time */
 
 static void reduce_half(uint16_t *to, const uint16_t *a, const uint16_t *b, int64_t count,
-                        situ_combine reduction) {
+                        situ_reduce_op reduction) {
   float x[HALVES], y[HALVES];
   for (int64_t i = 0; i < count; i += HALVES) {
     const int64_t n = min_i64(HALVES, count - i);
@@ -72,8 +72,8 @@ static void divide_half(uint16_t *data, int64_t count, int by) {
 }
 
 void reduce_elements(void *to, const void *a, const void *b, int64_t count, situ_type type,
-                     situ_combine reduction) {
-  if (reduction == SITU_COMBINE_MEAN) reduction = SITU_COMBINE_SUM;
+                     situ_reduce_op reduction) {
+  if (reduction == SITU_REDUCE_MEAN) reduction = SITU_REDUCE_SUM;
 #if defined(__x86_64__)
   if (type == SITU_FLOAT && HAS_AVX2) {
     combine_float_wide(to, a, b, count, reduction);
@@ -115,8 +115,8 @@ void reduce_divide(void *data, int64_t count, situ_type type, int by) {
   }
 }
 
-situ_status reduce_check(situ_type type, situ_combine reduction) {
-  if (reduction < SITU_COMBINE_SUM || reduction > SITU_COMBINE_PRODUCT)
+situ_status reduce_check(situ_type type, situ_reduce_op reduction) {
+  if (reduction < SITU_REDUCE_SUM || reduction > SITU_REDUCE_PRODUCT)
     return INVALID("There is no reduction %d.", (int)reduction);
   switch (type) {
 #define CASE(number, T) case number:

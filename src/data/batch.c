@@ -152,15 +152,15 @@ static situ_status join_texts(const struct batching *self, int part, situ_tensor
   if (!with_rows(&first->shape, self->n_rows, &shape))
     return INVALID("A batch of tensors of rank %d has too many dimensions.", first->shape.rank);
   const int64_t each = situ_shape_count(first->shape);
-  situ_text *texts = malloc(sizeof *texts * (size_t)(each * self->n_rows + 1));
+  situ_string *texts = malloc(sizeof *texts * (size_t)(each * self->n_rows + 1));
   if (!texts) return NO_MEMORY();
   situ_status status = NULL;
   for (int64_t r = 0; r < self->n_rows && !status; r++) {
     const situ_tensor *row = self->rows[r * n + part];
     status = check_row(row, first, part, r, false);
-    for (int64_t i = 0; i < each && !status; i++) texts[r * each + i] = situ_tensor_text(row, i);
+    for (int64_t i = 0; i < each && !status; i++) texts[r * each + i] = situ_tensor_string(row, i);
   }
-  if (!status) status = situ_tensor_create_texts(shape, texts, out);
+  if (!status) status = situ_tensor_create_strings(shape, texts, out);
   free(texts);
   return status;
 }

@@ -28,7 +28,7 @@ static situ_status name_of(const struct cursor *cursor, const char *ending, char
   TRY(cursor_param(cursor, 0, &name));
   if (name->type != SITU_STRING || situ_shape_count(name->shape) != 1)
     return INVALID("`filename` must be a scalar string.");
-  return asprintf(out, "%s%s", situ_tensor_text(name, 0).data, ending) < 0 ? NO_MEMORY() : NULL;
+  return asprintf(out, "%s%s", situ_tensor_string(name, 0).data, ending) < 0 ? NO_MEMORY() : NULL;
 }
 
 static situ_status damaged(const struct filing *self) {
@@ -92,7 +92,7 @@ static void put_part(FILE *stream, const situ_tensor *part) {
     return;
   }
   for (int64_t i = 0; i < n; i++) {
-    const situ_text text = situ_tensor_text(part, i);
+    const situ_string text = situ_tensor_string(part, i);
     const uint64_t length = text.length;
     fwrite(&length, sizeof length, 1, stream);
     fwrite(text.data, 1, text.length, stream);
@@ -130,16 +130,16 @@ static bool get(struct filing *self, void *to, size_t bytes) {
 
 static situ_status get_texts(struct filing *self, situ_shape shape, situ_tensor **out) {
   const int64_t n = situ_shape_count(shape);
-  situ_text *texts = calloc((size_t)n + 1, sizeof *texts);
+  situ_string *texts = calloc((size_t)n + 1, sizeof *texts);
   situ_status status = texts ? NULL : NO_MEMORY();
   for (int64_t i = 0; i < n && !status; i++) {
     uint64_t length = 0;
     const bool good = get(self, &length, sizeof length) && length <= (uint64_t)self->size;
     char *data = good ? malloc(length + 1) : NULL;
-    texts[i] = (situ_text){data, length};
+    texts[i] = (situ_string){data, length};
     if (!data || !get(self, data, length)) status = damaged(self);
   }
-  if (!status) status = situ_tensor_create_texts(shape, texts, out);
+  if (!status) status = situ_tensor_create_strings(shape, texts, out);
   for (int64_t i = 0; i < n && texts; i++) free((void *)texts[i].data);
   free(texts);
   return status;

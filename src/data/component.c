@@ -14,10 +14,10 @@ situ_status component_slice(situ_tensor *tensor, int64_t index, situ_tensor **ou
   memmove(shape.dim, shape.dim + 1, sizeof *shape.dim * (size_t)shape.rank);
   const int64_t n = situ_shape_count(shape);
   if (tensor->type == SITU_STRING) {
-    situ_text few[8], *texts = n <= 8 ? few : malloc(sizeof *texts * (size_t)n);
+    situ_string few[8], *texts = n <= 8 ? few : malloc(sizeof *texts * (size_t)n);
     if (!texts) return NO_MEMORY();
-    for (int64_t i = 0; i < n; i++) texts[i] = situ_tensor_text(tensor, index * n + i);
-    const situ_status status = situ_tensor_create_texts(shape, texts, out);
+    for (int64_t i = 0; i < n; i++) texts[i] = situ_tensor_string(tensor, index * n + i);
+    const situ_status status = situ_tensor_create_strings(shape, texts, out);
     if (texts != few) free(texts);
     return status;
   }

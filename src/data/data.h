@@ -92,7 +92,7 @@ struct shared_state {
 struct situ_dataset {
   struct resource head;
   const struct data_kind *kind;
-  situ_recipe spec; /* what it points to is the data set's own */
+  situ_dataset_spec spec; /* what it points to is the data set's own */
   int n_parts;
   pthread_mutex_t lock;
   struct shared_state *shared_state; /* of those iterators that share it; guarded by lock */

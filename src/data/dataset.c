@@ -19,7 +19,7 @@ static const struct data_kind *find_kind(const char *name) {
 
 static void destroy(struct resource *resource) {
   situ_dataset *dataset = (situ_dataset *)resource;
-  const situ_recipe *spec = &dataset->spec;
+  const situ_dataset_spec *spec = &dataset->spec;
   for (int i = 0; i < spec->n_inputs; i++) situ_dataset_release(spec->inputs[i]);
   for (int i = 0; i < spec->n_params; i++) situ_tensor_release(spec->params[i].tensor);
   situ_transform_release(spec->transform);
@@ -49,8 +49,8 @@ static void *copy_array(const void *from, size_t count, size_t size, bool *faile
   return copy;
 }
 
-static situ_status copy_spec(const situ_recipe *spec, situ_dataset *dataset) {
-  situ_recipe *own = &dataset->spec;
+static situ_status copy_spec(const situ_dataset_spec *spec, situ_dataset *dataset) {
+  situ_dataset_spec *own = &dataset->spec;
   bool failed = false;
   *own = *spec;
   own->inputs = copy_array(spec->inputs, (size_t)spec->n_inputs, sizeof(void *), &failed);
@@ -68,7 +68,8 @@ static situ_status copy_spec(const situ_recipe *spec, situ_dataset *dataset) {
   return failed || (spec->text && !own->text) ? NO_MEMORY() : NULL;
 }
 
-static situ_status check(const char *name, const struct data_kind *kind, const situ_recipe *spec) {
+static situ_status check(const char *name, const struct data_kind *kind,
+                         const situ_dataset_spec *spec) {
   if (!kind) return INVALID("There is no kind of data set '%s'.", name ? name : "");
   if (spec->n_inputs < kind->n_inputs || spec->n_params < kind->n_params)
     return INVALID("A data set %s needs %d inputs and %d params, not %d and %d.", name,
@@ -78,8 +79,9 @@ static situ_status check(const char *name, const struct data_kind *kind, const s
   return NULL;
 }
 
-situ_status situ_dataset_create(const char *kind, const situ_recipe *spec, situ_dataset **out) {
-  static const situ_recipe nothing = {0};
+situ_status situ_dataset_create(const char *kind, const situ_dataset_spec *spec,
+                                situ_dataset **out) {
+  static const situ_dataset_spec nothing = {0};
   const struct data_kind *row = find_kind(kind);
   if (!out) return INVALID("situ_dataset_create: the data set has nowhere to go: `out` is NULL.");
   *out = NULL;
@@ -113,7 +115,7 @@ void situ_dataset_release(situ_dataset *dataset) {
   if (dataset) resource_release(&dataset->head);
 }
 
-int situ_dataset_parts(const situ_dataset *dataset) { return dataset ? dataset->n_parts : 0; }
+int situ_dataset_components(const situ_dataset *dataset) { return dataset ? dataset->n_parts : 0; }
 
 int64_t situ_dataset_cardinality(const situ_dataset *dataset) {
   if (!dataset) return 0;
@@ -159,7 +161,7 @@ enum { MOST_PARAMS = 4 };
 
 /* A data set of one input (or none) whose params are numbers. */
 static situ_status with_numbers(const char *kind, situ_dataset *input, const int64_t *numbers,
-                                int n, situ_recipe spec, situ_dataset **out) {
+                                int n, situ_dataset_spec spec, situ_dataset **out) {
   situ_param params[MOST_PARAMS] = {{0}};
   situ_status status = NULL;
   for (int i = 0; i < n && !status; i++)
@@ -173,12 +175,13 @@ static situ_status with_numbers(const char *kind, situ_dataset *input, const int
   return status;
 }
 
-situ_status situ_dataset_slices(situ_tensor *const *tensors, int n, situ_dataset **out) {
-  if (n < 1 || !tensors) return INVALID("situ_dataset_slices: there are no tensors.");
+situ_status situ_dataset_from_tensor_slices(situ_tensor *const *tensors, int n,
+                                            situ_dataset **out) {
+  if (n < 1 || !tensors) return INVALID("situ_dataset_from_tensor_slices: there are no tensors.");
   situ_param *params = calloc((size_t)n, sizeof *params);
   if (!params) return NO_MEMORY();
   for (int i = 0; i < n; i++) params[i].tensor = tensors[i];
-  const situ_recipe spec = {.params = params, .n_params = n};
+  const situ_dataset_spec spec = {.params = params, .n_params = n};
   const situ_status status = situ_dataset_create("TensorSlice", &spec, out);
   free(params);
   return status;
@@ -186,7 +189,7 @@ situ_status situ_dataset_slices(situ_tensor *const *tensors, int n, situ_dataset
 
 situ_status situ_dataset_range(int64_t start, int64_t stop, int64_t step, situ_dataset **out) {
   const int64_t numbers[] = {start, stop, step};
-  return with_numbers("Numbers", NULL, numbers, 3, (situ_recipe){0}, out);
+  return with_numbers("Numbers", NULL, numbers, 3, (situ_dataset_spec){0}, out);
 }
 
 situ_status situ_dataset_files(const char *kind, const char *const *names, int n,
@@ -194,7 +197,7 @@ situ_status situ_dataset_files(const char *kind, const char *const *names, int n
   if (n < 1 || !names) return INVALID("situ_dataset_files: there are no names.");
   situ_param param = {0};
   TRY(situ_tensor_create(SITU_STRING, SITU_SHAPE(n), names, &param.tensor));
-  const situ_recipe spec = {.params = &param, .n_params = 1};
+  const situ_dataset_spec spec = {.params = &param, .n_params = 1};
   const situ_status status = situ_dataset_create(kind, &spec, out);
   situ_tensor_release(param.tensor);
   return status;
@@ -202,7 +205,7 @@ situ_status situ_dataset_files(const char *kind, const char *const *names, int n
 
 situ_status situ_dataset_map(situ_dataset *input, situ_transform *transform, int parallel,
                              situ_dataset **out) {
-  const situ_recipe spec = {
+  const situ_dataset_spec spec = {
       .inputs = &input, .n_inputs = 1, .transform = transform, .parallel = parallel};
   return situ_dataset_create("Map", &spec, out);
 }
@@ -210,19 +213,20 @@ situ_status situ_dataset_map(situ_dataset *input, situ_transform *transform, int
 situ_status situ_dataset_shuffle(situ_dataset *input, int64_t room, int64_t seed,
                                  situ_dataset **out) {
   const int64_t numbers[] = {room, seed, seed};
-  return with_numbers("Shuffle", input, numbers, 3, (situ_recipe){.flags = SITU_RESHUFFLE}, out);
+  return with_numbers("Shuffle", input, numbers, 3, (situ_dataset_spec){.flags = SITU_RESHUFFLE},
+                      out);
 }
 
 situ_status situ_dataset_batch(situ_dataset *input, int64_t size, bool drop_remainder,
                                situ_dataset **out) {
-  const situ_recipe spec = {.flags = drop_remainder ? SITU_DROP_REMAINDER : 0};
+  const situ_dataset_spec spec = {.flags = drop_remainder ? SITU_DROP_REMAINDER : 0};
   return with_numbers("Batch", input, &size, 1, spec, out);
 }
 
 situ_status situ_dataset_repeat(situ_dataset *input, int64_t count, situ_dataset **out) {
-  return with_numbers("Repeat", input, &count, 1, (situ_recipe){0}, out);
+  return with_numbers("Repeat", input, &count, 1, (situ_dataset_spec){0}, out);
 }
 
 situ_status situ_dataset_prefetch(situ_dataset *input, int64_t count, situ_dataset **out) {
-  return with_numbers("Prefetch", input, &count, 1, (situ_recipe){0}, out);
+  return with_numbers("Prefetch", input, &count, 1, (situ_dataset_spec){0}, out);
 }

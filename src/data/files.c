@@ -59,7 +59,7 @@ static situ_status check_size(const struct record_file *file, situ_code code) {
 }
 
 static situ_status open_next(struct reading *self) {
-  const char *path = situ_tensor_text(self->names, self->at++).data;
+  const char *path = situ_tensor_string(self->names, self->at++).data;
   TRY(record_open(&self->file, path));
   const situ_status status =
       self->file.packing ? NULL : check_size(&self->file, SITU_INVALID_ARGUMENT);
@@ -83,8 +83,8 @@ static situ_status next(struct cursor *cursor, situ_tensor **parts, bool *end) {
     if (status) return status;
   }
   if (self->value.failed) return NO_MEMORY();
-  const situ_text text = {strbuf_get(&self->value), self->value.length};
-  return situ_tensor_create_texts(SITU_SCALAR, &text, &parts[0]);
+  const situ_string text = {strbuf_get(&self->value), self->value.length};
+  return situ_tensor_create_strings(SITU_SCALAR, &text, &parts[0]);
 }
 
 static void close(struct cursor *cursor) {

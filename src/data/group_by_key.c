@@ -120,7 +120,8 @@ static situ_status give(struct grouping *self, int64_t at, situ_tensor **parts) 
   for (int64_t i = 0; i < count; i++) params[i].tensor = group->rows[i];
   situ_dataset *dataset = NULL;
   situ_status status = situ_dataset_create(
-      "Rows", &(situ_recipe){.params = params, .n_params = (int)count, .n_parts = n}, &dataset);
+      "Rows", &(situ_dataset_spec){.params = params, .n_params = (int)count, .n_parts = n},
+      &dataset);
   if (!status) status = situ_tensor_create(SITU_INT64, SITU_SCALAR, &group->key, &parts[0]);
   if (!status) status = situ_dataset_handle(dataset, &parts[1]);
   situ_dataset_release(dataset);
@@ -186,7 +187,7 @@ static void describe(struct strbuf *text, const situ_tensor *part) {
     return;
   }
   for (int64_t i = 0; i < n; i++) {
-    const situ_text one = situ_tensor_text(part, i);
+    const situ_string one = situ_tensor_string(part, i);
     strbuf_append_n(text, (const char *)&one.length, sizeof one.length);
     strbuf_append_n(text, one.data, one.length);
   }

@@ -33,7 +33,7 @@ static situ_status make(situ_dataset *dataset) {
 
 static situ_status open(struct cursor *cursor) {
   struct interleaving *self = (struct interleaving *)cursor;
-  const situ_recipe *spec = &cursor->dataset->spec;
+  const situ_dataset_spec *spec = &cursor->dataset->spec;
   const bool flat = cursor->dataset->kind == &kind_FlatMap;
   if (!flat && !spec->cycle) return INVALID("cycle_length must be greater than zero.");
   if (!flat && spec->block < 1) return INVALID("block_length must be greater than zero.");
@@ -62,7 +62,7 @@ static void close(struct cursor *cursor) {
 
 /* Makes the next element a data set. */
 static situ_status enter(struct interleaving *self, struct inner *inner) {
-  const situ_recipe *spec = &self->head.dataset->spec;
+  const situ_dataset_spec *spec = &self->head.dataset->spec;
   struct cursor *cursor = &self->head;
   const int n = spec->inputs[0]->n_parts;
   const int n_arguments = spec->transform ? transform_outputs(spec->transform) : 0;

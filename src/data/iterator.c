@@ -118,7 +118,8 @@ static situ_status bind(situ_tensor *handle, situ_tensor *const *arguments, int 
   for (int i = 0; i < n; i++) params[i].tensor = arguments[i];
   situ_dataset *bound = NULL;
   situ_status status = situ_dataset_create(
-      "Bound", &(situ_recipe){.params = params, .n_params = n, .inner = (situ_dataset *)inner},
+      "Bound",
+      &(situ_dataset_spec){.params = params, .n_params = n, .inner = (situ_dataset *)inner},
       &bound);
   if (!status) status = situ_dataset_handle(bound, out);
   situ_dataset_release(bound);
@@ -158,7 +159,8 @@ situ_status situ_iterator_create(situ_dataset *dataset, situ_tensor *const *argu
 situ_status situ_iterator_next(situ_iterator *iterator, situ_tensor **parts, bool *end) {
   if (!iterator || !parts || !end) return INVALID("situ_iterator_next: an argument is NULL.");
   for (int i = 0; iterator->dataset && i < iterator->dataset->n_parts; i++) parts[i] = NULL;
-  return next(&iterator->head, cursor_services, parts, situ_dataset_parts(iterator->dataset), end);
+  return next(&iterator->head, cursor_services, parts, situ_dataset_components(iterator->dataset),
+              end);
 }
 
 void situ_iterator_log_placement(situ_iterator *iterator) {

@@ -17,7 +17,7 @@ struct choosing {
 };
 
 static situ_status choose_make(situ_dataset *dataset) {
-  const situ_recipe *spec = &dataset->spec;
+  const situ_dataset_spec *spec = &dataset->spec;
   if (spec->inputs[0]->n_parts != 1)
     return INVALID("The data set that chooses has elements of %d parts, not of one.",
                    spec->inputs[0]->n_parts);

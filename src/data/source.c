@@ -138,7 +138,7 @@ static situ_status rows_make(situ_dataset *dataset) {
 
 static situ_status rows_next(struct cursor *cursor, situ_tensor **parts, bool *end) {
   struct place *place = (struct place *)cursor;
-  const situ_recipe *spec = &cursor->dataset->spec;
+  const situ_dataset_spec *spec = &cursor->dataset->spec;
   *end = place->at >= spec->n_params;
   for (int i = 0; i < cursor->dataset->n_parts && !*end; i++)
     parts[i] = situ_tensor_retain(spec->params[place->at++].tensor);
@@ -316,7 +316,7 @@ static situ_status bound_make(situ_dataset *dataset) {
 
 static situ_status bound_open(struct cursor *cursor) {
   struct binding_of *self = (struct binding_of *)cursor;
-  const situ_recipe *spec = &cursor->dataset->spec;
+  const situ_dataset_spec *spec = &cursor->dataset->spec;
   situ_tensor **values = calloc((size_t)spec->n_params + 1, sizeof(situ_tensor *));
   situ_status status = values ? NULL : NO_MEMORY();
   for (int i = 0; i < spec->n_params && !status; i++) status = cursor_param(cursor, i, &values[i]);

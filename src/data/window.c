@@ -133,7 +133,7 @@ static situ_status give(const struct windowing *self, int part, situ_tensor **ou
   for (int64_t i = 0; i < count; i++) params[i].tensor = self->rows[i * self->stride * n + part];
   situ_dataset *dataset = NULL;
   situ_status status = situ_dataset_create(
-      "Rows", &(situ_recipe){.params = params, .n_params = (int)count}, &dataset);
+      "Rows", &(situ_dataset_spec){.params = params, .n_params = (int)count}, &dataset);
   if (!status) status = situ_dataset_handle(dataset, out);
   situ_dataset_release(dataset);
   free(params);

@@ -125,7 +125,7 @@ struct backend_request {
  * the back end, which closes it with the first of its devices. */
 struct comm {
   /* Whether the library is there and adds numbers of the type. */
-  bool (*takes)(situ_type type);
+  bool (*supports)(situ_type type);
   /* The communicator of open devices, each of them once. */
   situ_status (*open)(void *const *devices, int n, void **comm);
   /* Queues on every device: the `count` numbers at to[i] become the sum of those at all `from`, in

@@ -141,13 +141,13 @@ static const struct gradient_target graph_target = {.emit = emit,
 
 /* The colocation scopes around the call of situ_gradients do not count. */
 static void enter(const struct walk *walk, struct term beside) {
-  if (walk->options->by_scope || !term_exists(beside)) return;
+  if (walk->options->no_colocation || !term_exists(beside)) return;
   situ_colocate_push_none(walk->graph);
   situ_colocate_push(walk->graph, (situ_value){walk->graph, beside.node, beside.output});
 }
 
 static void leave(const struct walk *walk, struct term beside) {
-  if (walk->options->by_scope || !term_exists(beside)) return;
+  if (walk->options->no_colocation || !term_exists(beside)) return;
   situ_colocate_pop(walk->graph);
   situ_colocate_pop(walk->graph);
 }
@@ -378,7 +378,7 @@ static situ_status visit_node(struct walk *walk, const struct node *node, struct
   enter_name(walk, node);
   situ_status status =
       visit->override ? ask_override(walk, &g, node, visit->override) : ask_row(&g, node);
-  if (!status && walk->options->gate) status = gate(walk, &g);
+  if (!status && walk->options->gate_gradients) status = gate(walk, &g);
   situ_name_pop(walk->graph);
   leave(walk, beside);
   if (status) return status_note(status, "in the gradient of '%s'", node->name);
@@ -474,11 +474,12 @@ static situ_status begin(struct walk *walk, situ_value y, const situ_value *grad
 
 /* A gradient that is slices goes out as such where that was asked for. */
 static situ_status hand_out(struct walk *walk, struct term term, struct term x, situ_value *out,
-                            situ_slices *slices) {
+                            situ_indexed_slices *slices) {
   if (slices_is(term) && slices) {
     const struct slices *s = &walk->slices.items[term.node];
-    *slices = (situ_slices){value_of(walk->graph, s->values), value_of(walk->graph, s->indices),
-                            value_of(walk->graph, s->shape)};
+    *slices =
+        (situ_indexed_slices){value_of(walk->graph, s->values), value_of(walk->graph, s->indices),
+                              value_of(walk->graph, s->shape)};
     return NULL;
   }
   enter(walk, x);
@@ -488,7 +489,8 @@ static situ_status hand_out(struct walk *walk, struct term term, struct term x, 
   return status;
 }
 
-static situ_status end(struct walk *walk, situ_value x, situ_value *out, situ_slices *slices) {
+static situ_status end(struct walk *walk, situ_value x, situ_value *out,
+                       situ_indexed_slices *slices) {
   struct term term;
   TRY(collect(walk, (struct edge){x.node, x.output}, &term));
   struct gradient g = helper(walk);
@@ -533,7 +535,7 @@ static situ_status run(struct walk *walk, const situ_value *ys, int n_ys, const 
     if (visit && visit->reached) TRY(begin(walk, ys[i], grad_ys ? &grad_ys[i] : NULL, i));
   }
   TRY(walk_back(walk));
-  situ_slices *slices = walk->options->slices;
+  situ_indexed_slices *slices = walk->options->slices;
   for (int i = 0; i < n_xs; i++) TRY(end(walk, xs[i], &out[i], slices ? &slices[i] : NULL));
   return NULL;
 }
@@ -543,7 +545,7 @@ static void clear(const struct walk *walk, int n_xs, situ_value *gradients) {
   const situ_value none = graph_no_value(walk->graph);
   for (int i = 0; i < n_xs; i++) gradients[i] = none;
   for (int i = 0; walk->options->slices && i < n_xs; i++)
-    walk->options->slices[i] = (situ_slices){none, none, none};
+    walk->options->slices[i] = (situ_indexed_slices){none, none, none};
 }
 
 situ_status situ_gradients(situ_graph *graph, const situ_value *ys, int n_ys, const situ_value *xs,

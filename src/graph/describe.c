@@ -19,7 +19,7 @@ static void add_escaped(struct strbuf *out, const char *text) {
   attrs_escape(out, text, strlen(text));
 }
 
-static void add_text(struct strbuf *out, situ_text text) {
+static void add_text(struct strbuf *out, situ_string text) {
   attrs_escape(out, text.data, text.length);
 }
 

@@ -5,8 +5,8 @@
 #include "graph/build.h"
 #include "situ/gradient.h"
 
-void situ_gradient_note(situ_graph *graph, const char *variable, const situ_value *parts,
-                        int n_parts) {
+void situ_gradient_register(situ_graph *graph, const char *variable, const situ_value *parts,
+                            int n_parts) {
   if (!graph || !variable || !parts || n_parts < 1 || n_parts > GRADIENT_PARTS) return;
   GRAPH_GUARD(graph);
   struct gradient_note *note = ARENA_ARRAY(&graph->arena, struct gradient_note, 1);

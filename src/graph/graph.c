@@ -56,7 +56,7 @@ void graph_fail(struct situ_graph *graph, situ_status status) {
   graph->error = status_first(graph->error, status);
 }
 
-void situ_graph_origin(situ_graph *graph, const char *place) {
+void situ_graph_set_origin(situ_graph *graph, const char *place) {
   GRAPH_GUARD(graph);
   if (!graph || (place && graph->origin && !strcmp(graph->origin, place))) return;
   graph->origin = place ? arena_text(&graph->arena, place, strlen(place)) : NULL;

@@ -80,7 +80,7 @@ static situ_status store(const struct proto_source *source, situ_type type,
   if (type == SITU_FLOAT || type == SITU_DOUBLE) {
     store_real(type, value->real, to);
   } else if (type == SITU_STRING) {
-    const situ_text text = {value->bytes.data, value->bytes.length};
+    const situ_string text = {value->bytes.data, value->bytes.length};
     memcpy(to, &text, sizeof text);
   } else if (!store_integer(type, value->integer, to)) {
     return proto_wrong(source, value->offset, "%" PRId64 " is no value of type %s", value->integer,
@@ -130,7 +130,7 @@ static situ_status count_values(const struct reading *in, int64_t *count) {
 
 /* Bytes of an element while the values are collected. */
 static size_t element_size(situ_type type) {
-  return type == SITU_STRING ? sizeof(situ_text) : situ_type_size(type);
+  return type == SITU_STRING ? sizeof(situ_string) : situ_type_size(type);
 }
 
 /* Writes the values one after another and repeats the last one. */
@@ -175,7 +175,7 @@ static situ_status read_values(const struct reading *in, struct graphdef_budget 
   if (!data) return NO_MEMORY();
   situ_status status = fill(in, data, data + bytes);
   if (!status && in->type == SITU_STRING)
-    status = situ_tensor_create_texts(in->shape, (const situ_text *)(void *)data, out);
+    status = situ_tensor_create_strings(in->shape, (const situ_string *)(void *)data, out);
   else if (!status)
     status = situ_tensor_create(in->type, in->shape, data, out);
   free(data);
@@ -204,7 +204,7 @@ static bool add_element(struct arena *arena, situ_type type, const void *data, i
                         struct proto_message *out) {
   const char *field = field_of(type);
   if (type == SITU_STRING) {
-    const situ_text text = tensor_text_at(data, index);
+    const situ_string text = tensor_text_at(data, index);
     return graphdef_add_bytes(arena, out, field, text.data, text.length);
   }
   if (is_real(type)) return graphdef_add_real(arena, out, field, number_at(type, data, index));

@@ -25,7 +25,7 @@ static int32_t home_of(const struct builder *builder, const struct node *node) {
 static bool can_add(const struct builder *builder, const struct node *node) {
   const struct value *first = builder_value(builder, node->inputs[0]);
   const struct comm *comm = device_at(builder, first->device)->backend->comm;
-  if (!comm || !comm->takes(first->type) || situ_shape_count(*first->shape) < 1) return false;
+  if (!comm || !comm->supports(first->type) || situ_shape_count(*first->shape) < 1) return false;
   for (int32_t i = 0; i < node->n_inputs; i++) {
     const struct device *device =
         device_at(builder, builder_value(builder, node->inputs[i])->device);

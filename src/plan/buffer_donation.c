@@ -123,10 +123,10 @@ situ_status buffer_donation_find(struct builder *builder) {
   if (program->checked || builder->need.node >= 0 || builder->request->before) return NULL;
   for (int32_t i = 0; i < program->n_feeds; i++) {
     const struct feed *feed = &program->feeds[i];
-    if (feed->takes < 1 || feed->takes > program->n_asked) continue;
-    struct fetch *fetch = &program->fetches[feed->takes - 1];
+    if (feed->donate < 1 || feed->donate > program->n_asked) continue;
+    struct fetch *fetch = &program->fetches[feed->donate - 1];
     struct pair pair = {feed->slot, fetch->slot, 0, 0};
-    if (!do_fit(program, feed, fetch, feed->takes - 1)) continue;
+    if (!do_fit(program, feed, fetch, feed->donate - 1)) continue;
     if (!readers.items)
       readers.items = ARENA_ARRAY(&builder->scratch, int32_t, program->n_commands + 1);
     if (!readers.items) return NO_MEMORY();

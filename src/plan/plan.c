@@ -161,7 +161,7 @@ static situ_status begin(struct builder *builder) {
     program->feeds[i] = (struct feed){.edge = request->feeds[i].edge,
                                       .slot = -1,
                                       .device = request->feeds[i].device,
-                                      .takes = request->feeds[i].takes,
+                                      .donate = request->feeds[i].donate,
                                       .type = request->feeds[i].type,
                                       .shape = request->feeds[i].shape};
   for (int32_t i = 0; i < request->n_fetches; i++)

@@ -13,7 +13,7 @@ struct plan_feed {
   situ_shape shape;
   const situ_tensor *tensor;
   int32_t device; /* that holds it; 0: the host */
-  int32_t takes;  /* 1 + the fetch that may be put in its memory; 0: none */
+  int32_t donate; /* 1 + the fetch that may be put in its memory; 0: none */
 };
 
 struct plan_request {

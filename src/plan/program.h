@@ -109,7 +109,7 @@ struct feed {
   struct edge edge;
   int32_t slot;   /* -1: nobody reads it */
   int32_t device; /* that holds it; 0: the host */
-  int32_t takes;  /* as in struct plan_feed */
+  int32_t donate; /* as in struct plan_feed */
   situ_type type;
   situ_shape shape;
   void *value;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * variable_gradients.c: the gradients of variables that a program computes: those that the maker of
- * the graph noted (situ_gradient_note), or else, as in a graph from a file, those that its update
- * ops take. */
+ * the graph noted (situ_gradient_register), or else, as in a graph from a file, those that its
+ * update ops take. */
 #include <string.h>
 
 #include "graph/variable.h"

@@ -52,7 +52,7 @@ struct compute {
 situ_status compute_keep(const struct compute *compute, int input, situ_tensor **out) SITU_MUST_USE;
 
 /* Makes output `index`, a tensor of that shape in host memory that is not cleared; *data is its
- * memory. Not for strings: situ_tensor_create_texts. */
+ * memory. Not for strings: situ_tensor_create_strings. */
 situ_status compute_output(const struct compute *compute, int index, situ_shape shape,
                            void **data) SITU_MUST_USE;
 

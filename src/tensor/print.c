@@ -215,7 +215,7 @@ static void write_single(situ_type type, double value, struct strbuf *out) {
 }
 
 /* As repr() of Python's bytes. */
-static void write_string(situ_text bytes, struct strbuf *out) {
+static void write_string(situ_string bytes, struct strbuf *out) {
   const char quote =
       memchr(bytes.data, '\'', bytes.length) && !memchr(bytes.data, '"', bytes.length) ? '"' : '\'';
   strbuf_appendf(out, "b%c", quote);

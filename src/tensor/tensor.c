@@ -42,7 +42,7 @@ static situ_status allocate(situ_type type, const situ_shape *shape, size_t byte
 /* A text of a string element: the bytes follow their number, which ends where they begin. */
 static size_t text_room(size_t length) { return round_up(sizeof length + length + 1, 8); }
 
-static char *put_text(char *at, situ_text text) {
+static char *put_text(char *at, situ_string text) {
   memcpy(at, &text.length, sizeof text.length);
   char *data = at + sizeof text.length;
   if (text.length) memcpy(data, text.data, text.length);
@@ -52,14 +52,14 @@ static char *put_text(char *at, situ_text text) {
 
 /* Where the texts of a tensor come from: one of the two, or neither for empty ones. */
 struct texts {
-  const situ_text *texts;
+  const situ_string *texts;
   const char *const *words; /* each ends in 0 */
 };
 
-static situ_text text_of(const struct texts *from, size_t i) {
+static situ_string text_of(const struct texts *from, size_t i) {
   if (from->texts) return from->texts[i];
   const char *word = from->words && from->words[i] ? from->words[i] : "";
-  return (situ_text){word, strlen(word)};
+  return (situ_string){word, strlen(word)};
 }
 
 /* One block: the pointers, then the texts. */
@@ -77,7 +77,7 @@ static situ_status copy_strings(const situ_shape *shape, const struct texts *fro
   const char **pointers = (*out)->host;
   char *next = (char *)(*out)->host + bytes;
   for (size_t i = 0; i < count; i++) {
-    const situ_text text = text_of(from, i);
+    const situ_string text = text_of(from, i);
     pointers[i] = put_text(next, text);
     next += text_room(text.length);
   }
@@ -123,10 +123,10 @@ situ_status tensor_create_raw(situ_type type, situ_shape shape, situ_tensor **ou
 
 situ_status tensor_copy_texts(const situ_tensor *tensor, situ_tensor **out) {
   const int64_t count = situ_shape_count(tensor->shape);
-  situ_text *texts = malloc(sizeof *texts * (size_t)(count + 1));
+  situ_string *texts = malloc(sizeof *texts * (size_t)(count + 1));
   if (!texts) return NO_MEMORY();
-  for (int64_t i = 0; i < count; i++) texts[i] = situ_tensor_text(tensor, i);
-  const situ_status status = situ_tensor_create_texts(tensor->shape, texts, out);
+  for (int64_t i = 0; i < count; i++) texts[i] = situ_tensor_string(tensor, i);
+  const situ_status status = situ_tensor_create_strings(tensor->shape, texts, out);
   free(texts);
   return status;
 }
@@ -196,8 +196,9 @@ situ_status situ_tensor_create(situ_type type, situ_shape shape, const void *dat
   return tensor_over(type, shape, buffer, out);
 }
 
-situ_status situ_tensor_create_texts(situ_shape shape, const situ_text *texts, situ_tensor **out) {
-  if (!out) return INVALID("situ_tensor_create_texts: out is NULL.");
+situ_status situ_tensor_create_strings(situ_shape shape, const situ_string *texts,
+                                       situ_tensor **out) {
+  if (!out) return INVALID("situ_tensor_create_strings: out is NULL.");
   *out = NULL;
   size_t bytes = 0;
   struct buffer *buffer = NULL;
@@ -206,17 +207,17 @@ situ_status situ_tensor_create_texts(situ_shape shape, const situ_text *texts, s
   return tensor_over(SITU_STRING, shape, buffer, out);
 }
 
-situ_text tensor_text_at(const void *data, int64_t index) {
-  situ_text text = {((const char *const *)data)[index], 0};
-  if (!text.data) return (situ_text){"", 0};
+situ_string tensor_text_at(const void *data, int64_t index) {
+  situ_string text = {((const char *const *)data)[index], 0};
+  if (!text.data) return (situ_string){"", 0};
   memcpy(&text.length, text.data - sizeof text.length, sizeof text.length);
   return text;
 }
 
-situ_text situ_tensor_text(const situ_tensor *tensor, int64_t index) {
+situ_string situ_tensor_string(const situ_tensor *tensor, int64_t index) {
   const int64_t count = tensor ? situ_shape_count(tensor->shape) : 0;
   if (index < 0 || index >= count || tensor->type != SITU_STRING || !tensor->buffer->host)
-    return (situ_text){"", 0};
+    return (situ_string){"", 0};
   return tensor_text_at(tensor->buffer->host, index);
 }
 

@@ -26,7 +26,7 @@ situ_status tensor_reshape(const situ_tensor *tensor, situ_shape shape,
                            situ_tensor **out) SITU_MUST_USE;
 
 /* Element `index` of string elements; memory that was never written counts as empty. */
-situ_text tensor_text_at(const void *data, int64_t index);
+situ_string tensor_text_at(const void *data, int64_t index);
 
 /* A tensor of strings whose texts are its own: the elements of `tensor` may point to others'. */
 situ_status tensor_copy_texts(const situ_tensor *tensor, situ_tensor **out) SITU_MUST_USE;

@@ -104,9 +104,9 @@ static void everything_can_be_traced_and_written(void **state) {
   struct job job = begin("1");
   situ_trace *trace = NULL;
   OK(situ_trace_create(&trace));
-  situ_trace_everything(trace);
+  situ_trace_set_global(trace);
   OK(run(&job, NULL));
-  situ_trace_everything(NULL);
+  situ_trace_set_global(NULL);
   OK(run(&job, NULL));
   char *text = NULL;
   size_t length = 0;

@@ -9,7 +9,8 @@ enum { N = 3, MANY = 20000 };
 static const char *const gpus[N] = {"/gpu:0", "/gpu:1", "/gpu:2"};
 
 /* Each way gives the same bits on each device, in the order of the terms. */
-static void sum_of(situ_reduction how, int n_values, int n_devices, int64_t rows, int64_t columns) {
+static void sum_of(situ_all_reduce_algorithm how, int n_values, int n_devices, int64_t rows,
+                   int64_t columns) {
   fleet("3");
   situ_graph *graph = situ_graph_create();
   static float data[N][MANY], want[MANY];
@@ -29,7 +30,7 @@ static void sum_of(situ_reduction how, int n_values, int n_devices, int64_t rows
   situ_session *session = NULL;
   OK(situ_session_create(graph, NULL, &session));
   situ_tensor *there[N] = {NULL}, *home[N] = {NULL};
-  OK(situ_session_run_there(session, NULL, 0, sums, n_devices, there));
+  OK(situ_session_run_on_device(session, NULL, 0, sums, n_devices, there));
   OK(situ_session_run(session, NULL, 0, sums, n_devices, home));
   for (int i = 0; i < n_devices; i++) {
     const char *device = situ_tensor_device(there[i]);
@@ -44,15 +45,15 @@ static void sum_of(situ_reduction how, int n_values, int n_devices, int64_t rows
 
 static void every_way_gives_the_same(void **state) {
   (void)state;
-  for (int how = SITU_REDUCE_AUTO; how <= SITU_REDUCE_BY_LIBRARY; how++)
+  for (int how = SITU_ALL_REDUCE_AUTO; how <= SITU_ALL_REDUCE_BY_LIBRARY; how++)
     for (int devices = 1; devices <= N; devices++)
-      sum_of((situ_reduction)how, devices, devices, 7, 11);
+      sum_of((situ_all_reduce_algorithm)how, devices, devices, 7, 11);
 }
 
 static void large_values_are_cut(void **state) {
   (void)state;
-  sum_of(SITU_REDUCE_AUTO, 3, 3, 100, 200);
-  sum_of(SITU_REDUCE_IN_PARTS, 2, 3, 100, 199);
+  sum_of(SITU_ALL_REDUCE_AUTO, 3, 3, 100, 200);
+  sum_of(SITU_ALL_REDUCE_SCATTER_GATHER, 2, 3, 100, 199);
 }
 
 static void wrong_calls_are_refused(void **state) {
@@ -62,17 +63,18 @@ static void wrong_calls_are_refused(void **state) {
   situ_value sums[2];
   const situ_value open = situ_placeholder(graph, "x", SITU_FLOAT, SITU_SHAPE(SITU_ANY, 2));
   const situ_value both[2] = {open, open};
-  FAILS(situ_all_reduce(graph, both, 0, gpus, 2, SITU_REDUCE_AUTO, sums), SITU_INVALID_ARGUMENT,
+  FAILS(situ_all_reduce(graph, both, 0, gpus, 2, SITU_ALL_REDUCE_AUTO, sums), SITU_INVALID_ARGUMENT,
         "needs values and devices");
-  FAILS(situ_all_reduce(graph, both, 2, gpus, 2, SITU_REDUCE_IN_PARTS, sums), SITU_INVALID_ARGUMENT,
-        "a shape that is known");
-  FAILS(situ_all_reduce(graph, both, 2, gpus, 2, (situ_reduction)9, sums), SITU_INVALID_ARGUMENT,
-        "no way number 9");
-  FAILS(situ_all_reduce(graph, NULL, 1, gpus, 2, SITU_REDUCE_AUTO, sums), SITU_INVALID_ARGUMENT,
+  FAILS(situ_all_reduce(graph, both, 2, gpus, 2, SITU_ALL_REDUCE_SCATTER_GATHER, sums),
+        SITU_INVALID_ARGUMENT, "a shape that is known");
+  FAILS(situ_all_reduce(graph, both, 2, gpus, 2, (situ_all_reduce_algorithm)9, sums),
+        SITU_INVALID_ARGUMENT, "no way number 9");
+  FAILS(situ_all_reduce(graph, NULL, 1, gpus, 2, SITU_ALL_REDUCE_AUTO, sums), SITU_INVALID_ARGUMENT,
         "value 0 is none of the graph");
-  FAILS(situ_all_reduce(graph, both, 2, (const char *[]){gpus[0], NULL}, 2, SITU_REDUCE_AUTO, sums),
+  FAILS(situ_all_reduce(graph, both, 2, (const char *[]){gpus[0], NULL}, 2, SITU_ALL_REDUCE_AUTO,
+                        sums),
         SITU_INVALID_ARGUMENT, "device 1 has no name");
-  FAILS(situ_all_reduce(graph, both, 2, gpus, 2, SITU_REDUCE_AUTO, NULL), SITU_INVALID_ARGUMENT,
+  FAILS(situ_all_reduce(graph, both, 2, gpus, 2, SITU_ALL_REDUCE_AUTO, NULL), SITU_INVALID_ARGUMENT,
         "NULL");
   situ_graph_release(graph);
 }
@@ -82,14 +84,14 @@ static void tensors_are_added_at_once(void **state) {
   fleet("3");
   situ_eager *eager = NULL;
   OK(situ_eager_create(NULL, &eager));
-  for (int how = SITU_REDUCE_AUTO; how <= SITU_REDUCE_EVERYWHERE; how++) {
+  for (int how = SITU_ALL_REDUCE_AUTO; how <= SITU_ALL_REDUCE_ON_EACH; how++) {
     situ_tensor *tensors[N], *sums[N];
     for (int i = 0; i < N; i++) {
       situ_tensor *host = floats(SITU_SHAPE(2), (float[]){(float)i, 1});
       OK(situ_eager_copy(eager, host, gpus[i], &tensors[i]));
       situ_tensor_release(host);
     }
-    OK(situ_eager_all_reduce(eager, tensors, N, (situ_reduction)how, sums));
+    OK(situ_eager_all_reduce(eager, tensors, N, (situ_all_reduce_algorithm)how, sums));
     for (int i = 0; i < N; i++) {
       float have[2];
       assert_string_equal(situ_tensor_device(sums[i]), situ_tensor_device(tensors[i]));
@@ -98,7 +100,7 @@ static void tensors_are_added_at_once(void **state) {
       assert_float_equal(have[1], 3, 0);
       situ_tensor_release(sums[i]);
     }
-    FAILS(situ_eager_all_reduce(eager, tensors, N, SITU_REDUCE_IN_PARTS, sums),
+    FAILS(situ_eager_all_reduce(eager, tensors, N, SITU_ALL_REDUCE_SCATTER_GATHER, sums),
           SITU_INVALID_ARGUMENT, "not made in parts");
     for (int i = 0; i < N; i++) situ_tensor_release(tensors[i]);
   }

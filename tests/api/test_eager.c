@@ -116,11 +116,11 @@ static void missing_devices_and_soft_placement(void **state) {
   int count = 0;
   const situ_call call = {.op = number_of("Neg"), .device = "/gpu:2", .inputs = &a, .n_inputs = 1};
   FAILS(situ_eager_run(eager, &call, &out, 1, &count), SITU_INVALID_ARGUMENT, "/gpu:2");
-  situ_eager_set_soft(eager, true);
+  situ_eager_set_soft_placement(eager, true);
   OK(situ_eager_run(eager, &call, &out, 1, &count));
   assert_string_equal(situ_tensor_device(out), "/job:localhost/replica:0/task:0/device:GPU:0");
   situ_tensor_release(out);
-  situ_eager_set_soft(eager, false);
+  situ_eager_set_soft_placement(eager, false);
   FAILS(situ_eager_run(eager, &call, &out, 1, &count), SITU_INVALID_ARGUMENT, "/gpu:2");
   situ_tensor_release(a);
   situ_eager_release(eager);

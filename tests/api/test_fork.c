@@ -39,7 +39,7 @@ static void *add_again_and_again(void *context) {
   bool good = true;
   for (int i = 0; good && !job->stop; i++) {
     good = adds(job, 1 + i % 60);
-    if (i % 120 == 0) situ_eager_forget(job->eager);
+    if (i % 120 == 0) situ_eager_clear_cache(job->eager);
   }
   return good ? job : NULL;
 }

@@ -74,7 +74,7 @@ static void *plan_again_and_again(void *context) {
     situ_plan *plan = NULL;
     int count = 0;
     good = !fails(situ_plan_create(crowd->session, NULL, 0, &crowd->y, 1, &plan));
-    const situ_placed *placed = situ_plan_placed(plan, &count);
+    const situ_placement *placed = situ_plan_placements(plan, &count);
     good = good && count > 2 && !strcmp(placed[0].node, "x");
     situ_plan_release(plan);
   } while (good && crowd->builders);

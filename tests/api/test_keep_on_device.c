@@ -30,7 +30,7 @@ static void results_stay_and_are_fed(void **state) {
   situ_tensor *at = floats(SITU_SCALAR, &(float){1}), *home = NULL;
   for (int run = 1; run <= 5; run++) {
     situ_tensor *next = NULL;
-    OK(situ_session_run_there(session, &(situ_feed){x, at}, 1, &y, 1, &next));
+    OK(situ_session_run_on_device(session, &(situ_feed){x, at}, 1, &y, 1, &next));
     assert_string_equal(situ_tensor_device(next), gpu);
     expect_scalar(next, (float)(1 << run));
     situ_tensor_release(at);
@@ -54,7 +54,7 @@ static void constants_stay_too(void **state) {
   situ_session *session = session_of(graph);
   for (int run = 0; run < 3; run++) {
     situ_tensor *out[2];
-    OK(situ_session_run_there(session, NULL, 0, both, 2, out));
+    OK(situ_session_run_on_device(session, NULL, 0, both, 2, out));
     expect_scalar(out[0], 7);
     expect_scalar(out[1], 49);
     assert_string_equal(situ_tensor_device(out[0]), gpu);
@@ -84,7 +84,8 @@ static void a_fed_shape_may_be_on_a_device(void **state) {
     OK(situ_tensor_create(SITU_INT32, SITU_SHAPE(2), want, &sizes));
     OK(situ_eager_copy(eager, sizes, "/gpu:0", &there));
     assert_null(situ_tensor_data(there));
-    OK(situ_session_run_there(session, (situ_feed[]){{x, six}, {shape, there}}, 2, &y, 1, &out));
+    OK(situ_session_run_on_device(session, (situ_feed[]){{x, six}, {shape, there}}, 2, &y, 1,
+                                  &out));
     assert_int_equal(situ_tensor_shape(out).dim[0], want[0]);
     assert_int_equal(situ_tensor_shape(out).dim[1], want[1]);
     situ_tensor_release(out);
@@ -105,9 +106,9 @@ static void a_value_fed_twice_is_named(void **state) {
   situ_session *session = session_of(graph);
   situ_tensor *one = floats(SITU_SCALAR, &(float){1}), *out = NULL;
   const situ_feed feeds[] = {{x, one}, {x, one}};
-  OK(situ_session_run_there(session, feeds, 1, &x, 1, &out));
+  OK(situ_session_run_on_device(session, feeds, 1, &x, 1, &out));
   situ_tensor_release(out);
-  FAILS(situ_session_run_there(session, feeds, 2, &x, 1, &out), SITU_INVALID_ARGUMENT,
+  FAILS(situ_session_run_on_device(session, feeds, 2, &x, 1, &out), SITU_INVALID_ARGUMENT,
         "'x:0' is fed twice.");
   assert_null(out);
   situ_tensor_release(one);

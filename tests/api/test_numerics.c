@@ -19,9 +19,9 @@ static struct model make_model(const char *device, const char *other) {
   struct model m = {.graph = situ_graph_create()};
   situ_device_push(m.graph, device);
   m.x = situ_placeholder(m.graph, "x", SITU_FLOAT, SITU_SHAPE(SITU_ANY));
-  situ_graph_origin(m.graph, "model.c:7");
+  situ_graph_set_origin(m.graph, "model.c:7");
   m.log = emit1(m.graph, "Log", m.x);
-  situ_graph_origin(m.graph, NULL);
+  situ_graph_set_origin(m.graph, NULL);
   situ_device_push(m.graph, other);
   m.root = emit1(m.graph, "Sqrt", m.log);
   situ_device_pop(m.graph);
@@ -82,10 +82,10 @@ static void without_checks_nothing_fails(void **state) {
   situ_session *session = NULL;
   OK(situ_session_create(m.graph, NULL, &session));
   OK(run(session, m.x, (float[]){1, 0, -1}, 3, m.sum));
-  assert_false(situ_numerics_checked());
-  situ_numerics_check(true);
+  assert_false(situ_numerics_get_check());
+  situ_numerics_set_check(true);
   FAILS(run(session, m.x, (float[]){1, 0, -1}, 3, m.sum), SITU_INVALID_ARGUMENT, "\"Log\"");
-  situ_numerics_check(false);
+  situ_numerics_set_check(false);
   OK(run(session, m.x, (float[]){1, 0, -1}, 3, m.sum));
   situ_session_release(session);
   situ_graph_release(m.graph);

@@ -46,7 +46,7 @@ static void a_plan_says_where_and_why(void **state) {
   situ_plan *plan = NULL;
   OK(plan_with(&towers, x, &plan));
   int count = 0;
-  const situ_placed *placed = situ_plan_placed(plan, &count);
+  const situ_placement *placed = situ_plan_placements(plan, &count);
   assert_int_equal(count, situ_graph_count(towers.graph));
   for (int i = 0; i < count; i++) {
     assert_true(*placed[i].cause && *placed[i].assigned);
@@ -74,7 +74,7 @@ static void copies_and_needs_are_known_before_a_run(void **state) {
   for (int i = 0; i < count; i++) *(copies[i].once ? &once : &every) += copies[i].bytes;
   assert_int_equal(once, 2 * 24);           /* the weights */
   assert_int_equal(every, 2 * 24 + 2 * 16); /* x to both, both products back */
-  const situ_need *needs = situ_plan_needs(plan, &count);
+  const situ_memory_need *needs = situ_plan_memory(plan, &count);
   int gpus = 0;
   for (int i = 0; i < count; i++) {
     if (!strstr(needs[i].device, "GPU")) continue;
@@ -103,7 +103,7 @@ static void a_plan_needs_what_the_run_needs(void **state) {
   OK(plan_with(&towers, x, &plan));
   OK(situ_session_run(towers.session, &(situ_feed){towers.x, x}, 1, &towers.sum, 1, &result));
   int count = 0, gpu = 0;
-  const situ_need *needs = situ_plan_needs(plan, &count);
+  const situ_memory_need *needs = situ_plan_memory(plan, &count);
   for (int i = 0; i < count; i++) {
     situ_memory_info info;
     if (!strstr(needs[i].device, "GPU")) continue;
@@ -177,7 +177,7 @@ static void a_graph_that_cannot_be_placed_has_no_plan(void **state) {
   situ_plan *plan = NULL;
   FAILS(plan_with(&towers, x, &plan), SITU_INVALID_ARGUMENT, "'/gpu:1'");
   int count = 7;
-  assert_null(situ_plan_placed(plan, &count));
+  assert_null(situ_plan_placements(plan, &count));
   assert_int_equal(count, 0);
   situ_plan_release(plan);
   situ_tensor_release(x);
@@ -205,8 +205,8 @@ static void variables_and_their_initializers_count(void **state) {
   OK(situ_session_create(graph, NULL, &session));
   OK(situ_plan_create(session, NULL, 0, &product, 1, &plan));
   int count = 0;
-  const situ_need *needs = situ_plan_needs(plan, &count);
-  const situ_need *gpu = &needs[count - 1];
+  const situ_memory_need *needs = situ_plan_memory(plan, &count);
+  const situ_memory_need *gpu = &needs[count - 1];
   const uint64_t bytes = UINT64_C(4) * 128 * 128;
   assert_int_equal(gpu->variable_bytes, bytes);
   assert_true(gpu->step_bytes >= bytes && gpu->initializer_bytes >= bytes);

@@ -33,7 +33,7 @@ static bool sum_is_right(int rank, int64_t count, bool in_place) {
   float *in = malloc(sizeof *in * (size_t)count + 4), *out = in;
   if (!in_place) out = malloc(sizeof *out * (size_t)count + 4);
   for (int64_t i = 0; i < count; i++) in[i] = (float)(i % 100 + rank);
-  bool ok = works(situ_cluster_all_reduce(in, out, count, SITU_FLOAT, SITU_COMBINE_SUM));
+  bool ok = works(situ_cluster_all_reduce(in, out, count, SITU_FLOAT, SITU_REDUCE_SUM));
   for (int64_t i = 0; i < count && ok; i++)
     ok = out[i] == (float)((i % 100) * size + size * (size - 1) / 2);
   if (!in_place) free(out);
@@ -54,19 +54,19 @@ static bool reduce_sizes(int rank) {
 static bool reduce_types(int rank) {
   const int size = situ_cluster_size();
   int64_t whole = rank + 1;
-  NEED(works(situ_cluster_all_reduce(&whole, &whole, 1, SITU_INT64, SITU_COMBINE_PRODUCT)));
+  NEED(works(situ_cluster_all_reduce(&whole, &whole, 1, SITU_INT64, SITU_REDUCE_PRODUCT)));
   NEED(whole == (size == 2 ? 2 : size == 3 ? 6 : 24));
   double real = rank;
-  NEED(works(situ_cluster_all_reduce(&real, &real, 1, SITU_DOUBLE, SITU_COMBINE_MEAN)));
+  NEED(works(situ_cluster_all_reduce(&real, &real, 1, SITU_DOUBLE, SITU_REDUCE_MEAN)));
   NEED(real == (size - 1) / 2.0);
   uint8_t bytes[3] = {(uint8_t)rank, 7, (uint8_t)(9 - rank)};
-  NEED(works(situ_cluster_all_reduce(bytes, bytes, 3, SITU_UINT8, SITU_COMBINE_MAX)));
+  NEED(works(situ_cluster_all_reduce(bytes, bytes, 3, SITU_UINT8, SITU_REDUCE_MAX)));
   NEED(bytes[0] == size - 1 && bytes[1] == 7 && bytes[2] == 9);
   int32_t least = -rank;
-  NEED(works(situ_cluster_all_reduce(&least, &least, 1, SITU_INT32, SITU_COMBINE_MIN)));
+  NEED(works(situ_cluster_all_reduce(&least, &least, 1, SITU_INT32, SITU_REDUCE_MIN)));
   NEED(least == 1 - size);
   uint16_t half = 0x3c00; /* one */
-  NEED(works(situ_cluster_all_reduce(&half, &half, 1, SITU_HALF, SITU_COMBINE_SUM)));
+  NEED(works(situ_cluster_all_reduce(&half, &half, 1, SITU_HALF, SITU_REDUCE_SUM)));
   NEED(half == (size == 2 ? 0x4000 : size == 3 ? 0x4200 : 0x4400));
   return true;
 }
@@ -79,7 +79,7 @@ static bool reduce_in_order(int rank) {
   for (int round = 0; round < 3 && ok; round++) {
     for (int i = 0; i < N; i++) values[i] = rank == 1 ? 1e8f : rank == 2 ? -1e8f : 1.25f;
     if (round == rank) nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
-    ok = works(situ_cluster_all_reduce(values, values, N, SITU_FLOAT, SITU_COMBINE_SUM));
+    ok = works(situ_cluster_all_reduce(values, values, N, SITU_FLOAT, SITU_REDUCE_SUM));
     volatile float want = 1.25f;
     want = want + 1e8f;
     want = want - 1e8f;
@@ -106,7 +106,7 @@ static bool mixed(int rank) {
   char text[16], *all = NULL;
   size_t sizes[RANKS_MOST];
   memset(text, 'a' + rank, sizeof text);
-  NEED(works(situ_cluster_gather(text, (size_t)rank + 1, (void **)&all, sizes)));
+  NEED(works(situ_cluster_all_gather(text, (size_t)rank + 1, (void **)&all, sizes)));
   const char *want = size == 2 ? "abb" : size == 3 ? "abbccc" : "abbcccdddd";
   NEED(!memcmp(all, want, strlen(want)) && sizes[1] == 2);
   free(all);
@@ -121,7 +121,7 @@ static bool one_dies(int rank) {
   const time_t begin = time(NULL);
   static float data[500000];
   const situ_status status =
-      situ_cluster_all_reduce(data, data, 500000, SITU_FLOAT, SITU_COMBINE_SUM);
+      situ_cluster_all_reduce(data, data, 500000, SITU_FLOAT, SITU_REDUCE_SUM);
   NEED(situ_status_code(status) == SITU_UNAVAILABLE);
   NEED(strstr(situ_status_message(status), "AllReduce: rank 1 is lost"));
   situ_status_release(status);
@@ -226,7 +226,7 @@ static void test_alone(void **state) {
   (void)state;
   float value = 3;
   assert_int_equal(situ_cluster_size(), 1);
-  assert_true(works(situ_cluster_all_reduce(&value, &value, 1, SITU_FLOAT, SITU_COMBINE_SUM)));
+  assert_true(works(situ_cluster_all_reduce(&value, &value, 1, SITU_FLOAT, SITU_REDUCE_SUM)));
   assert_true(value == 3);
   assert_true(works(situ_cluster_barrier()));
   const situ_status status = situ_cluster_broadcast(&value, 4, 1);

@@ -41,7 +41,7 @@ static situ_value cast(situ_graph *graph, const char *device, situ_value x, situ
   return y;
 }
 
-static void job_create(struct job *job, int n, situ_type type, situ_reduction how) {
+static void job_create(struct job *job, int n, situ_type type, situ_all_reduce_algorithm how) {
   static float data[N];
   situ_value terms[MOST_GPUS];
   OK(situ_devices_reset());
@@ -94,7 +94,7 @@ static void job_free(struct job *job) {
 
 static void sums_are_made(situ_type type, int n) {
   struct job job;
-  job_create(&job, n, type, SITU_REDUCE_BY_LIBRARY);
+  job_create(&job, n, type, SITU_ALL_REDUCE_BY_LIBRARY);
   for (int i = 0; i < 20; i++) {
     const unsigned before = count_sums();
     reseed((uint64_t)i + 1);
@@ -121,7 +121,7 @@ static void the_order_is_the_librarys(void **state) {
   situ_value terms[3];
   situ_tensor *result[3];
   for (int by_library = 0; by_library < 2; by_library++) {
-    job_create(&job, 3, SITU_FLOAT, SITU_REDUCE_TO_ONE);
+    job_create(&job, 3, SITU_FLOAT, SITU_ALL_REDUCE_ON_FIRST);
     const situ_value x = situ_placeholder(job.graph, NULL, SITU_FLOAT, SITU_SHAPE(1));
     for (int i = 0; i < 3; i++) {
       situ_device_push(job.graph, names[i]);
@@ -129,7 +129,7 @@ static void the_order_is_the_librarys(void **state) {
       situ_device_pop(job.graph);
     }
     OK(situ_all_reduce(job.graph, terms, 3, names, 3,
-                       by_library ? SITU_REDUCE_BY_LIBRARY : SITU_REDUCE_AUTO, job.sums));
+                       by_library ? SITU_ALL_REDUCE_BY_LIBRARY : SITU_ALL_REDUCE_AUTO, job.sums));
     situ_tensor *fed = floats(SITU_SHAPE(1), &one);
     OK(situ_session_run(job.session, &(situ_feed){x, fed}, 1, job.sums, 3, result));
     for (int i = 0; i < 3; i++) {
@@ -145,7 +145,7 @@ static void nobody_uses_it_unasked(void **state) {
   (void)state;
   const unsigned before = count_sums();
   struct job job;
-  job_create(&job, 2, SITU_FLOAT, SITU_REDUCE_AUTO);
+  job_create(&job, 2, SITU_FLOAT, SITU_ALL_REDUCE_AUTO);
   gives(&job, job.results, 2, -3);
   job_free(&job);
   assert_int_equal(count_sums(), before);
@@ -156,7 +156,7 @@ static void sums_of_some_devices_are_made_without_it(void **state) {
   (void)state;
   const unsigned before = count_sums();
   struct job job;
-  job_create(&job, 3, SITU_FLOAT, SITU_REDUCE_BY_LIBRARY);
+  job_create(&job, 3, SITU_FLOAT, SITU_ALL_REDUCE_BY_LIBRARY);
   gives(&job, job.results, 2, factor_of(&job));
   gives(&job, &job.results[2], 1, factor_of(&job));
   assert_int_equal(count_sums(), before);
@@ -169,10 +169,10 @@ static bool run_without(void *context) {
   (void)context;
   struct job job;
   setenv("SITU_NCCL", "0", 1);
-  job_create(&job, 2, SITU_FLOAT, SITU_REDUCE_BY_LIBRARY);
+  job_create(&job, 2, SITU_FLOAT, SITU_ALL_REDUCE_BY_LIBRARY);
   const unsigned before = count_sums();
   gives(&job, job.results, 2, -3);
-  return count_sums() == before && !situ_reduce_has_library();
+  return count_sums() == before && !situ_all_reduce_has_library();
 }
 
 /* ---- How it fails ---- */
@@ -180,7 +180,7 @@ static bool run_without(void *context) {
 static void fails_once(const char *wish, const char *part) {
   struct job job;
   situ_tensor *results[MOST_GPUS];
-  job_create(&job, 2, SITU_FLOAT, SITU_REDUCE_BY_LIBRARY);
+  job_create(&job, 2, SITU_FLOAT, SITU_ALL_REDUCE_BY_LIBRARY);
   setenv("STANDIN_FAIL", wish, 1);
   FAILS(job_run(&job, job.results, 2, results), SITU_UNAVAILABLE, part);
   unsetenv("STANDIN_FAIL");
@@ -207,7 +207,7 @@ static void lost(const char *wish, int gpu) {
   situ_tensor *results[MOST_GPUS];
   char part[64];
   snprintf(part, sizeof part, "CUDA GPU %d (", gpu);
-  job_create(&job, 2, SITU_FLOAT, SITU_REDUCE_BY_LIBRARY);
+  job_create(&job, 2, SITU_FLOAT, SITU_ALL_REDUCE_BY_LIBRARY);
   gives(&job, job.results, 2, -3);
   setenv("STANDIN_FAIL", wish, 1);
   FAILS(job_run(&job, job.results, 2, results), SITU_UNAVAILABLE, part);
@@ -215,7 +215,7 @@ static void lost(const char *wish, int gpu) {
   if (!gpu) gives(&job, &job.other, 1, -1);
   FAILS(job_run(&job, job.results, 2, results), SITU_UNAVAILABLE, part);
   job_free(&job);
-  job_create(&job, 2, SITU_FLOAT, SITU_REDUCE_BY_LIBRARY);
+  job_create(&job, 2, SITU_FLOAT, SITU_ALL_REDUCE_BY_LIBRARY);
   gives(&job, job.results, 2, -3);
   job_free(&job);
 }

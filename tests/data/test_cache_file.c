@@ -18,9 +18,9 @@ static situ_dataset *kept(int64_t n, const char *name) {
   situ_dataset *rows = NULL, *out = NULL;
   OK(situ_tensor_create(SITU_INT64, SITU_SHAPE(n), numbers, &parts[0]));
   OK(situ_tensor_create(SITU_STRING, SITU_SHAPE(n), words, &parts[1]));
-  OK(situ_dataset_slices(parts, 2, &rows));
+  OK(situ_dataset_from_tensor_slices(parts, 2, &rows));
   OK(situ_tensor_create(SITU_STRING, SITU_SCALAR, &name, &param.tensor));
-  const situ_recipe spec = {.inputs = &rows, .n_inputs = 1, .params = &param, .n_params = 1};
+  const situ_dataset_spec spec = {.inputs = &rows, .n_inputs = 1, .params = &param, .n_params = 1};
   OK(situ_dataset_create("CacheFile", &spec, &out));
   for (int i = 0; i < 2; i++) situ_tensor_release(parts[i]);
   situ_tensor_release(param.tensor);
@@ -39,7 +39,7 @@ static situ_status read_some(situ_dataset *dataset, int most, int *count) {
     status = situ_iterator_next(iterator, parts, &end);
     if (!status && !end) {
       assert_int_equal(*(const int64_t *)situ_tensor_data(parts[0]), ++*count);
-      assert_int_equal(situ_tensor_text(parts[1], 0).length, lengths[*count - 1]);
+      assert_int_equal(situ_tensor_string(parts[1], 0).length, lengths[*count - 1]);
     }
     for (int i = 0; i < 2; i++) situ_tensor_release(parts[i]);
   }

@@ -54,7 +54,7 @@ static situ_dataset *then(situ_dataset *input, const char *kind, unsigned flags,
   for (int i = 0; i < n; i++)
     OK(situ_tensor_create(SITU_INT64, SITU_SCALAR, &numbers_[i], &params[i].tensor));
   situ_dataset *out = NULL;
-  const situ_recipe spec = {
+  const situ_dataset_spec spec = {
       .inputs = &input, .n_inputs = 1, .params = params, .n_params = n, .flags = flags};
   OK(situ_dataset_create(kind, &spec, &out));
   for (int i = 0; i < n; i++) situ_tensor_release(params[i].tensor);
@@ -86,7 +86,7 @@ static situ_transform *function(bool predicate) {
 static situ_dataset *with_function(situ_dataset *input, const char *kind, int parallel) {
   situ_transform *transform = function(!strcmp(kind, "Filter") || !strcmp(kind, "TakeWhile"));
   situ_dataset *out = NULL;
-  const situ_recipe spec = {
+  const situ_dataset_spec spec = {
       .inputs = &input, .n_inputs = 1, .transform = transform, .parallel = parallel};
   const situ_status status = situ_dataset_create(kind, &spec, &out);
   situ_transform_release(transform);
@@ -192,7 +192,7 @@ static void test_errors_come_once(void **state) {
   int64_t at = 0;
   const situ_generator generator = {.open = begin, .next = count_three, .context = &at};
   situ_dataset *made = NULL;
-  OK(situ_dataset_create("Generator", &(situ_recipe){.generator = &generator, .n_parts = 1},
+  OK(situ_dataset_create("Generator", &(situ_dataset_spec){.generator = &generator, .n_parts = 1},
                          &made));
   situ_dataset *dataset = THEN(with_function(made, "Map", 2), "Prefetch", 0, 2);
   situ_iterator *iterator = NULL;
@@ -229,7 +229,8 @@ static void test_arguments(void **state) {
   (void)state;
   situ_dataset *dataset = NULL;
   const situ_param param = {.argument = 0};
-  OK(situ_dataset_create("TensorSlice", &(situ_recipe){.params = &param, .n_params = 1}, &dataset));
+  OK(situ_dataset_create("TensorSlice", &(situ_dataset_spec){.params = &param, .n_params = 1},
+                         &dataset));
   assert_int_equal(situ_dataset_cardinality(dataset), -2);
   situ_iterator *iterator = NULL;
   FAILS(situ_iterator_create(dataset, NULL, 0, &iterator), SITU_INVALID_ARGUMENT, "argument 0");

@@ -31,7 +31,7 @@ static situ_dataset *open_file(const char *kind, const char *path, const char *p
   OK(situ_tensor_create(SITU_STRING, SITU_SCALAR, &path, &params[0].tensor));
   for (int i = 0; i < 3 && sizes; i++)
     OK(situ_tensor_create(SITU_INT64, SITU_SCALAR, &sizes[i], &params[i + 1].tensor));
-  const situ_recipe spec = {.params = params, .n_params = sizes ? 4 : 1, .text = packing};
+  const situ_dataset_spec spec = {.params = params, .n_params = sizes ? 4 : 1, .text = packing};
   OK(situ_dataset_create(kind, &spec, &out));
   for (int i = 0; i < 4; i++) situ_tensor_release(params[i].tensor);
   return out;
@@ -45,7 +45,7 @@ static void expect(situ_dataset *dataset, const char *const *want, int n) {
     bool end = false;
     OK(situ_iterator_next(iterator, &part, &end));
     assert_int_equal(end, i == n);
-    if (!end) assert_string_equal(situ_tensor_text(part, 0).data, want[i]);
+    if (!end) assert_string_equal(situ_tensor_string(part, 0).data, want[i]);
     situ_tensor_release(part);
   }
   situ_iterator_release(iterator);

@@ -31,12 +31,12 @@ static situ_dataset *fold(const char *kind, situ_dataset *input, int64_t first) 
   OK(situ_tensor_create(SITU_INT64, SITU_SCALAR, &first, &params[0].tensor));
   OK(situ_tensor_create(SITU_INT64, SITU_SCALAR, &(int64_t){3}, &params[1].tensor));
   situ_dataset *out = NULL;
-  const situ_recipe spec = {.inputs = &input,
-                            .n_inputs = 1,
-                            .params = params,
-                            .n_params = 2,
-                            .transform = transform,
-                            .n_parts = scans};
+  const situ_dataset_spec spec = {.inputs = &input,
+                                  .n_inputs = 1,
+                                  .params = params,
+                                  .n_params = 2,
+                                  .transform = transform,
+                                  .n_parts = scans};
   OK(situ_dataset_create(kind, &spec, &out));
   for (int i = 0; i < 2; i++) situ_tensor_release(params[i].tensor);
   situ_transform_release(transform);
@@ -91,7 +91,7 @@ static void test_a_state_outlives_a_failure(void **state) {
   int64_t at = 0;
   const situ_generator generator = {.open = begin, .next = fail_at_two, .context = &at};
   situ_dataset *made = NULL;
-  OK(situ_dataset_create("Generator", &(situ_recipe){.generator = &generator, .n_parts = 1},
+  OK(situ_dataset_create("Generator", &(situ_dataset_spec){.generator = &generator, .n_parts = 1},
                          &made));
   situ_dataset *reduced = fold("Reduce", made, 1);
   situ_iterator *iterator = NULL;
@@ -110,7 +110,7 @@ static void test_wrong_states(void **state) {
   (void)state;
   situ_dataset *out = NULL, *input = range(1);
   situ_transform *transform = sum(false);
-  const situ_recipe spec = {.inputs = &input, .n_inputs = 1, .transform = transform};
+  const situ_dataset_spec spec = {.inputs = &input, .n_inputs = 1, .transform = transform};
   FAILS(situ_dataset_create("Scan", &spec, &out), SITU_INVALID_ARGUMENT, "has 3 inputs");
   situ_transform_release(transform);
   situ_dataset_release(input);
@@ -126,14 +126,14 @@ static situ_dataset *keyed(int n, const int64_t *keys, const int64_t *sizes) {
   OK(situ_tensor_create(SITU_INT64, SITU_SHAPE(n), sizes, &parts[1]));
   OK(situ_tensor_create(SITU_INT64, SITU_SHAPE(n), values, &parts[2]));
   OK(situ_tensor_create(SITU_STRING, SITU_SHAPE(n), names, &parts[3]));
-  OK(situ_dataset_slices(parts, 4, &out));
+  OK(situ_dataset_from_tensor_slices(parts, 4, &out));
   for (int i = 0; i < 4; i++) situ_tensor_release(parts[i]);
   return out;
 }
 
 static situ_dataset *then(const char *kind, situ_dataset *input) {
   situ_dataset *out = NULL;
-  OK(situ_dataset_create(kind, &(situ_recipe){.inputs = &input, .n_inputs = 1}, &out));
+  OK(situ_dataset_create(kind, &(situ_dataset_spec){.inputs = &input, .n_inputs = 1}, &out));
   situ_dataset_release(input);
   return out;
 }
@@ -142,8 +142,8 @@ static situ_dataset *then(const char *kind, situ_dataset *input) {
 static void expect_window(situ_tensor *handle, const int64_t *want, int n) {
   situ_dataset *window = NULL;
   const situ_param param = {.tensor = handle};
-  OK(situ_dataset_create("Handle", &(situ_recipe){.params = &param, .n_params = 1, .n_parts = 2},
-                         &window));
+  OK(situ_dataset_create(
+      "Handle", &(situ_dataset_spec){.params = &param, .n_params = 1, .n_parts = 2}, &window));
   situ_iterator *iterator = NULL;
   OK(situ_iterator_create(window, NULL, 0, &iterator));
   for (int i = 0; i <= n; i++) {
@@ -153,7 +153,7 @@ static void expect_window(situ_tensor *handle, const int64_t *want, int n) {
     assert_int_equal(end, i == n);
     if (!end) {
       assert_int_equal(*(const int64_t *)situ_tensor_data(parts[0]), want[i]);
-      assert_int_equal(situ_tensor_text(parts[1], 0).data[0], 'a' + want[i] - 10);
+      assert_int_equal(situ_tensor_string(parts[1], 0).data[0], 'a' + want[i] - 10);
     }
     for (int j = 0; j < 2; j++) situ_tensor_release(parts[j]);
   }
@@ -208,7 +208,7 @@ static void test_each_element_once(void **state) {
   situ_tensor *rows = NULL;
   situ_dataset *slices = NULL;
   OK(situ_tensor_create(SITU_INT64, SITU_SHAPE(7), many, &rows));
-  OK(situ_dataset_slices(&rows, 1, &slices));
+  OK(situ_dataset_from_tensor_slices(&rows, 1, &slices));
   situ_tensor_release(rows);
   expect(then("Distinct", slices), (const int64_t[]){5, 3, 0, 8}, 4);
   int64_t all[300];

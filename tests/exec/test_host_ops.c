@@ -79,10 +79,10 @@ static void only_what_is_asked_for_runs(void **state) {
   write_bytes("old", 3);
   situ_tensor *result = NULL;
   OK(situ_session_eval(session, other, &result));
-  assert_string_equal(situ_tensor_text(result, 0).data, "old");
+  assert_string_equal(situ_tensor_string(result, 0).data, "old");
   situ_tensor_release(result);
   OK(situ_session_eval(session, read, &result));
-  assert_string_equal(situ_tensor_text(result, 0).data, "new contents");
+  assert_string_equal(situ_tensor_string(result, 0).data, "new contents");
   situ_tensor_release(result);
   situ_session_release(session);
   situ_graph_release(graph);
@@ -111,9 +111,9 @@ static void texts_are_moved_whole(void **state) {
   (void)state;
   fleet("1");
   situ_graph *graph = situ_graph_create();
-  const situ_text texts[] = {{"a\0b", 3}, {"", 0}, {"third", 5}};
+  const situ_string texts[] = {{"a\0b", 3}, {"", 0}, {"third", 5}};
   situ_tensor *tensor = NULL, *result = NULL;
-  OK(situ_tensor_create_texts(SITU_SHAPE(3), texts, &tensor));
+  OK(situ_tensor_create_strings(SITU_SHAPE(3), texts, &tensor));
   const situ_value x = situ_constant_tensor(graph, NULL, tensor);
   situ_tensor_release(tensor);
   const int32_t axis = 0;
@@ -128,7 +128,7 @@ static void texts_are_moved_whole(void **state) {
   situ_graph_release(graph);
   assert_int_equal(situ_shape_count(situ_tensor_shape(result)), 6);
   for (int i = 0; i < 6; i++) {
-    const situ_text have = situ_tensor_text(result, i);
+    const situ_string have = situ_tensor_string(result, i);
     assert_int_equal(have.length, texts[i % 3].length);
     assert_memory_equal(have.data, texts[i % 3].data, have.length);
   }

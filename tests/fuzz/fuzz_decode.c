@@ -16,11 +16,11 @@ struct decoder {
 };
 
 static situ_tensor *texts(situ_shape shape, const char *const *words) {
-  situ_text all[MOST] = {0};
+  situ_string all[MOST] = {0};
   situ_tensor *made = NULL;
   for (int64_t i = 0; i < situ_shape_count(shape); i++)
-    all[i] = (situ_text){words[i], strlen(words[i])};
-  if (situ_tensor_create_texts(shape, all, &made)) abort();
+    all[i] = (situ_string){words[i], strlen(words[i])};
+  if (situ_tensor_create_strings(shape, all, &made)) abort();
   return made;
 }
 
@@ -112,8 +112,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   situ_tensor *inputs[MOST] = {NULL}, *outputs[MOST] = {NULL};
   situ_attr attrs[MOST];
   situ_call call = {.op = op.number, .inputs = inputs, .attrs = attrs, .n_inputs = 1};
-  const situ_text bytes = {(const char *)data + 1, size - 1};
-  if (situ_tensor_create_texts(SITU_SCALAR, &bytes, &inputs[0])) abort();
+  const situ_string bytes = {(const char *)data + 1, size - 1};
+  if (situ_tensor_create_strings(SITU_SCALAR, &bytes, &inputs[0])) abort();
   if (decoder->more) call.n_inputs += decoder->more(inputs, attrs, &call.n_attrs);
   int count = 0;
   check(situ_eager_run(eager, &call, outputs, MOST, &count));

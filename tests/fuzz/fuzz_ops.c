@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static int runs;
   if (size < 10) return 0;
   if (!eager && situ_eager_create(NULL, &eager)) abort();
-  if (++runs % 2000 == 0) situ_eager_forget(eager);
+  if (++runs % 2000 == 0) situ_eager_clear_cache(eager);
   struct random_bytes bytes = {.data = data + 10, .end = data + size};
   memcpy(&bytes.state, data + 2, sizeof bytes.state);
   const int id = (data[0] | data[1] << 8) % schema_count();

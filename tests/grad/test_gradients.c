@@ -72,7 +72,7 @@ static void devices_are_as_asked(void **state) {
   situ_value beside, scoped;
   situ_device_push(graph, "/gpu:0");
   OK(situ_gradients(graph, &y, 1, &x, 1, NULL, NULL, &beside));
-  const situ_gradient_options by_scope = {.by_scope = true};
+  const situ_gradient_options by_scope = {.no_colocation = true};
   OK(situ_gradients(graph, &y, 1, &x, 1, NULL, &by_scope, &scoped));
   situ_device_pop(graph);
   assert_string_equal(situ_value_device(beside), "/device:GPU:1");

@@ -36,7 +36,7 @@ static void rows_stay_rows(void **state) {
   const situ_value x = matrix(graph), same = emit1(graph, "Identity", x);
   const situ_value taken = rows(graph, same, (int32_t[]){3, 1, 3}, 3);
   const situ_value y = emit2(graph, "Mul", taken, taken);
-  situ_slices slices = {0};
+  situ_indexed_slices slices = {0};
   situ_value dx;
   const situ_gradient_options options = {.slices = &slices};
   OK(situ_gradients(graph, &y, 1, &x, 1, NULL, NULL, &dx));
@@ -55,7 +55,7 @@ static void rows_are_joined(void **state) {
   situ_graph *graph = situ_graph_create();
   const situ_value x = matrix(graph), first = rows(graph, x, (int32_t[]){2}, 1);
   const situ_value y[] = {first, rows(graph, x, (int32_t[]){0, 2}, 2), emit1(graph, "Neg", x)};
-  situ_slices slices = {0};
+  situ_indexed_slices slices = {0};
   situ_value dx;
   const situ_gradient_options options = {.slices = &slices};
   OK(situ_gradients(graph, y, 2, &x, 1, NULL, &options, &dx));
@@ -73,7 +73,7 @@ static void ops_read_all(void **state) {
   situ_graph *graph = situ_graph_create();
   const situ_value x = matrix(graph);
   const situ_value y = rows(graph, emit1(graph, "Exp", x), (int32_t[]){0}, 1);
-  situ_slices slices = {0};
+  situ_indexed_slices slices = {0};
   situ_value dx;
   const situ_gradient_options options = {.slices = &slices};
   OK(situ_gradients(graph, &y, 1, &x, 1, NULL, &options, &dx));

@@ -45,7 +45,7 @@ static void call_all(const char *device) {
     if (only && strcmp(only, schema_get(id)->op->name)) continue;
     if (getenv("SITU_TEST_VERBOSE")) print_error("op %s\n", schema_get(id)->op->name);
     succeeded += call_op(eager, id, device);
-    situ_eager_forget(eager);
+    situ_eager_clear_cache(eager);
   }
   print_message("%d calls succeeded\n", succeeded);
   assert_true(succeeded > (only ? 0 : schema_count()));

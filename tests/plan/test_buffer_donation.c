@@ -29,7 +29,7 @@ static situ_tensor *make_value(const char *device, const float *data) {
   struct trial t = {.graph = graph};
   const situ_value y = on(&t, device, "Abs", &x, 1);
   OK(situ_session_create(graph, NULL, &session));
-  OK(situ_session_run_there(session, &(situ_feed){x, fed}, 1, &y, 1, &result));
+  OK(situ_session_run_on_device(session, &(situ_feed){x, fed}, 1, &y, 1, &result));
   situ_tensor_release(fed);
   situ_session_release(session);
   situ_graph_release(graph);
@@ -73,8 +73,8 @@ static void expect_all(const situ_tensor *tensor, float want) {
 
 /* Runs a step; the new value is `now`. */
 static void step(struct trial *t, const situ_value *fetches, int n, situ_tensor **results) {
-  const int takes[2] = {1, 0};
-  const situ_run_options options = {.there = true, .takes = takes};
+  const int donate[2] = {1, 0};
+  const situ_run_options options = {.keep_on_device = true, .donate = donate};
   const situ_feed feeds[2] = {{t->old, t->value}, {t->grad, t->ones}};
   OK(situ_session_run_with(t->session, &options, feeds, 2, fetches, n, results));
 }

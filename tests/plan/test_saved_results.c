@@ -101,9 +101,9 @@ static void check(const struct trial *t) {
   OK(situ_session_run(session, feeds, 1, &in[1], 1, &y));
   feeds[2].tensor = y;
   OK(situ_trace_create(&trace));
-  situ_trace_everything(trace);
+  situ_trace_set_global(trace);
   OK(situ_session_run(session, feeds, t->fed ? 3 : 2, &grad, 1, &dx));
-  situ_trace_everything(NULL);
+  situ_trace_set_global(NULL);
   expect_gradient(t, feeds[0].tensor, feeds[1].tensor, rows, cols, dx);
   assert_int_equal(count_kernels(trace, "MaxPoolGrad"), t->kernels);
   situ_trace_release(trace);
@@ -158,9 +158,9 @@ static void readers_may_be_several(void **state) {
   const situ_feed feeds[] = {{in[0], numbers(images(&t, ROWS, COLS), 5)},
                              {in[2], numbers(images(&t, 4, 5), 100)}};
   OK(situ_trace_create(&trace));
-  situ_trace_everything(trace);
+  situ_trace_set_global(trace);
   OK(situ_session_run(session, feeds, 2, grads, 3, dx));
-  situ_trace_everything(NULL);
+  situ_trace_set_global(NULL);
   expect_gradient(&t, feeds[0].tensor, feeds[1].tensor, 4, 5, dx[0]);
   expect_gradient(&other, feeds[0].tensor, feeds[1].tensor, 4, 5, dx[1]);
   expect_gradient(&t, feeds[0].tensor, feeds[1].tensor, 4, 5, dx[2]);

@@ -92,12 +92,12 @@ static situ_tensor *random_tensor(struct draft *d, situ_type type, situ_shape sh
   if (n < 0 || n > MOST_ELEMENTS || type == SITU_RESOURCE || type == SITU_VARIANT) return NULL;
   if (!situ_type_size(type)) return NULL;
   if (type == SITU_STRING) {
-    situ_text *texts = arena_zero(&d->arena, ((size_t)n + 1) * sizeof *texts);
+    situ_string *texts = arena_zero(&d->arena, ((size_t)n + 1) * sizeof *texts);
     for (int64_t i = 0; i < n; i++) {
       const char *value = string(d);
-      texts[i] = (situ_text){value, strlen(value)};
+      texts[i] = (situ_string){value, strlen(value)};
     }
-    situ_status_release(situ_tensor_create_texts(shape, texts, &tensor));
+    situ_status_release(situ_tensor_create_strings(shape, texts, &tensor));
     return tensor;
   }
   char *data = arena_zero(&d->arena, (size_t)n * 8 + 8);
@@ -321,7 +321,7 @@ static void read_all(const situ_tensor *tensor) {
   const int64_t n = situ_shape_count(situ_tensor_shape(tensor));
   if (situ_tensor_type(tensor) == SITU_STRING) {
     for (int64_t i = 0; i < n; i++) {
-      const situ_text text = situ_tensor_text(tensor, i);
+      const situ_string text = situ_tensor_string(tensor, i);
       for (size_t k = 0; k < text.length; k++) sum += (unsigned char)text.data[k];
     }
   }

@@ -47,7 +47,7 @@ static int type_of(situ_type type) {
   return -1;
 }
 
-static bool takes(situ_type type) {
+static bool supports(situ_type type) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, load);
   return is_loaded && type_of(type) >= 0;
@@ -240,4 +240,4 @@ static situ_status all_reduce(void *handle, int queue, const struct span *from,
   return status;
 }
 
-const struct comm cuda_comm = {.takes = takes, .open = open, .all_reduce = all_reduce};
+const struct comm cuda_comm = {.supports = supports, .open = open, .all_reduce = all_reduce};

@@ -57,9 +57,9 @@ situ_status list_elements_shape(const struct tensor_list *list, int index, const
 struct joint {
   situ_type type;
   situ_shape shape;
-  size_t size;       /* of an element */
-  situ_tensor *made; /* numbers */
-  situ_text *texts;  /* strings */
+  size_t size;        /* of an element */
+  situ_tensor *made;  /* numbers */
+  situ_string *texts; /* strings */
   int64_t at;
 };
 
@@ -75,7 +75,7 @@ static void joint_add(struct joint *joint, const situ_tensor *from, int64_t firs
   const size_t bytes = (size_t)count * joint->size;
   if (joint->texts) {
     for (int64_t i = 0; from && i < count; i++)
-      joint->texts[joint->at + i] = situ_tensor_text(from, first + i);
+      joint->texts[joint->at + i] = situ_tensor_string(from, first + i);
   } else if (bytes && joint->made) {
     char *to = (char *)joint->made->buffer->host + (size_t)joint->at * joint->size;
     if (from)
@@ -88,7 +88,8 @@ static void joint_add(struct joint *joint, const situ_tensor *from, int64_t firs
 
 static situ_status joint_end(struct joint *joint, situ_status status, situ_tensor **out) {
   situ_tensor *made = joint->made;
-  if (!status && joint->texts) status = situ_tensor_create_texts(joint->shape, joint->texts, &made);
+  if (!status && joint->texts)
+    status = situ_tensor_create_strings(joint->shape, joint->texts, &made);
   free(joint->texts);
   if (status)
     situ_tensor_release(joint->made);

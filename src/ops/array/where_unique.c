@@ -64,10 +64,10 @@ static situ_status compute_where(struct compute *compute) {
 /* Unique */
 
 /* The bytes of an element. */
-static situ_text bytes_of(const situ_tensor *tensor, int64_t i) {
-  if (tensor->type == SITU_STRING) return situ_tensor_text(tensor, i);
+static situ_string bytes_of(const situ_tensor *tensor, int64_t i) {
+  if (tensor->type == SITU_STRING) return situ_tensor_string(tensor, i);
   const size_t size = situ_type_size(tensor->type);
-  return (situ_text){(const char *)situ_tensor_data(tensor) + (size_t)i * size, size};
+  return (situ_string){(const char *)situ_tensor_data(tensor) + (size_t)i * size, size};
 }
 
 /* The different elements in the order of their first places: a table by hash. */
@@ -78,7 +78,7 @@ struct table {
   int64_t count;
 };
 
-static uint64_t hash_of(situ_text text) {
+static uint64_t hash_of(situ_string text) {
   uint64_t hash = 1469598103934665603u;
   for (size_t i = 0; i < text.length; i++)
     hash = (hash ^ (unsigned char)text.data[i]) * 1099511628211u;
@@ -103,10 +103,10 @@ static void table_free(struct table *table) {
 /* The number of element i of a tensor; `add` makes it known. -1: it is not. */
 static int64_t table_find(struct table *table, const situ_tensor *of, const situ_tensor *tensor,
                           int64_t i, bool add) {
-  const situ_text text = bytes_of(tensor, i);
+  const situ_string text = bytes_of(tensor, i);
   size_t at = hash_of(text) & table->mask;
   for (; table->slots[at] >= 0; at = (at + 1) & table->mask) {
-    const situ_text other = bytes_of(of, table->first[table->slots[at]]);
+    const situ_string other = bytes_of(of, table->first[table->slots[at]]);
     if (other.length == text.length && !memcmp(other.data, text.data, text.length))
       return table->slots[at];
   }
@@ -121,10 +121,11 @@ static situ_status take(struct compute *compute, int index, const situ_tensor *f
                         const int64_t *places, int64_t n) {
   const size_t size = situ_type_size(from->type);
   if (from->type == SITU_STRING) {
-    situ_text *texts = malloc((size_t)max_i64(1, n) * sizeof *texts);
+    situ_string *texts = malloc((size_t)max_i64(1, n) * sizeof *texts);
     if (!texts) return NO_MEMORY();
-    for (int64_t i = 0; i < n; i++) texts[i] = situ_tensor_text(from, places[i]);
-    const situ_status status = situ_tensor_create_texts(SITU_SHAPE(n), texts, &compute->out[index]);
+    for (int64_t i = 0; i < n; i++) texts[i] = situ_tensor_string(from, places[i]);
+    const situ_status status =
+        situ_tensor_create_strings(SITU_SHAPE(n), texts, &compute->out[index]);
     free(texts);
     return status;
   }

@@ -36,12 +36,12 @@ static char *output_data(const struct compute *compute, int i) {
 
 /* ---- Reductions ---- */
 
-static situ_combine find_reduction(const struct call *call) {
+static situ_reduce_op find_reduction(const struct call *call) {
   static const char *const names[] = {"sum", "mean", "min", "max", "product"};
   const char *name = call_text(call, "reduction");
   for (int i = 0; i < (int)COUNT_OF(names); i++)
-    if (!strcmp(name, names[i])) return (situ_combine)i;
-  return SITU_COMBINE_SUM;
+    if (!strcmp(name, names[i])) return (situ_reduce_op)i;
+  return SITU_REDUCE_SUM;
 }
 
 static situ_status reduce_one(const struct compute *compute, int i) {

@@ -122,7 +122,7 @@ static situ_status is_true(situ_tensor *tensor, bool *out) {
   }
   TRY(tensor_host(tensor, &host));
   if (host->type == SITU_STRING)
-    *out = situ_tensor_text(host, 0).length;
+    *out = situ_tensor_string(host, 0).length;
   else
     *out = is_nonzero(situ_tensor_data(host), host->type, host->bytes);
   situ_tensor_release(host);

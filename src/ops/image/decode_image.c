@@ -74,7 +74,7 @@ struct bitmap {
 };
 
 /* Reads the header; an error where the file has not exactly the size that it says. */
-static situ_status read_bitmap(situ_text data, struct bitmap *out) {
+static situ_status read_bitmap(situ_string data, struct bitmap *out) {
   enum { HEADER = 32, MAX_PIXELS = INT32_MAX / 8 };
   if (data.length < HEADER)
     return INVALID(
@@ -105,7 +105,7 @@ static situ_status read_bitmap(situ_text data, struct bitmap *out) {
   return NULL;
 }
 
-static situ_status decode_bmp(situ_text data, int64_t channels, struct image_buffer *buffer) {
+static situ_status decode_bmp(situ_string data, int64_t channels, struct image_buffer *buffer) {
   struct bitmap bitmap;
   if (channels == 1) return INVALID("`channels` must be 0, 3 or 4 for BMP, but got 1");
   TRY(read_bitmap(data, &bitmap));
@@ -124,7 +124,7 @@ static situ_status decode_bmp(situ_text data, int64_t channels, struct image_buf
 enum format { FORMAT_UNKNOWN, FORMAT_JPEG, FORMAT_PNG, FORMAT_GIF, FORMAT_BMP };
 static const char *const format_names[] = {"", "JPEG", "PNG", "GIF", "BMP"};
 
-static enum format format_of(situ_text data) {
+static enum format format_of(situ_string data) {
   static const char *const signatures[] = {"", "\xff\xd8\xff", "\x89PNG\r\n\x1a\n", "GIF8", "BM"};
   for (int i = FORMAT_JPEG; i <= FORMAT_BMP; i++) {
     const size_t length = strlen(signatures[i]);
@@ -187,7 +187,7 @@ static situ_status read_options(const struct compute *compute, int64_t channels,
   return compute->call->n_in > 1 ? read_crop_window(compute, options) : NULL;
 }
 
-static situ_status decode(enum format format, situ_text data, int64_t channels,
+static situ_status decode(enum format format, situ_string data, int64_t channels,
                           struct image_buffer *buffer) {
   struct jpeg_decode_options options;
   const bool is_bytes = buffer->compute->call->out[0].type == SITU_UINT8;
@@ -206,7 +206,7 @@ static situ_status check_scalar(const struct compute *compute) {
 
 static situ_status compute_decode(struct compute *compute) {
   TRY(check_scalar(compute));
-  const situ_text data = situ_tensor_text(compute->in[0], 0);
+  const situ_string data = situ_tensor_string(compute->in[0], 0);
   const enum format format = format_of(data);
   struct image_buffer buffer = {.compute = compute};
   if (!data.length) return INVALID("Input is empty.");
@@ -242,7 +242,7 @@ static situ_status compute_jpeg_shape(struct compute *compute) {
   int64_t shape[3];
   void *data = NULL;
   TRY(check_scalar(compute));
-  TRY(jpeg_read_shape(situ_tensor_text(compute->in[0], 0), shape));
+  TRY(jpeg_read_shape(situ_tensor_string(compute->in[0], 0), shape));
   TRY(compute_output(compute, 0, SITU_SHAPE(3), &data));
   const bool is_short = compute->call->out[0].type == SITU_INT32;
   for (int i = 0; i < 3; i++)

@@ -35,8 +35,8 @@ static situ_status encode(const struct compute *compute, const char *format,
     return INVALID("quality must be in [0,100], got %lld", (long long)options->quality);
   TRY(read_size(compute->in[0], format, options));
   situ_status status = jpeg_encode(situ_tensor_data(compute->in[0]), options, &file);
-  const situ_text bytes = {strbuf_get(&file), file.length};
-  if (!status) status = situ_tensor_create_texts(SITU_SCALAR, &bytes, &compute->out[0]);
+  const situ_string bytes = {strbuf_get(&file), file.length};
+  if (!status) status = situ_tensor_create_strings(SITU_SCALAR, &bytes, &compute->out[0]);
   strbuf_free(&file);
   return status;
 }

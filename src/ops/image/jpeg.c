@@ -21,7 +21,7 @@ struct decoder {
   struct jpeg_progress_mgr progress;
   const struct jpeg_functions *jpeg;
   const struct jpeg_decode_options *options;
-  situ_text data;
+  situ_string data;
   const JOCTET *asked_at; /* where libjpeg last asked for more data, and how often */
   int requests;
   int64_t height, width, channels; /* of the result */
@@ -255,7 +255,7 @@ static situ_status accept(const struct decoder *decoder) {
   return NULL;
 }
 
-static situ_status create_decoder(situ_text data, const struct jpeg_decode_options *options,
+static situ_status create_decoder(situ_string data, const struct jpeg_decode_options *options,
                                   struct decoder **out) {
   const struct jpeg_functions *jpeg = NULL;
   TRY(jpeg_library_load(&jpeg));
@@ -276,7 +276,7 @@ static void destroy_decoder(struct decoder *decoder) {
   free(decoder);
 }
 
-situ_status jpeg_decode(situ_text data, const struct jpeg_decode_options *options,
+situ_status jpeg_decode(situ_string data, const struct jpeg_decode_options *options,
                         struct image_buffer *buffer) {
   struct decoder *decoder = NULL;
   TRY(create_decoder(data, options, &decoder));
@@ -298,7 +298,7 @@ static void measure(void *context) {
   decoder->jpeg->jpeg_calc_output_dimensions(&decoder->info);
 }
 
-situ_status jpeg_read_shape(situ_text data, int64_t shape[3]) {
+situ_status jpeg_read_shape(situ_string data, int64_t shape[3]) {
   static const struct jpeg_decode_options options = {.ratio = 1};
   struct decoder *decoder = NULL;
   TRY(create_decoder(data, &options, &decoder));
@@ -320,13 +320,13 @@ static situ_status absent(void) {
                             "(Debian: apt install libjpeg62-turbo-dev) and build it again.");
 }
 
-situ_status jpeg_decode(situ_text data, const struct jpeg_decode_options *options,
+situ_status jpeg_decode(situ_string data, const struct jpeg_decode_options *options,
                         struct image_buffer *buffer) {
   (void)data, (void)options, (void)buffer;
   return absent();
 }
 
-situ_status jpeg_read_shape(situ_text data, int64_t shape[3]) {
+situ_status jpeg_read_shape(situ_string data, int64_t shape[3]) {
   (void)data, (void)shape;
   return absent();
 }

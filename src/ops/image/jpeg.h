@@ -16,11 +16,11 @@ struct jpeg_decode_options {
 };
 
 /* Decodes a file into a buffer of one byte a sample. */
-situ_status jpeg_decode(situ_text data, const struct jpeg_decode_options *options,
+situ_status jpeg_decode(situ_string data, const struct jpeg_decode_options *options,
                         struct image_buffer *buffer) SITU_MUST_USE;
 
 /* Height, width and channels, from the header alone. */
-situ_status jpeg_read_shape(situ_text data, int64_t shape[3]) SITU_MUST_USE;
+situ_status jpeg_read_shape(situ_string data, int64_t shape[3]) SITU_MUST_USE;
 
 /* The attributes of EncodeJpeg. */
 struct jpeg_encode_options {

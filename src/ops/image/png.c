@@ -66,7 +66,7 @@ struct decoder {
   struct png_info *info;
   jmp_buf jump;
   char message[96];
-  situ_text data;
+  situ_string data;
   size_t offset; /* in data */
   int64_t height, width, channels;
   int passes, sample_bytes; /* of the samples that libpng gives */
@@ -183,7 +183,7 @@ static void widen(const unsigned char *from, uint16_t *to, int64_t count) {
   for (int64_t i = count - 1; i >= 0; i--) to[i] = (uint16_t)(from[i] * 257);
 }
 
-situ_status png_decode(situ_text data, int64_t channels, struct image_buffer *buffer) {
+situ_status png_decode(situ_string data, int64_t channels, struct image_buffer *buffer) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, load);
   if (!is_loaded) return dl_missing("PNG", "libpng16.so.16", "libpng16-16", why_not);

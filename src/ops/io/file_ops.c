@@ -50,10 +50,10 @@ static situ_status read_shape(struct call *call) {
 
 static situ_status compute_read(struct compute *compute) {
   struct strbuf text = {0};
-  situ_status status = file_read(situ_tensor_text(compute->in[0], 0).data, &text);
+  situ_status status = file_read(situ_tensor_string(compute->in[0], 0).data, &text);
   if (!status) {
-    const situ_text all = {strbuf_get(&text), text.length};
-    status = situ_tensor_create_texts(SITU_SCALAR, &all, &compute->out[0]);
+    const situ_string all = {strbuf_get(&text), text.length};
+    status = situ_tensor_create_strings(SITU_SCALAR, &all, &compute->out[0]);
   }
   strbuf_free(&text);
   return status;
@@ -76,8 +76,8 @@ static situ_status write_shape(struct call *call) {
 }
 
 static situ_status compute_write(struct compute *compute) {
-  const char *path = situ_tensor_text(compute->in[0], 0).data;
-  const situ_text contents = situ_tensor_text(compute->in[1], 0);
+  const char *path = situ_tensor_string(compute->in[0], 0).data;
+  const situ_string contents = situ_tensor_string(compute->in[1], 0);
   make_folders(path);
   FILE *stream = fopen(path, "wb");
   if (!stream) return file_failure(path, errno);
@@ -96,7 +96,7 @@ static situ_status compute_matching(struct compute *compute) {
   glob_t found = {0};
   const int64_t n = situ_shape_count(situ_tensor_shape(compute->in[0]));
   for (int64_t i = 0; i < n; i++)
-    if (glob(situ_tensor_text(compute->in[0], i).data, i ? GLOB_APPEND : 0, NULL, &found) ==
+    if (glob(situ_tensor_string(compute->in[0], i).data, i ? GLOB_APPEND : 0, NULL, &found) ==
         GLOB_NOSPACE) {
       globfree(&found);
       return NO_MEMORY();
@@ -129,7 +129,7 @@ static situ_status compute_decode_raw(struct compute *compute) {
   const situ_tensor *in = compute->in[0];
   const int64_t n = situ_shape_count(in->shape);
   const size_t size = situ_type_size(compute->call->out[0].type);
-  const size_t length = n ? situ_tensor_text(in, 0).length : 0;
+  const size_t length = n ? situ_tensor_string(in, 0).length : 0;
   if (length % size)
     return INVALID(
         "Input to DecodeRaw has length %zu that is not a multiple of %zu, the size of %s", length,
@@ -139,7 +139,7 @@ static situ_status compute_decode_raw(struct compute *compute) {
   void *data = NULL;
   TRY(compute_output(compute, 0, shape, &data));
   for (int64_t i = 0; i < n; i++) {
-    const situ_text text = situ_tensor_text(in, i);
+    const situ_string text = situ_tensor_string(in, i);
     if (text.length != length)
       return INVALID(
           "DecodeRaw requires input strings to all be the same size, but element %lld has size "

@@ -152,13 +152,13 @@ static situ_status compute_single(struct compute *compute) {
 static situ_status compute_to_text(struct compute *compute) {
   struct resource *iterator = NULL;
   TRY(compute_handle(compute, 0, iterator_table.kind, &iterator));
-  const situ_text text = {iterator->name, strlen(iterator->name)};
-  return situ_tensor_create_texts(SITU_SCALAR, &text, &compute->out[0]);
+  const situ_string text = {iterator->name, strlen(iterator->name)};
+  return situ_tensor_create_strings(SITU_SCALAR, &text, &compute->out[0]);
 }
 
 static situ_status compute_from_text(struct compute *compute) {
   struct resource *iterator = NULL;
-  const char *name = situ_tensor_text(compute->in[0], 0).data;
+  const char *name = situ_tensor_string(compute->in[0], 0).data;
   TRY(resource_named(compute->services->resources, iterator_table.kind, name, &iterator));
   return resource_handle(iterator, &compute->out[0]);
 }

@@ -67,7 +67,7 @@ static bool find_bytes(struct wire wire, uint32_t number, struct wire *out) {
 }
 
 /* The feature of that name in an example. */
-static bool find_feature(struct wire example, situ_text key, struct wire *out) {
+static bool find_feature(struct wire example, situ_string key, struct wire *out) {
   struct wire features, name;
   struct field entry;
   bool found = false;
@@ -86,7 +86,7 @@ struct values {
   int64_t count, room;
   int64_t *integers;
   float *reals;
-  situ_text *texts;
+  situ_string *texts;
 };
 
 static void values_free(struct values *values) {
@@ -105,7 +105,7 @@ static bool push(struct values *values, const struct field *field) {
                                              : (void **)&values->texts;
     const size_t size = values->type == SITU_INT64   ? sizeof(int64_t)
                         : values->type == SITU_FLOAT ? sizeof(float)
-                                                     : sizeof(situ_text);
+                                                     : sizeof(situ_string);
     void *more = realloc(*at, n * size);
     if (!more) return false;
     *at = more;
@@ -115,8 +115,8 @@ static bool push(struct values *values, const struct field *field) {
   if (values->type == SITU_INT64) values->integers[i] = (int64_t)field->value;
   if (values->type == SITU_FLOAT) memcpy(&values->reals[i], &field->value, sizeof(float));
   if (values->type == SITU_STRING)
-    values->texts[i] =
-        (situ_text){(const char *)field->inside.at, (size_t)(field->inside.end - field->inside.at)};
+    values->texts[i] = (situ_string){(const char *)field->inside.at,
+                                     (size_t)(field->inside.end - field->inside.at)};
   return true;
 }
 
@@ -153,21 +153,21 @@ struct parsing {
 
 enum { NAMES = 1, SPARSE_KEYS = 2, DENSE_KEYS = 3, DEFAULTS = 5, MOST_SHOWN = 200 };
 
-static int shown(situ_text text) { return (int)min_i64(MOST_SHOWN, (int64_t)text.length); }
+static int shown(situ_string text) { return (int)min_i64(MOST_SHOWN, (int64_t)text.length); }
 
 /* "Name: a, ", the name of an example of a batch; a single example has none. */
 static const char *name_of(const struct parsing *p, int64_t index, char out[MOST_SHOWN + 16]) {
   const situ_tensor *names = p->compute->in[NAMES];
-  situ_text name = {"<unknown>", 9};
+  situ_string name = {"<unknown>", 9};
   *out = 0;
   if (p->one) return out;
-  if (index < situ_shape_count(names->shape)) name = situ_tensor_text(names, index);
+  if (index < situ_shape_count(names->shape)) name = situ_tensor_string(names, index);
   snprintf(out, MOST_SHOWN + 16, "Name: %.*s, ", shown(name), name.data);
   return out;
 }
 
 /* "Name: a, Key: x, Index: 0.  ", where in a batch a feature is wrong; "Key: x.  " of one. */
-static const char *place_of(const struct parsing *p, int64_t index, situ_text key,
+static const char *place_of(const struct parsing *p, int64_t index, situ_string key,
                             char out[2 * MOST_SHOWN + 64]) {
   char name[MOST_SHOWN + 16], number[32] = "";
   if (!p->one) snprintf(number, sizeof number, ", Index: %lld", (long long)index);
@@ -176,7 +176,7 @@ static const char *place_of(const struct parsing *p, int64_t index, situ_text ke
   return out;
 }
 
-static situ_status wrong_type(const struct parsing *p, int64_t index, situ_text key, bool dense,
+static situ_status wrong_type(const struct parsing *p, int64_t index, situ_string key, bool dense,
                               situ_type have, situ_type want) {
   char place[2 * MOST_SHOWN + 64];
   place_of(p, index, key, place);
@@ -188,10 +188,10 @@ static situ_status wrong_type(const struct parsing *p, int64_t index, situ_text 
 }
 
 /* The values of a feature of an example; *found is false where it has none. */
-static situ_status read_feature(const struct parsing *p, int64_t index, situ_text key, bool dense,
+static situ_status read_feature(const struct parsing *p, int64_t index, situ_string key, bool dense,
                                 situ_type type, struct values *out, bool *found) {
   static const situ_type kinds[] = {SITU_NO_TYPE, SITU_STRING, SITU_FLOAT, SITU_INT64};
-  const situ_text text = situ_tensor_text(p->examples, index);
+  const situ_string text = situ_tensor_string(p->examples, index);
   const uint8_t *data = (const uint8_t *)text.data;
   struct wire feature, scan, whole = {data, data + text.length};
   struct field field;
@@ -211,7 +211,7 @@ static situ_status read_feature(const struct parsing *p, int64_t index, situ_tex
 }
 
 /* Copies values to a place of a tensor of numbers, or of texts that are kept apart. */
-static void store(const struct values *values, void *data, situ_text *texts, int64_t at) {
+static void store(const struct values *values, void *data, situ_string *texts, int64_t at) {
   const size_t n = (size_t)values->count;
   if (!n) return;
   if (values->type == SITU_INT64) memcpy((int64_t *)data + at, values->integers, n * 8);
@@ -220,12 +220,12 @@ static void store(const struct values *values, void *data, situ_text *texts, int
 }
 
 static situ_status finish(const struct compute *compute, int out, situ_type type, situ_shape shape,
-                          void *data, const situ_text *texts) {
-  if (type == SITU_STRING) return situ_tensor_create_texts(shape, texts, &compute->out[out]);
+                          void *data, const situ_string *texts) {
+  if (type == SITU_STRING) return situ_tensor_create_strings(shape, texts, &compute->out[out]);
   return situ_tensor_create(type, shape, data, &compute->out[out]);
 }
 
-static situ_status is_missing(const struct parsing *p, int64_t index, situ_text key,
+static situ_status is_missing(const struct parsing *p, int64_t index, situ_string key,
                               situ_type type) {
   char name[MOST_SHOWN + 16];
   return INVALID("%sFeature: %.*s (data type: %s) is required but could not be found.",
@@ -237,7 +237,7 @@ static situ_status take_default(const situ_tensor *preset, int64_t count, struct
   for (int64_t i = 0; i < count; i++) {
     struct field field = {0};
     if (preset->type == SITU_STRING) {
-      const situ_text text = situ_tensor_text(preset, i);
+      const situ_string text = situ_tensor_string(preset, i);
       const uint8_t *data = (const uint8_t *)text.data;
       field.inside = (struct wire){data, data + text.length};
     } else {
@@ -251,7 +251,7 @@ static situ_status take_default(const situ_tensor *preset, int64_t count, struct
 
 static situ_status wrong_count(const struct parsing *p, int index, int64_t example, int64_t count) {
   const situ_shape *want = &call_attr(p->compute->call, "dense_shapes")->shapes.items[index];
-  const situ_text key = situ_tensor_text(p->compute->in[DENSE_KEYS], index);
+  const situ_string key = situ_tensor_string(p->compute->in[DENSE_KEYS], index);
   char place[2 * MOST_SHOWN + 64], shape[SHAPE_TEXT];
   return INVALID("%sNumber of %s values != expected.  Values size: %lld but output shape: %s",
                  place_of(p, example, key, place),
@@ -260,9 +260,9 @@ static situ_status wrong_count(const struct parsing *p, int index, int64_t examp
 }
 
 static situ_status dense_values(const struct parsing *p, int index, int64_t count, void *data,
-                                situ_text *texts) {
+                                situ_string *texts) {
   const situ_tensor *preset = p->compute->in[DEFAULTS + index];
-  const situ_text key = situ_tensor_text(p->compute->in[DENSE_KEYS], index);
+  const situ_string key = situ_tensor_string(p->compute->in[DENSE_KEYS], index);
   struct values values = {0};
   situ_status status = NULL;
   for (int64_t i = 0; i < p->n && !status; i++) {
@@ -289,7 +289,7 @@ static situ_status parse_dense(const struct parsing *p, int index, int out) {
   }
   const size_t n = (size_t)(count * p->n) + 1;
   void *data = calloc(n, 8);
-  situ_text *texts = calloc(n, sizeof *texts);
+  situ_string *texts = calloc(n, sizeof *texts);
   situ_status status = data && texts ? dense_values(p, index, count, data, texts) : NO_MEMORY();
   if (!status) status = finish(p->compute, out, type, whole, data, texts);
   free(data);
@@ -300,7 +300,7 @@ static situ_status parse_dense(const struct parsing *p, int index, int out) {
 /* All values of a sparse feature: those of each example behind those of the one before. */
 static situ_status gather(const struct parsing *p, int index, situ_type type, struct values *all,
                           int64_t *counts) {
-  const situ_text key = situ_tensor_text(p->compute->in[SPARSE_KEYS], index);
+  const situ_string key = situ_tensor_string(p->compute->in[SPARSE_KEYS], index);
   struct values values = {0};
   situ_status status = NULL;
   all->type = type;

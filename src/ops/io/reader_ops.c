@@ -85,7 +85,7 @@ static situ_status next_file(const struct compute *compute, struct reader *reade
     return INVALID("A reader takes names from a queue of strings.");
   TRY(queue_take(compute, (struct tuple_queue *)resource, 1, false, &element, &taken));
   const situ_status status =
-      record_open(&reader->file, situ_tensor_text(element->parts[0], 0).data);
+      record_open(&reader->file, situ_tensor_string(element->parts[0], 0).data);
   queue_free(queue, element);
   return status;
 }
@@ -105,10 +105,10 @@ static situ_status read_record(const struct compute *compute, struct reader *rea
 
 static situ_status give(const struct compute *compute, int index, const struct strbuf *texts,
                         int64_t n, situ_shape shape) {
-  situ_text *all = calloc((size_t)n + 1, sizeof *all);
+  situ_string *all = calloc((size_t)n + 1, sizeof *all);
   if (!all) return NO_MEMORY();
-  for (int64_t i = 0; i < n; i++) all[i] = (situ_text){strbuf_get(&texts[i]), texts[i].length};
-  const situ_status status = situ_tensor_create_texts(shape, all, &compute->out[index]);
+  for (int64_t i = 0; i < n; i++) all[i] = (situ_string){strbuf_get(&texts[i]), texts[i].length};
+  const situ_status status = situ_tensor_create_strings(shape, all, &compute->out[index]);
   free(all);
   return status;
 }

@@ -130,10 +130,10 @@ static situ_status slice(const situ_tensor *batch, int64_t row, situ_tensor **ou
   memmove(shape.dim, shape.dim + 1, sizeof *shape.dim * (size_t)shape.rank);
   const int64_t n = situ_shape_count(shape);
   if (batch->type == SITU_STRING) {
-    situ_text *texts = malloc(sizeof *texts * (size_t)(n + 1));
+    situ_string *texts = malloc(sizeof *texts * (size_t)(n + 1));
     if (!texts) return NO_MEMORY();
-    for (int64_t i = 0; i < n; i++) texts[i] = situ_tensor_text(batch, row * n + i);
-    const situ_status status = situ_tensor_create_texts(shape, texts, out);
+    for (int64_t i = 0; i < n; i++) texts[i] = situ_tensor_string(batch, row * n + i);
+    const situ_status status = situ_tensor_create_strings(shape, texts, out);
     free(texts);
     return status;
   }

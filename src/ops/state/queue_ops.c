@@ -112,16 +112,16 @@ static int64_t padded_index(const situ_shape *shape, const situ_shape *room, int
 static situ_status join_strings(const struct queue_element *list, int part, const situ_shape *shape,
                                 situ_tensor **out) {
   const int64_t n = situ_shape_count(*shape), size = n / max_i64(1, shape->dim[0]);
-  situ_text *strings = calloc((size_t)n + 1, sizeof *strings);
+  situ_string *strings = calloc((size_t)n + 1, sizeof *strings);
   if (!strings) return NO_MEMORY();
-  situ_text *to = strings;
+  situ_string *to = strings;
   for (const struct queue_element *e = list; e; e = e->next, to += size) {
     const situ_tensor *from = e->parts[part];
     const int64_t count = situ_shape_count(from->shape);
     for (int64_t i = 0; i < count; i++)
-      to[padded_index(&from->shape, shape, i)] = situ_tensor_text(from, i);
+      to[padded_index(&from->shape, shape, i)] = situ_tensor_string(from, i);
   }
-  const situ_status status = situ_tensor_create_texts(*shape, strings, out);
+  const situ_status status = situ_tensor_create_strings(*shape, strings, out);
   free(strings);
   return status;
 }

@@ -66,17 +66,17 @@ static situ_status compute_as_string(struct compute *compute) {
   const situ_tensor *in = compute->in[0];
   const situ_shape shape = situ_tensor_shape(in);
   const int64_t n = situ_shape_count(shape);
-  situ_text *texts = calloc((size_t)n + 1, sizeof *texts);
+  situ_string *texts = calloc((size_t)n + 1, sizeof *texts);
   struct arena arena = {0};
   for (int64_t i = 0; texts && i < n; i++) {
     char word[WORD];
     const int length = write_one(&format, in, i, word);
     const size_t size = length < WORD ? (size_t)length : WORD - 1;
-    texts[i] = (situ_text){arena_text(&arena, word, size), size};
+    texts[i] = (situ_string){arena_text(&arena, word, size), size};
   }
   const bool failed = !texts || arena.failed;
   const situ_status status =
-      failed ? NO_MEMORY() : situ_tensor_create_texts(shape, texts, &compute->out[0]);
+      failed ? NO_MEMORY() : situ_tensor_create_strings(shape, texts, &compute->out[0]);
   arena_free(&arena);
   free(texts);
   return status;

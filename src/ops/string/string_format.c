@@ -26,7 +26,7 @@ static void add_real(struct strbuf *out, situ_type type, double value) {
 }
 
 /* A text in quotes: what would end it or break the line is written as C writes it. */
-static void add_quoted(struct strbuf *out, situ_text text) {
+static void add_quoted(struct strbuf *out, situ_string text) {
   static const char plain[] = "\"\\'\n\t\r", written[] = "\"\\'ntr";
   strbuf_append(out, "\"");
   for (size_t i = 0; i < text.length; i++) {
@@ -40,7 +40,7 @@ static void add_quoted(struct strbuf *out, situ_text text) {
 static void add_element(struct strbuf *out, const situ_tensor *tensor, int64_t i, bool quoted) {
   const void *data = situ_tensor_data(tensor);
   if (tensor->type == SITU_STRING) {
-    const situ_text text = situ_tensor_text(tensor, i);
+    const situ_string text = situ_tensor_string(tensor, i);
     if (quoted)
       add_quoted(out, text);
     else
@@ -122,9 +122,9 @@ static void summarize(struct strbuf *out, const situ_tensor *tensor, int64_t lim
 }
 
 static situ_status give_text(struct compute *compute, struct strbuf *text) {
-  const situ_text all = {strbuf_get(text), text->length};
+  const situ_string all = {strbuf_get(text), text->length};
   situ_status status = text->failed ? NO_MEMORY() : NULL;
-  if (!status) status = situ_tensor_create_texts(SITU_SCALAR, &all, &compute->out[0]);
+  if (!status) status = situ_tensor_create_strings(SITU_SCALAR, &all, &compute->out[0]);
   strbuf_free(text);
   return status;
 }
@@ -147,7 +147,7 @@ static situ_status compute_format(struct compute *compute) {
 static situ_status print_shape(struct call *call) { return op_need_rank(call, 0, 0, "input"); }
 
 static situ_status compute_print(struct compute *compute) {
-  const situ_text text = situ_tensor_text(compute->in[0], 0);
+  const situ_string text = situ_tensor_string(compute->in[0], 0);
   const char *where = call_text(compute->call, "output_stream");
   const char *end = call_text(compute->call, "end");
   FILE *file = NULL;

@@ -44,27 +44,27 @@ static void words_free(struct words *w) {
 static situ_status words_tensor(struct words *w, int64_t first, int64_t step, situ_shape shape,
                                 situ_tensor **out) {
   const int64_t n = situ_shape_count(shape);
-  situ_text *texts = malloc((size_t)max_i64(1, n) * sizeof *texts);
+  situ_string *texts = malloc((size_t)max_i64(1, n) * sizeof *texts);
   if (!texts) return NO_MEMORY();
   const char *bytes = strbuf_get(&w->bytes);
   for (int64_t i = 0; w->ends && i < n; i++) {
     const int64_t at = first + i * step;
     const size_t begin = at ? w->ends[at - 1] : 0;
-    texts[i] = (situ_text){bytes + begin, w->ends[at] - begin};
+    texts[i] = (situ_string){bytes + begin, w->ends[at] - begin};
   }
-  const situ_status status = situ_tensor_create_texts(shape, texts, out);
+  const situ_status status = situ_tensor_create_strings(shape, texts, out);
   free(texts);
   return status;
 }
 
 /* A function of each text. */
 static situ_status each(struct compute *compute,
-                        situ_status (*function)(struct compute *, situ_text, struct words *)) {
+                        situ_status (*function)(struct compute *, situ_string, struct words *)) {
   const situ_tensor *in = compute->in[0];
   struct words words = {0};
   situ_status status = NULL;
   for (int64_t i = 0; i < situ_shape_count(in->shape) && !status; i++)
-    status = function(compute, situ_tensor_text(in, i), &words);
+    status = function(compute, situ_tensor_string(in, i), &words);
   if (!status) status = words_tensor(&words, 0, 1, in->shape, &compute->out[0]);
   words_free(&words);
   return status;
@@ -72,7 +72,7 @@ static situ_status each(struct compute *compute,
 
 /* Letters */
 
-static situ_status lower(struct compute *compute, situ_text text, struct words *to) {
+static situ_status lower(struct compute *compute, situ_string text, struct words *to) {
   (void)compute;
   for (size_t i = 0; i < text.length; i++) {
     const char c = (char)tolower((unsigned char)text.data[i]);
@@ -80,7 +80,7 @@ static situ_status lower(struct compute *compute, situ_text text, struct words *
   }
   return words_end(to);
 }
-static situ_status upper(struct compute *compute, situ_text text, struct words *to) {
+static situ_status upper(struct compute *compute, situ_string text, struct words *to) {
   (void)compute;
   for (size_t i = 0; i < text.length; i++) {
     const char c = (char)toupper((unsigned char)text.data[i]);
@@ -88,7 +88,7 @@ static situ_status upper(struct compute *compute, situ_text text, struct words *
   }
   return words_end(to);
 }
-static situ_status strip(struct compute *compute, situ_text text, struct words *to) {
+static situ_status strip(struct compute *compute, situ_string text, struct words *to) {
   (void)compute;
   size_t begin = 0, end = text.length;
   while (begin < end && isspace((unsigned char)text.data[begin])) begin++;
@@ -104,7 +104,7 @@ static situ_status compute_strip(struct compute *compute) { return each(compute,
 
 static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-static situ_status encode(struct compute *compute, situ_text text, struct words *to) {
+static situ_status encode(struct compute *compute, situ_string text, struct words *to) {
   const bool pad = call_bool(compute->call, "pad");
   for (size_t i = 0; i < text.length; i += 3) {
     const size_t left = text.length - i < 3 ? text.length - i : 3;
@@ -119,7 +119,7 @@ static situ_status encode(struct compute *compute, situ_text text, struct words 
   return words_end(to);
 }
 
-static situ_status decode(struct compute *compute, situ_text text, struct words *to) {
+static situ_status decode(struct compute *compute, situ_string text, struct words *to) {
   (void)compute;
   uint32_t word = 0;
   int bits = 0;
@@ -146,11 +146,11 @@ static situ_status compute_length(struct compute *compute) {
   void *data = NULL;
   TRY(compute_output(compute, 0, in->shape, &data));
   for (int64_t i = 0; i < situ_shape_count(in->shape); i++)
-    ((int32_t *)data)[i] = (int32_t)situ_tensor_text(in, i).length;
+    ((int32_t *)data)[i] = (int32_t)situ_tensor_string(in, i).length;
   return NULL;
 }
 
-static situ_status read_number(situ_text text, situ_type type, int64_t i, void *to) {
+static situ_status read_number(situ_string text, situ_type type, int64_t i, void *to) {
   char *end = (char *)(uintptr_t)text.data;
   errno = 0;
   const bool whole = type == SITU_INT32 || type == SITU_INT64;
@@ -172,7 +172,7 @@ static situ_status compute_number(struct compute *compute) {
   void *data = NULL;
   TRY(compute_output(compute, 0, in->shape, &data));
   for (int64_t i = 0; i < situ_shape_count(in->shape); i++)
-    TRY(read_number(situ_tensor_text(in, i), compute->call->out[0].type, i, data));
+    TRY(read_number(situ_tensor_string(in, i), compute->call->out[0].type, i, data));
   return NULL;
 }
 
@@ -187,7 +187,7 @@ static situ_status split_shape(struct call *call) {
   return NULL;
 }
 
-static situ_status split(situ_text text, situ_text delimiter, bool skip, struct words *to) {
+static situ_status split(situ_string text, situ_string delimiter, bool skip, struct words *to) {
   size_t begin = 0;
   if (!delimiter.length) {
     for (size_t i = 0; i < text.length; i++) TRY(words_add(to, text.data + i, 1));
@@ -227,7 +227,7 @@ static situ_status compute_split(struct compute *compute) {
   situ_status status = counts ? NULL : NO_MEMORY();
   for (int64_t i = 0; i < n && !status; i++) {
     const int64_t before = words.count;
-    status = split(situ_tensor_text(in, i), situ_tensor_text(compute->in[1], 0), skip, &words);
+    status = split(situ_tensor_string(in, i), situ_tensor_string(compute->in[1], 0), skip, &words);
     counts[i] = words.count - before;
   }
   if (!status) status = give_split(compute, &words, counts, n);
@@ -261,7 +261,7 @@ static situ_status compute_join(struct compute *compute) {
         words_free(&words);
         return INVALID("Input shapes do not match");
       }
-      const situ_text text = situ_tensor_text(compute->in[k], one ? 0 : i);
+      const situ_string text = situ_tensor_string(compute->in[k], one ? 0 : i);
       if (k) strbuf_append_n(&words.bytes, separator, strlen(separator));
       strbuf_append_n(&words.bytes, text.data, text.length);
     }
@@ -280,7 +280,7 @@ static situ_status csv_shape(struct call *call) {
 }
 
 /* Adds the next field and says where it ends; quotes are undone. */
-static situ_status next_field(situ_text record, char separator, bool quotes, size_t *at,
+static situ_status next_field(situ_string record, char separator, bool quotes, size_t *at,
                               struct words *to) {
   size_t i = *at;
   if (quotes && i < record.length && record.data[i] == '"') {
@@ -304,7 +304,7 @@ static situ_status next_field(situ_text record, char separator, bool quotes, siz
 }
 
 static situ_status read_record(struct compute *compute, int64_t i, struct words *words) {
-  const situ_text record = situ_tensor_text(compute->in[0], i);
+  const situ_string record = situ_tensor_string(compute->in[0], i);
   const char separator = call_text(compute->call, "field_delim")[0];
   const bool quotes = call_bool(compute->call, "use_quote_delim");
   const int columns = compute->call->n_out;
@@ -319,7 +319,7 @@ static situ_status read_record(struct compute *compute, int64_t i, struct words 
     const situ_tensor *preset = compute->in[1 + fields];
     if (!situ_shape_count(preset->shape))
       return INVALID("Field %d is required but missing in record %lld!", fields, (long long)i);
-    const situ_text text = situ_tensor_text(preset, 0);
+    const situ_string text = situ_tensor_string(preset, 0);
     words->count--;
     TRY(words_add(words, text.data, text.length));
   }
@@ -348,7 +348,7 @@ static situ_status put_into_buckets(struct compute *compute,
   void *data = NULL;
   TRY(compute_output(compute, 0, in->shape, &data));
   for (int64_t i = 0; i < situ_shape_count(in->shape); i++) {
-    const situ_text text = situ_tensor_text(in, i);
+    const situ_string text = situ_tensor_string(in, i);
     ((int64_t *)data)[i] = (int64_t)(number(text.data, text.length) % buckets);
   }
   return NULL;

@@ -57,9 +57,9 @@ static situ_status decode(const char *name, const struct file *file, const situ_
   if (!eager) OK(situ_eager_create(NULL, &eager));
   situ_op op;
   OK(situ_ops_find(name, &op));
-  const situ_text bytes = {(const char *)file->data, file->length};
+  const situ_string bytes = {(const char *)file->data, file->length};
   situ_tensor *contents = NULL;
-  OK(situ_tensor_create_texts(SITU_SCALAR, &bytes, &contents));
+  OK(situ_tensor_create_strings(SITU_SCALAR, &bytes, &contents));
   situ_call call = {
       .op = op.number, .inputs = &contents, .attrs = attrs, .n_inputs = 1, .n_attrs = n_attrs};
   int count = 0;
