@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * compiled_call.h: a compiled eager call. */
+ * compiled_call.h: a compiled eager call and its cache key. */
 #ifndef SITU_API_COMPILED_CALL_H
 #define SITU_API_COMPILED_CALL_H
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * peak_memory.h: the memory that a session takes of a device when it runs programs one after the
- * other. */
+ * peak_memory.h: the peak device memory of a session that runs programs one after another. */
 #ifndef SITU_API_PEAK_MEMORY_H
 #define SITU_API_PEAK_MEMORY_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * tape_gradient.c: the gradient of a stretch of a tape as a graph: the calls again, never run but
- * fed with what they gave, and their gradients. It is compiled once and found again by what makes
- * up the calls. */
+ * tape_gradient.c: the gradient of a tape segment as a graph: the calls again, never run but fed
+ * with what they gave, and their gradients. It is compiled once and found again by what makes up
+ * the calls. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>

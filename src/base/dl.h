@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * dl.h: loads a library at run time into a struct of function pointers.
+ * dl.h: loads a shared library at run time into a struct of function pointers.
  *
  *   #define SYMBOLS(X) X(int, f, (int)) X(void, g, (void))
  *   struct table { SYMBOLS(DL_FIELD) };

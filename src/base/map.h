@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * map.h: from a text to a number: node names, interned device specifications. */
+ * map.h: a hash map from strings to integers. */
 #ifndef SITU_BASE_MAP_H
 #define SITU_BASE_MAP_H
 

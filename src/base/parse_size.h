@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * parse_size.h: sizes and rates as people write them: `12GiB`, `1.5GiB`, `300`, `3.5T`. */
+ * parse_size.h: parses sizes and rates: `12GiB`, `1.5GiB`, `300`, `3.5T`. */
 #ifndef SITU_BASE_PARSE_SIZE_H
 #define SITU_BASE_PARSE_SIZE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * random_seed.c: seeds of the system, or those that SITU_SEED asks for. */
+ * random_seed.c: seeds from the system, or derived from SITU_SEED. */
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * random_seed.h: numbers for which nobody gave a seed. */
+ * random_seed.h: seeds for random ops for which the program sets none. */
 #ifndef SITU_BASE_RANDOM_SEED_H
 #define SITU_BASE_RANDOM_SEED_H
 

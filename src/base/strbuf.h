@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * strbuf.h: a growing text: reports, logs, listings. */
+ * strbuf.h: a growing string buffer. */
 #ifndef SITU_BASE_STRBUF_H
 #define SITU_BASE_STRBUF_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * trace.h: records of what ran where and when. */
+ * trace.h: profiling records of kernels and copies. */
 #ifndef SITU_BASE_TRACE_H
 #define SITU_BASE_TRACE_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * collectives.h: what all ranks do together. Every rank calls the same functions in the same order.
- */
+ * collectives.h: collective operations over all ranks. Every rank calls the same functions in
+ * the same order. */
 #ifndef SITU_CLUSTER_COLLECTIVES_H
 #define SITU_CLUSTER_COLLECTIVES_H
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * internode.c: the leaders of several machines exchange through MPI. Each reduces one part of a
- * piece over all machines, in their order; so every machine sends and receives less than twice the
- * piece.
- */
+ * internode.c: collectives between machines: their leaders communicate through MPI. Each reduces
+ * one part of a piece over all machines, in their order; so every machine sends and receives
+ * less than twice the piece. */
 #include <stdlib.h>
 
 #include "cluster/reduce.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * membership.c: joining a cluster: who is there, on which machine. */
+ * membership.c: joining a cluster: its ranks and their machines. */
 #include "cluster/membership.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * send_recv.c: tensors from one rank to another: through a ring of shared memory, or MPI. What
- * comes before it is asked for is put aside. */
+ * send_recv.c: point-to-point transfer of tensors between ranks: through a ring of shared
+ * memory, or MPI. What comes before it is asked for is put aside. */
 #include "cluster/send_recv.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * send_recv.h: tensors from one rank to another. */
+ * send_recv.h: point-to-point transfer of tensors between ranks. */
 #ifndef SITU_CLUSTER_SEND_RECV_H
 #define SITU_CLUSTER_SEND_RECV_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * wait.h: waiting for other ranks: quick when they are there, never for ever. */
+ * wait.h: waits for other ranks, with a timeout. */
 #ifndef SITU_CLUSTER_WAIT_H
 #define SITU_CLUSTER_WAIT_H
 

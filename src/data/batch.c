@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * batch.c: elements become rows of a batch, and rows elements. */
+ * batch.c: batching of elements, with and without padding. */
 #include <stdlib.h>
 #include <string.h>
 

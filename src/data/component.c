@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * component.c: parts of elements: rows of tensors. */
+ * component.c: components of elements: rows of tensors. */
 #include <stdlib.h>
 #include <string.h>
 

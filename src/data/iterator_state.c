@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * iterator_state.c: where an iterator stands, so that another one can go on there: how many
- * elements were asked for, and which seeds its data sets began with. Another one begins with these
- * seeds, and passes as many elements by. */
+ * iterator_state.c: saves and restores the position of an iterator: how many elements were asked
+ * for, and which seeds its data sets began with. Another one begins with these seeds, and passes
+ * as many elements by. */
 #include <stdlib.h>
 #include <string.h>
 

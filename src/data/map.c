@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * map.c: data sets that call functions of elements; prefetching; devices. */
+ * map.c: map, filter, prefetch and copy_to_device. */
 #include <stdlib.h>
 #include <string.h>
 

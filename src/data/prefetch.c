@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * prefetch.c: see prefetch.h. A ring of places: threads fill them, each in its turn, and the one
- * who asks empties them in order. Whoever sleeps is woken only where that is needed: a switch of
- * threads costs more than most elements. */
+ * prefetch.c: see prefetch.h. A ring buffer: threads fill its entries in order, and the consumer
+ * empties them in order. Whoever sleeps is woken only where that is needed: a switch of threads
+ * costs more than most elements. */
 #include "data/prefetch.h"
 
 #include <stdlib.h>

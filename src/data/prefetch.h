@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * prefetch.h: threads that work ahead of who asks: elements of a cursor, read or computed. */
+ * prefetch.h: prefetching: threads that read or compute elements before they are requested. */
 #ifndef SITU_DATA_PREFETCH_H
 #define SITU_DATA_PREFETCH_H
 

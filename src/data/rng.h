@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * rng.h: words of chance for cursors: those of TensorFlow for the same seeds. */
+ * rng.h: the random number stream of an iterator (Philox, bit-compatible with TensorFlow for
+ * equal seeds). */
 #ifndef SITU_DATA_RNG_H
 #define SITU_DATA_RNG_H
 

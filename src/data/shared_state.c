@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * shared_state.c: what outlives a cursor: values of arguments, and what cursors of a data set
- * share. */
+ * shared_state.c: state that outlives a cursor: values of arguments, and what the cursors of a
+ * data set share. */
 #include <stdlib.h>
 
 #include "data/data.h"

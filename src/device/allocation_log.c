@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * allocation_log.c: who holds which piece of a device's memory, and what happened lately. */
+ * allocation_log.c: the holder of every allocated piece of a device's memory, and recent
+ * allocator events. */
 #include "device/allocation_log.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * allocation_log.h: who holds which piece of a device's memory, and what happened lately. Guarded
- * by its owner's lock. */
+ * allocation_log.h: the holder of every allocated piece of a device's memory, and recent
+ * allocator events. Guarded by its owner's lock. */
 #ifndef SITU_DEVICE_ALLOCATION_LOG_H
 #define SITU_DEVICE_ALLOCATION_LOG_H
 

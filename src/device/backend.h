@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * backend.h: what a maker of devices has to provide: one struct of functions.
+ * backend.h: the interface of a back end: one struct of functions.
  *
  * Above this line memory is a handle (a region and an offset), never an address: only the back end
  * can turn a handle into something that a kernel reads, and it refuses a handle of another device.

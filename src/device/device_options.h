@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device_options.h: what was asked of the devices of the process, kept; and the options that follow
- * for each. */
+ * device_options.h: the requested device options of the process, and the options that follow for
+ * each. */
 #ifndef SITU_DEVICE_DEVICE_OPTIONS_H
 #define SITU_DEVICE_DEVICE_OPTIONS_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * discovery.h: which devices there are: what the back ends have, what is visible of it, and in
- * which pieces. */
+ * discovery.h: device discovery: what the back ends have, what is visible of it, and in which
+ * pieces. */
 #ifndef SITU_DEVICE_DISCOVERY_H
 #define SITU_DEVICE_DISCOVERY_H
 

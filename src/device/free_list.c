@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * free_list.c: the free pieces of an allocator in the order of (size, address): bins of treaps. */
+ * free_list.c: the free pieces of an allocator, ordered by (size, address): bins of treaps. */
 #include "device/free_list.h"
 
 /* 1..15 units of 256 bytes have a bin each; above, a power of two has eight. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * free_list.h: the free pieces of an allocator in the order of (size, address).
+ * free_list.h: the free pieces of an allocator, ordered by (size, address).
  *
  * Sizes fall into bins, eight to a power of two, with a bit for each bin that is not empty; a bin
  * is a tree. Most trees hold a piece or two, so that a search is a few instructions; with many

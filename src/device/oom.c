@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * oom.c: the error of a device that has not enough memory: one screen that names the way out. */
+ * oom.c: the out-of-memory error of a device, with suggestions. */
 #include "device/oom.h"
 
 #include <stdlib.h>

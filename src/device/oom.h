@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * oom.h: the error of a device that has not enough memory: one screen that names the way out. */
+ * oom.h: the out-of-memory error of a device, with suggestions. */
 #ifndef SITU_DEVICE_OOM_H
 #define SITU_DEVICE_OOM_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * registry.c: the devices of the process: found once, shared by everybody. */
+ * registry.c: the devices of the process: found once, shared by all users. */
 #include "device/registry.h"
 
 #include <stdlib.h>

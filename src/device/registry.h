@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * registry.h: the devices of the process: found once, shared by everybody. */
+ * registry.h: the devices of the process: found once, shared by all users. */
 #ifndef SITU_DEVICE_REGISTRY_H
 #define SITU_DEVICE_REGISTRY_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * all_reduce.c: sums over devices that a library makes: their communicators, and a run of one. */
+ * all_reduce.c: all-reduces that a collective library runs: their communicators and their
+ * execution. */
 #include "exec/frame.h"
 
 static struct device *device_of(const struct frame *frame, int32_t command) {

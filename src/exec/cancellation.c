@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * cancellation.c: ends runs that were told to end or take too long, and records what runs did. */
+ * cancellation.c: cancels runs on request or at their deadline, and records profiles. */
 #include "exec/cancellation.h"
 
 #include <stdlib.h>

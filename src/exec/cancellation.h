@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * cancellation.h: who looks at a run while it is under way: may end it, measures it.
+ * cancellation.h: cancellation, deadline and profiling of a run.
  *
  * A run has a watch where the thread that calls it has one; without one it pays for a look at a
  * variable. */

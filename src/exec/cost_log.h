@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * cost_log.h: writes down what programs cost, for predictions (`situ simulate`). */
+ * cost_log.h: logs the costs of programs, for `situ simulate`. */
 #ifndef SITU_EXEC_COST_LOG_H
 #define SITU_EXEC_COST_LOG_H
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * frame_run.c: one run of a frame: hand in what is fed, walk the commands, hand out what is
- * fetched. */
+ * frame_run.c: runs a frame: binds the feeds, executes the commands, collects the fetches. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * numerics.c: looks at the counts of a program that is checked for NaN and infinities. */
+ * numerics.c: evaluates the counts of NaN and infinities of a program with numeric checks. */
 #include "exec/frame.h"
 #include "ops/math/check_numerics.h"
 #include "plan/numerics.h"

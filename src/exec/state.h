@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * state.h: what a session remembers between runs: variables, counters of random numbers. */
+ * state.h: the state of a session: variables, counters of random number generators. */
 #ifndef SITU_EXEC_STATE_H
 #define SITU_EXEC_STATE_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * eval.h: runs one op at once on the host: what the planner asks for shapes and axes. */
+ * eval.h: runs one op eagerly on the host, for shapes and axes that shape inference and the
+ * planner need. */
 #ifndef SITU_GRAPH_EVAL_H
 #define SITU_GRAPH_EVAL_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * log_order.c: the order of the placement log. */
+ * log_order.c: the order of nodes in the placement log. */
 #include <stdlib.h>
 
 #include "graph/graph.h"

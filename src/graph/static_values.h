@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * static_values.h: what is known of small integer tensors while a graph is built: sizes and what is
- * computed from them, so that tf.reshape(x, [tf.shape(x)[0], 784]) is known to have 784 columns. */
+ * static_values.h: static values of small integer tensors while a graph is built: sizes and what
+ * is computed from them, so that tf.reshape(x, [tf.shape(x)[0], 784]) is known to have 784
+ * columns. */
 #ifndef SITU_GRAPH_STATIC_VALUES_H
 #define SITU_GRAPH_STATIC_VALUES_H
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * conv_nchw.c: convolutions of images that are kept channel by channel: images and results are
- * turned on the way in and out. */
+ * conv_nchw.c: convolutions of NCHW images: images and results are turned on the way in and out. */
 #include "host/conv_common.h"
 #include "host/thread_pool.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * fused_update.h: several element-wise kernels as one call: it goes over the elements once, block
- * by block, so that what one kernel writes the next one finds in the cache.
+ * fused_update.h: several element-wise kernels fused into one call, which goes over the elements
+ * once, block by block, so that what one kernel writes the next one finds in the cache.
  *
  * Its arguments are the number of kernels and, for each, FUSED_UPDATE_HEAD numbers
  * (FUSED_UPDATE_KERNEL ...) and then the kernel's own arguments. Values that live inside of the

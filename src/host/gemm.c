@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * gemm.c: products of matrices: which loops for which size, and how they are dealt out to threads.
- */
+ * gemm.c: GEMM: which loops for which size, and how they are distributed over threads. */
 #include "host/gemm.h"
 
 #include <stdatomic.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * gemm.h: products of matrices on the host.
+ * gemm.h: GEMM on the host.
  *
  * Every element of the result is summed in an order that depends on the sizes and the processor
  * alone, not on the number of threads.

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * masked_sum.h: sums of floats that bytes beside them choose: what compilers make poor vectors of.
- */
+ * masked_sum.h: sums of floats selected by byte masks, vectorized by hand. */
 #ifndef SITU_HOST_MASKED_SUM_H
 #define SITU_HOST_MASKED_SUM_H
 

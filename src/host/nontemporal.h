@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * nontemporal.h: stores that go past the cache, for results that are too large for it: nothing is
- * read before it is written over, and what others will read again stays. STREAM_END orders them
- * before what follows. */
+ * nontemporal.h: non-temporal stores, for results larger than the cache: nothing is read before
+ * it is written over, and what others will read again stays. STREAM_END orders them before what
+ * follows. */
 #ifndef SITU_HOST_NONTEMPORAL_H
 #define SITU_HOST_NONTEMPORAL_H
 

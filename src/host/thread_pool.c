@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * thread_pool.c: the one pool of threads of the process.
+ * thread_pool.c: the thread pool of the process.
  *
  * A split call is a job on its caller's stack. Its chunks are dealt out in lanes, one per thread
  * that may come, so that a thread meets the same part of a tensor in one call after the other;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * thread_pool.h: the one pool of threads of the process.
+ * thread_pool.h: the thread pool of the process.
  *
  * A caller always works itself; idle threads of the pool help it with large calls. Callers and
  * helpers together never exceed the cores, as far as it is in the pool's hand: a caller is never

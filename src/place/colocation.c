@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * colocation.c: union by rank over the few nodes that edges and groups touch. */
+ * colocation.c: union-find over the nodes that have reference edges or colocation constraints. */
 #include "place/colocation.h"
 
 #include "place/placement_error.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * colocation.h: nodes that must be together: joined by reference edges and by colocation. */
+ * colocation.h: colocation groups: nodes joined by reference edges and colocation constraints. */
 #ifndef SITU_PLACE_COLOCATION_H
 #define SITU_PLACE_COLOCATION_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * placement_error.h: the failures of the placer: which node, which request, and the way out. */
+ * placement_error.h: the errors of the placer: the node, its requested device, and suggestions. */
 #ifndef SITU_PLACE_PLACEMENT_ERROR_H
 #define SITU_PLACE_PLACEMENT_ERROR_H
 

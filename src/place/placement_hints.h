@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * placement_hints.h: what a user wants to know after "it cannot be placed": devices, kernels,
- * neighbours. */
+ * placement_hints.h: the hints of placement errors: available devices, kernels, colocated nodes. */
 #ifndef SITU_PLACE_PLACEMENT_HINTS_H
 #define SITU_PLACE_PLACEMENT_HINTS_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * soft_placement_log.c: the warning of soft placement: one line per request that was not met. */
+ * soft_placement_log.c: the warning of soft placement: one line per requested device that could
+ * not be used. */
 #include "place/soft_placement_log.h"
 
 #include "base/strbuf.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * soft_placement_log.h: what soft placement did against the letter of a request, in a few lines. */
+ * soft_placement_log.h: the warning about nodes that soft placement moved to another device. */
 #ifndef SITU_PLACE_SOFT_PLACEMENT_LOG_H
 #define SITU_PLACE_SOFT_PLACEMENT_LOG_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * all_reduce.c: finds sums over devices that a library of their maker's can make in one go: as many
- * nodes as there are terms, each with the same inputs, one on each of the devices that have a term.
- */
+ * all_reduce.c: finds all-reduces that a collective library (NCCL) can run as one operation: as
+ * many nodes as there are terms, each with the same inputs, one on each of the devices that have
+ * a term. */
 #include "plan/builder.h"
 #include "tensor/shape.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * blocking_ops.c: programs whose host ops may wait for each other, as a Dequeue for an Enqueue of
- * the same run that nothing puts before it: no order that is chosen here is right, so the run finds
- * one. */
+ * blocking_ops.c: programs whose host ops may block on each other, as a Dequeue for an Enqueue
+ * of the same run that nothing puts before it: no order that is chosen here is right, so the run
+ * finds one. */
 #include "plan/builder.h"
 
 static unsigned flags_of(const struct program *program, int32_t command) {

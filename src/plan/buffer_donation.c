@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * buffer_donation.c: results in the memory of what is fed: the new value of a variable in that of
- * the old one. The caller says which (struct plan_feed); here is found where that does no harm: the
- * result is made element by element, behind everything else that reads what is fed. */
+ * buffer_donation.c: buffer donation: results that reuse the memory of feeds: the new value of a
+ * variable in that of the old one. The caller says which (struct plan_feed); here is found where
+ * that does no harm: the result is made element by element, behind everything else that reads
+ * what is fed. */
 #include <string.h>
 
 #include "host/fused_update.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * continuation.c: what must wait for the next part of a step, and what that part needs of this one.
- */
+ * continuation.c: splits a step where a shape depends on data: the nodes that the next part
+ * runs, and the values that it needs. */
 #include <string.h>
 
 #include "plan/builder.h"

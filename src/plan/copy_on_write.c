@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * copy_on_write.c: what was read of a variable stays as it was.
+ * copy_on_write.c: copies the value read from a variable before the variable changes.
  *
  * A read of a variable by its handle (OP_READS) shares the variable's memory. Commands stand in the
  * order of the graph; when one is about to change a variable, what was read of it and is still to

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * memory_plan.c: where each value lies in its device's block: from lifetimes, with the allocator
- * that devices use, so that the peak of a step is known before it runs. */
+ * memory_plan.c: memory planning: the offset of each value in its device's block, from
+ * lifetimes, with the allocator that devices use, so that the peak of a step is known before it
+ * runs. */
 #include <string.h>
 
 #include "device/bfc.h"

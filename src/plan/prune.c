@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * prune.c: what a run needs: everything behind the fetches, as far as what is fed. */
+ * prune.c: prunes the graph: the nodes that the fetches need, up to the feeds. */
 #include <string.h>
 
 #include "plan/builder.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * saved_results.c: what calls keep for each other besides values. An op that needs what another one
- * found out anyway (MaxPoolGrad: where the largest elements are) names that op in its row (`asks`).
- * Where both are in a program, on one device and with the same operands, the first is told that it
- * is awaited, and the second reads what it kept; else each op does without.
- */
+ * saved_results.c: forward results that kernels save for other kernels, besides values. An op
+ * that needs what another one found out anyway (MaxPoolGrad: where the largest elements are)
+ * names that op in its row (`asks`). Where both are in a program, on one device and with the
+ * same operands, the first is told that it is awaited, and the second reads what it kept; else
+ * each op does without. */
 #include <string.h>
 
 #include "plan/builder.h"

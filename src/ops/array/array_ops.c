@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * array_ops.c: values as they are: constants, placeholders, shapes, other shapes of the same
- * elements.
- */
+ * array_ops.c: constants, placeholders, identity, shape queries, reshape. */
 #include "ops/broadcast.h"
 #include "ops/gradient.h"
 #include "ops/ops.h"

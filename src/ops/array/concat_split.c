@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * concat_split.c: tensors put together along a dimension, and taken apart. */
+ * concat_split.c: Concat, Pack, Unpack and Split. */
 #include <stdlib.h>
 
 #include "ops/gradient.h"

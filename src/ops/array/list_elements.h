@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * list_elements.h: elements of lists of tensors: taken together to a tensor, and cut out of one. */
+ * list_elements.h: elements of tensor lists: stacked into a tensor, and split from one. */
 #ifndef SITU_OPS_ARRAY_LIST_ELEMENTS_H
 #define SITU_OPS_ARRAY_LIST_ELEMENTS_H
 

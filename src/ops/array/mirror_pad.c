@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * mirror_pad.c: margins that mirror a tensor, and what flows back from them. */
+ * mirror_pad.c: MirrorPad (reflect, symmetric) and its gradient. */
 #include <string.h>
 
 #include "ops/gradient.h"

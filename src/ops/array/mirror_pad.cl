@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * mirror_pad.cl: margins that mirror a tensor, whose rows have `inner` elements. */
+ * mirror_pad.cl: mirror padding of a tensor whose rows have `inner` elements. */
 #include "kernel/mirror_pad.h"
 
 #ifdef SITU_HOST

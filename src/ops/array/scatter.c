@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * scatter.c: rows of a tensor named by tuples of numbers: taken, put, added. */
+ * scatter.c: GatherNd, ScatterNd and scatter updates of variables. */
 #include "ops/gradient.h"
 #include "ops/ops.h"
 #include "ops/array/scatter.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * scatter.cl: rows put to numbered places, one after the other. */
+ * scatter.cl: kernels that write rows to indexed positions, in order. */
 
 #if T_IS_INTEGER && T_BYTES >= 4
 /* The row that index tuple k names in a tensor of dimensions `dim`, of which the first `depth`

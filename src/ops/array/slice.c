@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * slice.c: parts of a tensor: boxes, with steps, backwards. */
+ * slice.c: Slice, StridedSlice and ReverseV2. */
 #include "ops/gradient.h"
 #include "ops/ops.h"
 #include "ops/array/strided_copy.h"

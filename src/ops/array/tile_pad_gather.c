@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * tile_pad_gather.c: elements laid out anew: repeated, with a margin, chosen by number, counted up.
- */
+ * tile_pad_gather.c: Tile, Pad, Gather, OneHot, Range, InvertPermutation. */
 #include <math.h>
 
 #include "ops/gradient.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * tile_pad_gather.cl: kernels that lay elements out anew: repeated, with a margin, chosen by
- * number. */
+ * tile_pad_gather.cl: kernels of Tile, Pad, Gather and OneHot. */
 
 #ifdef SITU_HOST
 /* Where row `row` of a result of dimensions `dim` begins in a tensor of dimensions `own`, if

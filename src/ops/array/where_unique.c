@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * where_unique.c: elements found, counted and sorted into groups: what no shape tells before. */
+ * where_unique.c: Where, Unique, ListDiff, DynamicPartition, DynamicStitch: ops whose output
+ * shape depends on data. */
 #include <stdlib.h>
 #include <string.h>
 

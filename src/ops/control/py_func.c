@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * py_func.c: calls of functions of the program that runs the graph. */
+ * py_func.c: PyFunc: calls of the program's own functions. */
 #include <stdatomic.h>
 
 #include "ops/ops.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * non_max_suppression.c: boxes in images: the best of those that cover each other. */
+ * non_max_suppression.c: non-maximum suppression of bounding boxes. */
 #include <stdlib.h>
 
 #include "ops/ops.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * resize_hsv.c: images in other sizes, and in other colours. */
+ * resize_hsv.c: image resizing and RGB/HSV conversion, with gradients. */
 #include "ops/gradient.h"
 #include "ops/ops.h"
 #include "tensor/shape.h"

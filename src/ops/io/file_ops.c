@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * file_ops.c: files as strings, and bytes as numbers. */
+ * file_ops.c: ReadFile, WriteFile, MatchingFiles, DecodeRaw. */
 #include <errno.h>
 #include <glob.h>
 #include <stdlib.h>

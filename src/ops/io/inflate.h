@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * inflate.h: files that are packed by GZIP or ZLIB; zlib is loaded when the first one is read. */
+ * inflate.h: GZIP and ZLIB decompression of files; zlib is loaded on first use. */
 #ifndef SITU_OPS_IO_INFLATE_H
 #define SITU_OPS_IO_INFLATE_H
 

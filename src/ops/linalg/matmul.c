@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * matmul.c: products of matrices. */
+ * matmul.c: MatMul and BatchMatMul. */
 #include "host/gemm.h"
 #include "host/thread_pool.h"
 #include "ops/gradient.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * matrix_diag.c: diagonals and bands of matrices, which are the last two dimensions of tensors. */
+ * matrix_diag.c: diagonals and bands of batches of matrices. */
 #include "ops/gradient.h"
 #include "ops/ops.h"
 #include "tensor/shape.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * matrix_solve.c: equations of square matrices, which are the last two dimensions of tensors. */
+ * matrix_solve.c: MatrixSolve, Cholesky, inverse and determinant of batches of matrices. */
 #include "ops/gradient.h"
 #include "ops/ops.h"
 #include "tensor/shape.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * cast.c: from one element type to another. */
+ * cast.c: Cast. */
 #include "ops/gradient.h"
 #include "ops/ops.h"
 

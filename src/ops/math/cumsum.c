@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * cumsum.c: running sums, products and logarithms of sums of exponentials. */
+ * cumsum.c: cumulative sum, product and log-sum-exp. */
 #include <float.h>
 
 #include "ops/gradient.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * segment_reduce.c: rows of one number reduced together. */
+ * segment_reduce.c: unsorted segment reductions. */
 #include "kernel/host.h"
 #include "ops/gradient.h"
 #include "ops/ops.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * select_add_n.c: element-wise ops that are more than an expression. */
+ * select_add_n.c: Select, AddN, BiasAdd, ClipByValue and other element-wise ops that are not one
+ * expression. */
 #include "ops/broadcast.h"
 #include "ops/collective/collective_ops.h"
 #include "ops/gradient.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * pool.c: the largest element and the mean of windows on images, and their gradients. */
+ * pool.c: max and average pooling and their gradients (NHWC). */
 #include <string.h>
 
 #include "host/masked_sum.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * pool.cl: the largest element and the mean of windows on images, and their gradients.
+ * pool.cl: max and average pooling and their gradients (NHWC).
  *
  * dim is {rows and columns of results, channels, rows and columns of the window}; place is what
  * window_place makes; step holds the strides {n, h, w, c} of the images, then of the results. Items

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * softmax.c: softmax and its logarithm. */
+ * softmax.c: Softmax and LogSoftmax. */
 #include "ops/gradient.h"
 #include "ops/ops.h"
 #include "tensor/shape.h"

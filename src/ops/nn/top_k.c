@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * top_k.c: the largest elements of rows, and whether a given one is among them. */
+ * top_k.c: TopK and InTopK. */
 #include "ops/gradient.h"
 #include "ops/ops.h"
 #include "tensor/shape.h"

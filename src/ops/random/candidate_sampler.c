@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * candidate_sampler.c: samples of classes for losses over some of them. */
+ * candidate_sampler.c: candidate samplers for sampled losses. */
 #include "ops/ops.h"
 #include "ops/random/random_ops.h"
 #include "ops/random/unigram_sampler.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * shuffle_multinomial_gamma.c: random choices: orders, classes, the gamma distribution. */
+ * shuffle_multinomial_gamma.c: RandomShuffle, Multinomial, RandomGamma. */
 #include "ops/gradient.h"
 #include "ops/ops.h"
 #include "ops/random/random_ops.h"

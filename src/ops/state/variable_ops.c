@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * variable_ops.c: variables: memory of a session that lives from run to run. */
+ * variable_ops.c: variables: state of a session that persists between runs. */
 #include <stdatomic.h>
 
 #include "ops/broadcast.h"

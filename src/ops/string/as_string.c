@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * as_string.c: numbers as texts. */
+ * as_string.c: AsString. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * string_format.c: tensors as texts, and texts printed. */
+ * string_format.c: StringFormat, PrintV2, Assert. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * string_ops.c: texts taken apart, joined, and read as numbers. */
+ * string_ops.c: string length, split, join, hash buckets, StringToNumber, DecodeCSV. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
