@@ -61,7 +61,7 @@ def make_fit(model, devices=None):
 def make_bare(model):
     """The step of a session, STEPS times."""
     import situ.compat.v1 as v1
-    from situ._lib import style
+    from situ._src.framework import style
     style.use("v1")
     step, loss = networks.make_graph(v1, model)
     style.use("v2")

@@ -13,11 +13,11 @@ const char *python_find(char *room, size_t size);
 #define PYTHON_RUN                                                                        \
   "import sys\n"                                                                          \
   "if sys.path[:1] == ['']:\n  del sys.path[0]\n"                                         \
-  "try:\n  import situ.run\n"                                                             \
+  "try:\n  import situ._src.runner.run\n"                                                 \
   "except ModuleNotFoundError as missing:\n"                                              \
   "  if missing.name != 'situ':\n    raise\n"                                             \
   "  sys.exit(f'situ: {sys.executable} has no package situ. Install it there: '\n"        \
   "           'make wheel, then pip install build/wheel/*.whl; or unset SITU_PYTHON.')\n" \
-  "situ.run.main()\n"
+  "situ._src.runner.run.main()\n"
 
 #endif

@@ -9,11 +9,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-from checks import keywords, source, layers, names, public
+from checks import keywords, source, layers, name_table, names, public
 
 CHECKS = (source.sizes, source.functions, source.first_lines, source.words, source.decimals,
           source.op_names, source.flags, layers.includes, names.functions, public.comments,
-          public.symbols, public.blocks, keywords.swallowed)
+          public.symbols, public.blocks, keywords.swallowed, name_table.current)
 
 
 def tracked():

@@ -14,7 +14,7 @@ from pathlib import Path
 import _situ
 import situ.compat
 import situ.testing
-from situ._lib import api, rows, tensors
+from situ._src.framework import api, op_docs, tensor
 
 HEAD = '"""Made by tools/stubs.py."""\nimport typing as _t\nfrom situ import _types as _s\n'
 # Functions written by hand that give a tensor; those of rows say it themselves.
@@ -26,7 +26,7 @@ reduce_logsumexp reduce_max reduce_mean reduce_min reduce_prod reduce_std reduce
 reduce_variance relu repeat reshape reverse roll round sequence_mask shape sigmoid size slice
 softmax sqrt square squeeze stack stop_gradient tanh tensordot tile transpose truncated_normal
 uniform where zeros zeros_like""".split()
-PLAIN = ("situ.compat", "situ.testing")  # modules with files of their own
+PLAIN = ("situ.compat", "situ.compat.v1", "situ.testing")  # modules with files of their own
 KINDS = {"bool": "bool", "int": "int", "float": "float", "string": "str", "type": "_s.DTypeLike",
          "shape": "_s.ShapeLike", "list(int)": "_t.Sequence[int]",
          "list(float)": "_t.Sequence[float]"}
@@ -56,7 +56,7 @@ def arguments(signature, annotate, bound=False):
 
 def op_types(op):
     """name in Python -> annotation"""
-    inputs, own = dict(rows.ports(op.row["inputs"])), rows.attributes(op)
+    inputs, own = dict(op_docs.ports(op.row["inputs"])), op_docs.attributes(op)
     found = {"name": "_t.Optional[str]"}
     for name, meant, _ in op.parameters:
         if meant in inputs:
@@ -71,7 +71,7 @@ def op_types(op):
 
 
 def op_result(op):
-    outputs = rows.ports(op.row["outputs"])
+    outputs = op_docs.ports(op.row["outputs"])
     if len(outputs) > 1:
         return "_t.Any"
     if not outputs:
@@ -170,7 +170,8 @@ class Stubs:
             if not isinstance(thing, types.ModuleType):
                 if path != ("testing",) or thing.__module__ == module.__name__:
                     text += self.line(name, thing)
-            elif isinstance(thing, api.Names) or thing.__name__ in PLAIN:
+            elif isinstance(thing, api.Names) or thing.__name__ in PLAIN and \
+                    thing.__name__ == ".".join(("situ", *path, name)):
                 text += f"from . import {name} as {name}\n"
                 self.module(thing, (*path, name))
         self.files[path] = text
@@ -193,8 +194,8 @@ class Stubs:
     @staticmethod
     def tensor():
         """A tensor of either style."""
-        both = type("Tensor", (), {n: v for c in (*tensors.Tensor.__mro__[:-1],
-                                                  tensors.GraphTensor, tensors.EagerTensor)
+        both = type("Tensor", (), {n: v for c in (*tensor.Tensor.__mro__[:-1],
+                                                  tensor.GraphTensor, tensor.EagerTensor)
                                    for n, v in vars(c).items()})
         yield from members(both)
         for name in NUMBERS:
@@ -216,7 +217,7 @@ class Stubs:
 
 def main(folder):
     stubs = Stubs()
-    stubs.classes[tensors.Tensor] = "Tensor"
+    stubs.classes[tensor.Tensor] = "Tensor"
     stubs.names.add("Tensor")
     api.load_all()
     assert situ.compat.v1  # is made when it is first asked for

@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """__init__.py: situ in eager style: `import situ as tf`. Graph style is situ.compat.v1."""
-import sys as _sys
-
-from situ._lib import api as _api
-from situ._lib import style as _style
+from situ._src.framework import api as _api
+from situ._src.framework import style as _style
 
 __version__ = _style.VERSIONS["v2"]
 _style.note_import()
-_api.build(_sys.modules[__name__], _api.V2, __name__)
+_api.build(__name__)
 
 
 def __getattr__(name):
@@ -16,9 +14,8 @@ def __getattr__(name):
         return importlib.import_module("situ.compat")
     if not name.startswith("__"):
         _style.note_use()
-    return _api.find("", name, globals())
+    return _api.find("", name, globals(), "v2", __name__)
 
 
 def __dir__():
-    _api.load_all()
-    return list(globals())
+    return sorted({*globals(), "compat", *_api.names_below("", "v2")})

@@ -14,7 +14,7 @@ import gc
 import os
 
 import _situ
-from situ._lib import config, errors, function, session
+from situ._src.framework import concrete_function, config, errors, function, session
 
 _depth = []  # what the blocks around us asked for
 _VARIABLES = ("SITU_SIM_GPUS", "SITU_GPU_MEMORY", "SITU_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES",
@@ -54,7 +54,7 @@ def _leave_devices():
     for thing in gc.get_objects():
         if isinstance(thing, function.Function):
             thing._forget()
-        elif isinstance(thing, function.ConcreteFunction):
+        elif isinstance(thing, concrete_function.ConcreteFunction):
             thing._trace = None  # is made anew where it is called next
     gc.collect()
     _situ.reset()

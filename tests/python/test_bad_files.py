@@ -109,7 +109,7 @@ LIES = [lambda h: h["w"].update(data_offsets=[0, 10 ** 12]),
 
 
 def test_checkpoints(tmp_path):
-    from situ._lib import safetensors
+    from situ._src.checkpoint import safetensors
     path = str(tmp_path / "data")
     safetensors.write(path, {"w": numpy.arange(100, dtype="float32"), "b": numpy.ones(3)})
     with open(path, "rb") as file:

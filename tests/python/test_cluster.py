@@ -27,7 +27,8 @@ def start(tmp_path, body, size, **env):
     for rank in range(size):
         cluster = f"{rank}/{size}/pytest-{os.getpid()}-{_count[0]}"
         found.append(subprocess.Popen(
-            [sys.executable, "-m", "situ.run", "--", str(path)], text=True, cwd=tmp_path,
+            [sys.executable, "-m", "situ._src.runner.run", "--", str(path)], text=True,
+            cwd=tmp_path,
             env={**os.environ, "SITU_CLUSTER": cluster, **env},
             stdout=subprocess.PIPE, stderr=subprocess.PIPE))
     return found
@@ -222,7 +223,8 @@ def test_servers_of_a_cluster_spec(tmp_path):
     """
     path = tmp_path / "server.py"
     path.write_text(textwrap.dedent(body))
-    some = [subprocess.Popen([sys.executable, "-m", "situ.run", "--", str(path)], text=True,
+    some = [subprocess.Popen([sys.executable, "-m", "situ._src.runner.run", "--", str(path)],
+                             text=True,
                              env={**os.environ, "TASK": str(i), "FIRST": str(FIRST)},
                              stdout=subprocess.PIPE, stderr=subprocess.PIPE) for i in range(2)]
     assert outputs(some) == [f"7.0 2 grpc://localhost:{FIRST + i}\n" for i in range(2)]
@@ -264,7 +266,8 @@ def test_parameter_servers(tmp_path):
     """
     path = tmp_path / "servers.py"
     path.write_text(textwrap.dedent(body))
-    some = [subprocess.Popen([sys.executable, "-m", "situ.run", "--", str(path)], text=True,
+    some = [subprocess.Popen([sys.executable, "-m", "situ._src.runner.run", "--", str(path)],
+                             text=True,
                              env={**os.environ, "JOB": job, "TASK": str(i),
                                   "FIRST": str(FIRST)},
                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)

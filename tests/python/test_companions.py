@@ -22,7 +22,7 @@ BARE = """
 def bare(tmp_path, text, *words):
     """Runs a program where neither six nor absl is installed."""
     (tmp_path / "a.py").write_text(textwrap.dedent(text))
-    start = textwrap.dedent(BARE) + "from situ import run\n" \
+    start = textwrap.dedent(BARE) + "from situ._src.runner import run\n" \
         f"sys.argv = ['run', '--', 'a.py', *{list(words)!r}]\nrun.main()\n"
     return Result(subprocess.run([sys.executable, "-c", start], cwd=tmp_path, check=False,
                                  capture_output=True, text=True, timeout=PATIENCE))

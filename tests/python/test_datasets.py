@@ -26,7 +26,7 @@ def _write_mnist(folder, packed=True):
 
 @pytest.mark.parametrize("packed", [True, False])
 def test_mnist(tmp_path, packed):
-    from situ._lib.mnist import read_data_sets
+    from situ._src.legacy.mnist import read_data_sets
     last = _write_mnist(str(tmp_path), packed)
     data = read_data_sets(str(tmp_path), one_hot=True, validation_size=5, seed=1)
     assert data.train.num_examples == 45 and data.validation.images.shape == (5, 784)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import situ.compat.v1 as tf
-from situ._lib.summary_writer import FileWriterCache
+from situ._src.summary.file_writer import FileWriterCache
 
 
 @pytest.fixture(autouse=True)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import situ.compat.v1 as tf
-from situ._lib.summary_writer import FileWriterCache
+from situ._src.summary.file_writer import FileWriterCache
 
 fc = tf.feature_column
 

@@ -73,10 +73,10 @@ def test_partitioners():
 
 
 def test_merge_takes_the_live_input():
-    from situ._lib import switch_ops
+    from situ._src.ops import control_flow_ops
     x, which = tf.placeholder(tf.float32, [2]), tf.placeholder(tf.int32, [])
-    merged, number = switch_ops.merge([
-        switch_ops.switch(x, tf.equal(which, i))[1] * (i + 1.0) for i in range(3)])
+    merged, number = control_flow_ops.merge([
+        control_flow_ops.switch(x, tf.equal(which, i))[1] * (i + 1.0) for i in range(3)])
     slope = tf.gradients(merged, x)[0]
     with tf.Session() as session:
         for i in range(3):

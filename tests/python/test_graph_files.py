@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import situ.compat.v1 as tf
-from situ._lib.graph_parse import sorted_nodes
+from situ._src.framework.graph_def_reader import sorted_nodes
 
 
 def _model():

@@ -1,6 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_import.py: what `import situ` costs, and that names come when they are asked for."""
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
+
+TOOL = str(Path(__file__).resolve().parents[2] / "tools/name_table.py")
 
 COST = """
 import time
@@ -48,10 +54,10 @@ def test_names_come_when_they_are_asked_for(python):
     result = python("""
         import sys
         import situ
-        assert "situ._lib.array_ops" not in sys.modules
-        assert situ.constant and "situ._lib.array_ops" in sys.modules
-        assert "situ._lib.training" not in sys.modules
-        assert situ.train and "situ._lib.training" in sys.modules
+        assert "situ._src.ops.array_ops" not in sys.modules
+        assert situ.constant and "situ._src.ops.array_ops" in sys.modules
+        assert "situ._src.training.optimizers" not in sys.modules
+        assert situ.optimizers.Adam and "situ._src.keras.optimizers" in sys.modules
         assert "TestCase" in dir(situ.test) and "add" in dir(situ)
         """)
     assert result.code == 0, result.err
@@ -72,12 +78,68 @@ def test_parts_are_modules(python):
     assert result.out == "good\n", result.err
 
 
-def test_no_group_takes_a_name_of_another():
-    """Else a name would mean another thing once a further group was loaded."""
-    from situ._lib import api
-    assert api.load()
-    before = [{**api.read_rows(), **table} for table in (api.BOTH, api.V1, api.V2)]
-    api.load_all()
-    for old, table in zip(before, (api.BOTH, api.V1, api.V2)):
-        for name, thing in table.items():
-            assert old.get(name, thing) is thing, name
+def test_a_name_imports_only_what_it_needs(python):
+    result = python("""
+        import sys
+        import situ as tf
+
+        def count():
+            return len([m for m in sys.modules if m.startswith("situ")])
+        try:
+            tf.imaeg
+        except AttributeError as e:
+            assert "tf.image" in str(e)
+        before = count()
+        assert tf.image.resize and count() <= 40, count()
+        try:
+            tf.image.resise
+        except AttributeError as e:
+            assert "tf.image.resize" in str(e)
+        assert count() <= before + 5
+        """)
+    assert result.code == 0, result.err
+
+
+def test_the_name_table_is_current():
+    done = subprocess.run([sys.executable, TOOL, "--check"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_each_module_exports_its_names_when_it_is_imported_alone(python):
+    """Else the order of imports would decide whether a name is there."""
+    result = python("""
+        import importlib
+        import os
+        import sys
+        from situ._src.framework import api
+
+        def lost(module, names):
+            importlib.import_module("situ._src." + module)
+            tables = {"both": api.BOTH, "v1": api.V1, "v2": api.V2}
+            return [n for n, which in names if n not in tables[which]]
+        modules = {}
+        for name, which, module in api.lines(""):
+            modules.setdefault(module, []).append((name, which))
+        failed = []
+        for module, names in modules.items():
+            child = os.fork()
+            if not child:
+                os._exit(1 if lost(module, names) else 0)
+            if os.waitpid(child, 0)[1]:
+                failed.append(module)
+        sys.exit(f"{failed}" if failed else 0)
+        """)
+    assert result.code == 0, result.err
+
+
+def test_old_modules_of_keras_have_the_names_of_today():
+    import situ as tf
+    assert tf.keras.layers.core.Dense is tf.keras.layers.Dense
+    assert tf.keras.utils.np_utils.to_categorical is tf.keras.utils.to_categorical
+    assert tf.keras.engine.topology.Container is tf.keras.Model
+    assert "Dense" in dir(tf.keras.layers.core) and "core" in dir(tf.keras.layers)
+
+
+def test_names_by_a_star(python):
+    result = python("from situ.keras.losses import *\nassert mean_squared_error and Huber")
+    assert result.code == 0, result.err

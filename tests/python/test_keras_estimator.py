@@ -8,7 +8,7 @@ import pytest
 
 import situ as tf2
 import situ.compat.v1 as tf1
-from situ._lib import style
+from situ._src.framework import style
 
 X = np.random.RandomState(0).randn(96, 5).astype(np.float32)
 Z = np.random.RandomState(1).randn(96, 3).astype(np.float32)

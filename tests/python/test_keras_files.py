@@ -121,7 +121,7 @@ def test_weights_in_hdf5_by_order_and_by_name(tmp_path):
 
 
 def test_without_h5py(tmp_path, monkeypatch, capfd):
-    from situ._lib.keras import hdf5
+    from situ._src.keras import hdf5
     monkeypatch.setattr(hdf5, "module", lambda: None)
     model, path = small(), tmp_path / "w.h5"
     model.save_weights(path)

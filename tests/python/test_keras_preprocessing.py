@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import situ as tf
-from situ._lib.keras.image_warp import warp
+from situ._src.keras.affine_transform import warp
 
 L = tf.keras.layers
 IMAGES = np.arange(2 * 6 * 8 * 3).reshape(2, 6, 8, 3).astype("f")

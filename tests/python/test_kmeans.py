@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import situ.compat.v1 as tf
-from situ._lib.summary_writer import FileWriterCache
+from situ._src.summary.file_writer import FileWriterCache
 from situ.compat.v1.contrib.factorization import KMeans, KMeansClustering
 
 MIDDLES = np.array([[5, 0], [0, 5], [-5, -5]], np.float32)

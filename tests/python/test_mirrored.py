@@ -204,7 +204,7 @@ def test_replicas_that_do_not_meet():
                                  tf.distribute.HierarchicalCopyAllReduce(),
                                  tf.distribute.NcclAllReduce()])
 def test_reductions(how):
-    from situ._lib.distribute.reduction import all_reduce
+    from situ._src.distribute.reduction import all_reduce
     devices = strategy(3).devices
     values = [np.random.RandomState(i).rand(300, 101).astype("f") for i in range(3)]
     found = all_reduce(values, devices, how)

@@ -10,9 +10,9 @@ import struct
 import numpy as np
 import pytest
 import situ as tf
-from situ._lib import recording
-from situ._lib.run_metadata import WireMetadata
-from situ._lib.summary_protos import Event
+from situ._src.profiler import trace_recorder
+from situ._src.profiler.run_metadata import WireMetadata
+from situ._src.summary.protos import Event
 
 
 def traced(folder):
@@ -81,7 +81,7 @@ def test_servers_and_clients_say_that_there_are_none():
 
 
 def test_what_records_at_the_same_time_shares(tmp_path):
-    outer = recording.Recording()
+    outer = trace_recorder.Recording()
     tf.sin(tf.ones([2]))
     with tf.profiler.experimental.Profile(str(tmp_path)):
         tf.cos(tf.ones([2]))

@@ -43,8 +43,8 @@ def test_style_is_told_from_the_program(situ):
     ("tf.keras.Sequential()\nwith tf.compat.v1.Session() as s:\n"
      "    s.run(tf.compat.v1.global_variables_initializer())", "v1")])
 def test_style_of_names_that_only_one_generation_has(use, style):
-    from situ._lib import usage
-    assert usage.style_of("a.py", f"import tensorflow as tf\n{use}\n") == style
+    from situ._src.runner import style_detection
+    assert style_detection.style_of("a.py", f"import tensorflow as tf\n{use}\n") == style
 
 
 def test_modules_that_situ_lacks(situ):
@@ -95,7 +95,7 @@ def test_tracebacks_show_the_users_lines(situ):
         f()
         """})
     lines = result.err.splitlines()
-    assert result.code == 1 and "situ/_lib" not in result.err and "run.py" not in result.err
+    assert result.code == 1 and "situ/_src" not in result.err and "run.py" not in result.err
     assert lines[0] == "Traceback (most recent call last):"
     assert [line for line in lines if line.startswith("  File")] == [
         '  File "a.py", line 4, in <module>', '  File "a.py", line 3, in f']

@@ -79,7 +79,7 @@ def test_estimators_export(tmp_path):
 
 @pytest.mark.parametrize("binary", [False, True])
 def test_frozen_graphs(tmp_path, binary):
-    from situ._lib import graph_tools
+    from situ._src.framework import graph_tools
     _, y = build()
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
@@ -97,9 +97,9 @@ def test_frozen_graphs(tmp_path, binary):
 
 
 def test_text_that_is_no_graph():
-    from situ._lib import graph_text
+    from situ._src.framework import graph_def_text
     with pytest.raises(ValueError, match="not understood"):
-        graph_text.parse('node { name: "a')
+        graph_def_text.parse('node { name: "a')
 
 
 def test_a_graph_that_is_there_already(tmp_path):

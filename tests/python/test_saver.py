@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import situ.compat.v1 as tf
-from situ._lib.event_file import masked_crc
-from situ._lib.wire import block, tagged, varint
+from situ._src.summary.event_file import masked_crc
+from situ._src.framework.protobuf_wire import block, tagged, varint
 
 
 @pytest.fixture(autouse=True)

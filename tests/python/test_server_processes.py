@@ -45,7 +45,7 @@ class Processes:
 
     def start(self, task, **env):
         self.started[task] = subprocess.Popen(
-            [sys.executable, "-m", "situ.run", "--", str(self.path)], text=True,
+            [sys.executable, "-m", "situ._src.runner.run", "--", str(self.path)], text=True,
             cwd=self.path.parent, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             env=environment(JOBS=json.dumps(self.jobs), TASK=task, **env))
         return self.started[task]
@@ -324,7 +324,7 @@ def test_parameter_servers_under_mpirun(tmp_path, machine):
     words = [w for name, value in given.items() for w in ("-x", f"{name}={value}")]
     done = subprocess.run(
         ["mpirun", "--allow-run-as-root", "--oversubscribe", "-np", "3", *words, sys.executable,
-         "-m", "situ.run", "--", str(some.path)], capture_output=True, text=True,
+         "-m", "situ._src.runner.run", "--", str(some.path)], capture_output=True, text=True,
         timeout=PATIENCE, check=False, env=environment(), cwd=os.fspath(tmp_path))
     assert done.returncode == 0, done.stderr
     assert done.stdout == TRAINED

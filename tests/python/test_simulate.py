@@ -310,7 +310,7 @@ def test_a_program_that_trains_nothing_is_an_error(situ, text):
 
 def test_errors_at_the_end_are_not_lost(situ):
     text = FUNCTION + """
-from situ._lib import training_costs
+from situ._src.runner import training_costs
 def broken():
     raise RuntimeError("no such luck")
 training_costs._variables = broken

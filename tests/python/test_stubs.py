@@ -9,7 +9,7 @@ import types
 import _situ
 import pytest
 import situ as tf
-from situ._lib import rows
+from situ._src.framework import op_docs
 
 HERE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 STUBS = os.path.join(os.environ.get("SITU_BUILD", os.path.join(HERE, "build")), "python",
@@ -95,5 +95,5 @@ def test_every_row_has_a_signature_and_a_text(op):
     assert "name" in signature.parameters
     assert {p for p, _, _ in op.parameters} < set(signature.parameters)
     assert op.row["name"] in op.__doc__ and op.__name__.isidentifier()
-    for kind, _ in rows.attributes(op).values():
+    for kind, _ in op_docs.attributes(op).values():
         assert kind

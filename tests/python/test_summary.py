@@ -8,7 +8,9 @@ import pytest
 
 import situ
 import situ.compat.v1 as tf
-from situ._lib import event_file, png, style
+from situ._src.framework import style
+from situ._src.ops.image import png
+from situ._src.summary import event_file
 
 
 @pytest.fixture(autouse=True)

@@ -3,7 +3,7 @@
 import importlib as _importlib
 
 import situ as _situ_package
-from situ._lib import api as _api
+from situ._src.framework import api as _api
 
 v2 = _situ_package
 
@@ -13,8 +13,7 @@ def __getattr__(name):
         raise AttributeError(name)
     if name == "v1":
         return _importlib.import_module("situ.compat.v1")
-    _api.load_all()
-    if "compat." + name not in _api.BOTH:
+    if not _api.has("compat." + name, "v2"):
         raise AttributeError(f"module 'situ.compat' has no attribute '{name}'")
-    globals()[name] = _api.BOTH["compat." + name]
+    globals()[name] = _api.lookup("compat." + name, "v2")
     return globals()[name]

@@ -1,24 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """v1.py: the names of TensorFlow 1: `import situ.compat.v1 as tf`. Where that is the first import
 of situ, graphs become the default (see style.py)."""
-import sys as _sys
-
-from situ._lib import api as _api
-from situ._lib import style as _style
+from situ._src.framework import api as _api
+from situ._src.framework import style as _style
 
 __path__ = []
 _style.import_v1()
 __version__ = _style.VERSIONS["v1" if _style.is_graph_program() else "v2"]
-_api.build(_sys.modules[__name__], _api.V1, __name__)
+_api.build(__name__)
 
 
 def __getattr__(name):
     if name == "compat":
         import situ.compat
         return situ.compat
-    return _api.find("", name, globals())
+    return _api.find("", name, globals(), "v1", __name__)
 
 
 def __dir__():
-    _api.load_all()
-    return list(globals())
+    return sorted({*globals(), "compat", *_api.names_below("", "v1")})

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""operators.py: what converted functions call: branches over tensors, or over all else."""
+import types
+
+import _situ
+from situ._src.autograph.builtins import (COMPARE, TABLE, Undefined, is_tensor as _is_tensor,
+                                          value_of as _value)
+from situ._src.framework import nest
+from situ._src.framework.api import OPS
+from situ._src.ops.array_ops import convert_to_tensor
+from situ._src.ops.control_flow_ops import cond
+
+_converter = []
+_BUILT_IN = (type, types.BuiltinFunctionType)
+
+
+def set_converter(function):
+    _converter.append(function)
+
+
+def converted(function):
+    """A function that is called: its own control flow is converted, too."""
+    own = TABLE.get(function) if isinstance(function, _BUILT_IN) else None
+    return _converter[0](function) if own is None else own
+
+
+# Values of names
+
+
+def _is_number(value):
+    return isinstance(value, (bool, int, float)) or type(value).__module__ == "numpy"
+
+
+def carried(leaf):
+    """Whether a part of a name is a value that operations choose, or that goes round a loop."""
+    if isinstance(leaf, Undefined):
+        return False
+    return _is_tensor(leaf) or _is_number(leaf) or hasattr(leaf, "_flow") or \
+        isinstance(leaf, _situ.EagerTensor) or hasattr(leaf, "_situ_tensor_")
+
+
+def _merged(one, other, made, name):
+    """A part of a name behind an if: what the operations made of it, or what both ways left."""
+    found = next(made) if carried(one) and carried(other) else Undefined(name)
+    kept = one is other and (hasattr(one, "_situ_tensor_") or not carried(one))
+    return one if kept else found
+
+
+def _merge(one, other, made, name):
+    """A name behind an if."""
+    if isinstance(one, Undefined) or isinstance(other, Undefined):
+        return Undefined(name)
+    ones, others = nest.flatten(one), nest.flatten(other)
+    if len(ones) != len(others):
+        return Undefined(name)
+    return nest.pack_sequence_as(one, [_merged(a, b, made, name) for a, b in zip(ones, others)])
+
+
+def if_stmt(test, body, orelse, get, put, names):
+    test = _value(test)
+    if not _is_tensor(test):
+        body() if test else orelse()
+        return
+    start, ends = get(), []
+
+    def way(function):
+        def call():
+            put(start)
+            function()
+            ends.append(get())
+            return [_value(leaf) if carried(leaf) else None for value in ends[-1]
+                    for leaf in nest.flatten(value)]
+        return call
+    _check_ways(names)
+    made = iter([v for v in _aligned(test, way(body), way(orelse), ends) if v is not None])
+    put(tuple(_merge(a, b, made, n) for a, b, n in zip(*ends, names)))
+
+
+def peek(read, name):
+    """What d["a"] or o.a holds, if it is there."""
+    try:
+        return read()
+    except (AttributeError, KeyError, IndexError, TypeError, ValueError):
+        return Undefined(name)
+
+
+def is_set(value):
+    return not isinstance(value, Undefined)
+
+
+def _check_ways(names):
+    if _situ.current_graph() is None:
+        raise RuntimeError(f"A tensor of a graph decides about {names} outside of it.")
+
+
+def _aligned(test, yes, no, ends):
+    """cond, where a part that only one way gives is left out."""
+    from situ._src.ops import control_flow_ops
+    return control_flow_ops.choose_aligned(test, yes, no)
+
+
+def if_return(test, body, orelse):
+    test = _value(test)
+    if not _is_tensor(test):
+        return body() if test else orelse()
+    return cond(test, body, orelse, strict=True)
+
+
+def if_exp(test, body, orelse):
+    return if_return(test, body, orelse)
+
+
+def and_(first, second):
+    value = _value(first())
+    return OPS["LogicalAnd"](value, convert_to_tensor(second())) if _is_tensor(value) else \
+        value and second()
+
+
+def or_(first, second):
+    value = _value(first())
+    return OPS["LogicalOr"](value, convert_to_tensor(second())) if _is_tensor(value) else \
+        value or second()
+
+
+def chain(names, values):
+    """Comparisons one behind the other: a < b < c, each value found when it is needed."""
+    left = _value(values[0]())
+
+    def compare(place, left):
+        right = _value(values[place + 1]())
+        first = COMPARE[names[place]](left, right)
+        if place + 1 == len(names):
+            return first
+        return and_(lambda: first, lambda: compare(place + 1, right))
+    return compare(0, left)
+
+
+def not_(value):
+    value = _value(value)
+    return OPS["LogicalNot"](value) if _is_tensor(value) else not value
+
+
+def assert_stmt(test, message):
+    from situ._src.ops.check_ops import Assert
+    test = _value(test)
+    if _is_tensor(test):
+        Assert(test, [str(message)])
+    else:
+        assert test, message

@@ -1,0 +1,337 @@
+# SPDX-License-Identifier: Apache-2.0
+"""checkpoint.py: tf.train.Checkpoint: the variables of objects, named by how they are reached."""
+import json
+import os
+
+import numpy
+
+import _situ
+from situ._src.checkpoint import (deferred_restore, reader as checkpoint_reader,
+                                  state as checkpoint_state)
+from situ._src.framework import default_session, errors
+from situ._src.framework.api import export
+from situ._src.training.optimizer import at_once
+from situ._src.variables.variable import Variable, variable
+
+_ATTRIBUTES = "/.ATTRIBUTES/"
+_VALUE = _ATTRIBUTES + "VARIABLE_VALUE"
+_PLAIN = (str, bytes, int, float, complex, bool, type(None), numpy.ndarray, numpy.generic,
+          _situ.Tensor)
+
+
+def _escaped(name):
+    return str(name).replace(".", "..").replace("/", ".S")
+
+
+def _children(thing):
+    """What an object holds, by name."""
+    if hasattr(thing, "_checkpoint_children"):
+        return list(thing._checkpoint_children().items())
+    if isinstance(thing, dict):
+        return [(k, v) for k, v in thing.items() if isinstance(k, (str, int))]
+    if isinstance(thing, (list, tuple)):
+        return list(enumerate(thing))
+    if hasattr(thing, "apply_gradients") and hasattr(thing, "variables"):
+        found = thing.variables
+        return [("_variables", list(found() if callable(found) and not
+                                    isinstance(found, list) else found))]
+    members = getattr(thing, "__dict__", {})
+    return [(k, v) for k, v in members.items() if not k.startswith(("_self_", "__"))]
+
+
+def _is_node(value):
+    return not isinstance(value, _PLAIN) and not callable(getattr(value, "__get__", None)) and \
+        not isinstance(value, type) and (isinstance(value, (dict, list, tuple, Variable)) or
+                                         hasattr(value, "__dict__"))
+
+
+def tracked(root, others=None):
+    """All variables that can be reached, by key: the shortest way counts; `others` gets the other
+    ways to what was seen already."""
+    found, seen, queue = {}, {}, [("", root)]
+    while queue:
+        path, thing = queue.pop(0)
+        if id(thing) in seen:
+            if others is not None:
+                others[path] = seen[id(thing)]
+            continue
+        seen[id(thing)] = path
+        if isinstance(thing, (Variable, _situ.Iterator)):
+            found[path + _VALUE] = thing
+            continue
+        if hasattr(thing, "_checkpoint_parts"):  # a table
+            found.update((path + _ATTRIBUTES + k, p) for k, p in thing._checkpoint_parts().items())
+            continue
+        for name, value in _children(thing):
+            if _is_node(value):
+                queue.append((f"{path}/{_escaped(name)}" if path else _escaped(name), value))
+    return found
+
+
+def _values(found, session):
+    if at_once():
+        return {k: numpy.asarray(v.save() if isinstance(v, _situ.Iterator) else v.numpy())
+                for k, v in found.items()}
+    session = session or default_session.current()
+    parts = {k: numpy.asarray(v.numpy()) for k, v in found.items() if hasattr(v, "give")}
+    rest = {k: v for k, v in found.items() if k not in parts}
+    return {**parts, **{k: numpy.asarray(v) for k, v in session.run(rest).items()}}
+
+
+def _give(var, value, session):
+    if isinstance(var, _situ.Iterator):
+        return var.restore(_situ.host(value.astype("int64", copy=False)))
+    if hasattr(var, "give"):
+        return var.give(value)
+    if list(value.shape) != var.shape.as_list():
+        raise ValueError(f"Received incompatible tensor with shape {tuple(value.shape)} when "
+                         f"attempting to restore variable with shape {var.shape} and name "
+                         f"{var.name}.")
+    if at_once() or not hasattr(var, "initializer"):
+        var.assign(value)
+    else:
+        var.load(value, session or default_session.current())
+
+
+class Status:
+    """How a restore went."""
+
+    def __init__(self, root, reader):
+        self._root, self._reader, self._done = root, reader, set()
+        self._others = json.loads(reader.metadata.get("others", "{}"))
+
+    def run(self, session=None):
+        """Gives values to what is there and has none of the checkpoint yet."""
+        for key, var in tracked(self._root).items():
+            key = self._known(key)
+            if key not in self._done and self._reader.has_tensor(key):
+                self._done.add(key)
+                _give(var, numpy.asarray(self._reader.get_tensor(key)), session)
+        return self
+
+    def _known(self, key):
+        """The key under which the checkpoint has what can be reached by another way, too."""
+        if self._reader.has_tensor(key):
+            return key
+        path, kind, attribute = key.partition(_ATTRIBUTES)
+        parts = path.split("/")
+        for n in range(len(parts), 0, -1):
+            first = self._others.get("/".join(parts[:n]))
+            if first is not None:
+                return "/".join([first, *parts[n:]]) + kind + attribute
+        return key
+
+    def is_done(self):
+        return set(self._reader.get_variable_to_shape_map()) <= self._done
+
+    def assert_existing_objects_matched(self):
+        for key, var in tracked(self._root).items():
+            if not self._reader.has_tensor(self._known(key)):
+                raise AssertionError(f"Found 1 Python objects that were not bound to checkpointed "
+                                     f"values, likely due to changes in the Python program. "
+                                     f"Showing 1 of 1 unmatched objects: [{var!r}] ({key})")
+        return self
+
+    def assert_consumed(self):
+        self.assert_existing_objects_matched()
+        left = set(self._reader.get_variable_to_shape_map()) - self._done - self._matched()
+        if left:
+            raise AssertionError("Unresolved object in checkpoint: " + ", ".join(sorted(left)))
+        return self
+
+    def _matched(self):
+        """What the checkpoint has for what is there, also before a session gives it values."""
+        return {k for k in map(self._known, tracked(self._root)) if self._reader.has_tensor(k)}
+
+    def assert_nontrivial_match(self):
+        if not self._done and not self._matched():
+            raise AssertionError("Nothing to load. No dependencies have been added to "
+                                 f"{self._root!r} yet.")
+        return self
+
+    def expect_partial(self):
+        return self
+
+    def run_restore_ops(self, session=None):
+        """In a graph, each time that it is called: a program may have several sessions."""
+        if not at_once():
+            self._done.clear()
+        self.run(session)
+
+    def initialize_or_restore(self, session=None):
+        """The same; what the checkpoint does not have begins as it is written."""
+        self.run_restore_ops(session)
+        if not at_once():
+            session = session or default_session.current()
+            session.run([v.initializer for k, v in tracked(self._root).items()
+                         if not self._reader.has_tensor(self._known(k))])
+
+
+class NoStatus:
+    """Nothing was restored: there was no checkpoint."""
+
+    def __init__(self, root):
+        self._root = root
+
+    def assert_consumed(self):
+        raise AssertionError("No checkpoint specified (save_path=None); nothing is being restored.")
+
+    assert_existing_objects_matched = assert_nontrivial_match = assert_consumed
+
+    def expect_partial(self):
+        return self
+
+    def run_restore_ops(self, session=None):
+        self.assert_consumed()
+
+    def initialize_or_restore(self, session=None):
+        if not at_once():
+            session = session or default_session.current()
+            session.run([v.initializer for v in tracked(self._root).values()])
+
+
+@export("train.Checkpoint", v1="train.Checkpoint")
+class Checkpoint:
+    """Groups objects whose variables are saved together: Checkpoint(step=step, net=net)."""
+
+    def __init__(self, root=None, **kwargs):
+        if root is not None:
+            object.__setattr__(self, "_root", root)
+        for name, value in kwargs.items():
+            if not _is_node(value) and not callable(value):
+                raise ValueError(f"`Checkpoint` was expecting {name} to be a trackable object (an "
+                                 f"object derived from `Trackable`), got {value!r}. If you believe "
+                                 "this object should be trackable (i.e. it is part of the "
+                                 "TensorFlow Python API and manages state), please open an issue.")
+            setattr(self, name, value)
+        self._counter = None
+
+    def __setattr__(self, name, value):
+        object.__setattr__(self, name, value)
+        if deferred_restore.pending and name != "_counter":
+            deferred_restore.settle()
+
+    def _checkpoint_children(self):
+        items = {k: v for k, v in self.__dict__.items() if k not in ("_root", "_counter")}
+        if hasattr(self, "_root"):
+            items.update(_children(self._root))
+        if self._counter is not None:
+            items["save_counter"] = self._counter
+        return items
+
+    @property
+    def save_counter(self):
+        if self._counter is None:
+            self._counter = variable(0, dtype="int64", trainable=False, name="save_counter")
+        return self._counter
+
+    def write(self, file_prefix, options=None, session=None):
+        """Writes a checkpoint of that name."""
+        prefix = os.fspath(file_prefix)
+        others = {}
+        found = _values(tracked(self, others), session)
+        checkpoint_reader.write(prefix, found, {"kind": "objects", "others": json.dumps(others)})
+        return prefix
+
+    def save(self, file_prefix, session=None, options=None):
+        """Writes the next checkpoint, and notes it as the newest of its folder."""
+        if at_once():
+            number = int(self.save_counter.assign_add(numpy.int64(1)).numpy())
+        else:
+            session = session or default_session.current()
+            if self._counter is None:
+                session.run(self.save_counter.initializer)
+            number = int(session.run(self.save_counter.assign_add(numpy.int64(1))))
+        folder = os.path.dirname(os.fspath(file_prefix))
+        if folder:
+            os.makedirs(folder, exist_ok=True)
+        path = self.write(f"{os.fspath(file_prefix)}-{number}", session=session)
+        checkpoint_state.write(folder, path, [path])
+        return path
+
+    def read(self, save_path, options=None):
+        """Restores now, and what is made later when it is made."""
+        path = os.fspath(save_path)
+        if os.path.isdir(path):
+            path = checkpoint_state.latest_checkpoint(path) or path
+        if not checkpoint_state.checkpoint_exists(path):
+            raise errors.CLASSES[5](None, None, "Unsuccessful TensorSliceReader constructor: "
+                                    f"Failed to find any matching files for {path}")
+        reader = checkpoint_reader.CheckpointReader(path)
+        status = Status(self, reader)
+        if at_once():
+            status.run()
+        if not status.is_done():
+            deferred_restore.wait(status)
+        return status
+
+    def restore(self, save_path, options=None):
+        """As read, with the counter of saves; None restores nothing."""
+        if save_path is None:
+            return NoStatus(self)
+        path = os.fspath(save_path)
+        if checkpoint_state.checkpoint_exists(path) and \
+                checkpoint_reader.CheckpointReader(path).has_tensor("save_counter" + _VALUE):
+            _ = self.save_counter
+        return self.read(path)
+
+
+@export("train.CheckpointManager", v1="train.CheckpointManager",
+        v2="train.experimental.CheckpointManager")
+class CheckpointManager:
+    """Keeps the last checkpoints of a folder."""
+
+    def __init__(self, checkpoint, directory, max_to_keep, keep_checkpoint_every_n_hours=None,
+                 checkpoint_name="ckpt", step_counter=None, checkpoint_interval=None,
+                 init_fn=None):
+        if max_to_keep is not None and max_to_keep <= 0:
+            raise ValueError(f"Expected a positive integer or `None` for `max_to_keep`, got "
+                             f"{max_to_keep}")
+        self._checkpoint, self._dir = checkpoint, os.fspath(directory)
+        self._name, self._init_fn = checkpoint_name, init_fn
+        self._counter, self._interval, self._last = step_counter, checkpoint_interval, None
+        self._kept = checkpoint_state.Kept(max_to_keep or 0, keep_checkpoint_every_n_hours or 1e6)
+        state = checkpoint_state.get_checkpoint_state(self._dir)
+        if state is not None:
+            times = list(state.all_model_checkpoint_timestamps)
+            paths = list(state.all_model_checkpoint_paths)
+            self._kept.items = list(zip(paths, times or [0.0] * len(paths)))
+
+    directory = property(lambda s: s._dir)
+    checkpoint = property(lambda s: s._checkpoint)
+    checkpoints = property(lambda s: s._kept.paths)
+    checkpoint_interval = property(lambda s: s._interval)
+
+    @property
+    def latest_checkpoint(self):
+        return self._kept.paths[-1] if self._kept.items else None
+
+    def save(self, checkpoint_number=None, check_interval=True, options=None):
+        """Writes a checkpoint; old ones go. None where it is not time yet."""
+        if self._counter is not None and self._interval is not None and check_interval:
+            now = int(self._counter.numpy())
+            if self._last is not None and now - self._last < self._interval:
+                return None
+            self._last = now
+        prefix = os.path.join(self._dir, self._name)
+        if checkpoint_number is None:
+            path = self._checkpoint.save(prefix)
+        else:
+            number = checkpoint_number if isinstance(checkpoint_number, int) else \
+                int(checkpoint_number.numpy())
+            os.makedirs(self._dir, exist_ok=True)
+            path = self._checkpoint.write(f"{prefix}-{number}")
+        gone = self._kept.add(path)
+        checkpoint_state.write(self._dir, path, self._kept.paths, times=self._kept.times)
+        for old in gone:
+            checkpoint_state.remove_checkpoint(old)
+        return path
+
+    def restore_or_initialize(self):
+        """The name of the checkpoint that was restored; None where init_fn was called."""
+        if self.latest_checkpoint is not None:
+            self._checkpoint.restore(self.latest_checkpoint)
+            return self.latest_checkpoint
+        if self._init_fn is not None:
+            self._init_fn()
+        return None

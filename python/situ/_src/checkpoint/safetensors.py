@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""safetensors.py: tensors in a file, in the layout of safetensors: the length of a JSON header,
+the header, the elements. The header's metadata holds a checksum of every tensor."""
+import json
+import os
+import struct
+import threading
+import zlib
+
+import numpy
+
+from situ._src.framework import errors
+
+TYPES = {"F64": "float64", "F32": "float32", "F16": "float16", "I64": "int64", "I32": "int32",
+         "I16": "int16", "I8": "int8", "U8": "uint8", "U16": "uint16", "U32": "uint32",
+         "U64": "uint64", "BOOL": "bool"}
+WORDS = {name: word for word, name in TYPES.items()}
+MOST_HEADER = 100 << 20
+
+
+def loss(path, offset, what):
+    """The error of a damaged file."""
+    return errors.CLASSES[15](None, None, f"{path}: damaged at byte {offset}: {what}")
+
+
+def fsync_folder(path):
+    """A rename is kept when its folder is."""
+    handle = os.open(os.path.dirname(os.path.abspath(path)), os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def replace(path, parts):
+    """Writes a file aside, then puts it in its place: a crash leaves the old one or the new one."""
+    aside = f"{path}.tmp{os.getpid()}.{threading.get_ident()}"
+    with errors.of_files(path):
+        try:
+            with open(aside, "wb") as file:
+                for part in parts:
+                    file.write(part)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(aside, path)
+        except BaseException:
+            if os.path.exists(aside):
+                os.remove(aside)
+            raise
+        fsync_folder(path)
+
+
+def write(path, tensors, metadata=None):
+    """Writes arrays by name."""
+    header, sums, at, arrays = {}, {}, 0, []
+    for name in sorted(tensors):
+        array = numpy.asarray(tensors[name], order="C")
+        if array.dtype.name not in WORDS:
+            raise errors.CLASSES[12](None, None, f"Tensor '{name}' of type {array.dtype.name} "
+                                     "cannot be kept in a checkpoint.")
+        array = array.astype(array.dtype.newbyteorder("<"), copy=False)
+        header[name] = {"dtype": WORDS[array.dtype.name], "shape": list(array.shape),
+                        "data_offsets": [at, at + array.nbytes]}
+        arrays.append(memoryview(array.reshape(-1)).cast("B") if array.size else b"")
+        sums[name] = zlib.crc32(arrays[-1])
+        at += array.nbytes
+    header["__metadata__"] = {"format": "situ", "crc32": json.dumps(sums), **(metadata or {})}
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    replace(path, [struct.pack("<Q", len(text)), text, *arrays])
+
+
+class File:
+    """The tensors of a file; the header is checked when it is opened, a tensor when it is read."""
+
+    def __init__(self, path):
+        self.path, self.size = path, os.path.getsize(path)
+        with open(path, "rb") as file:
+            first = file.read(8)
+            if len(first) < 8:
+                raise loss(path, len(first), "the file ends within its first 8 bytes")
+            length = struct.unpack("<Q", first)[0]
+            if length > MOST_HEADER or 8 + length > self.size:
+                raise loss(path, 0, f"a header of {length} bytes does not fit in a file of "
+                           f"{self.size} bytes")
+            text = file.read(length)
+        self.begin = 8 + length
+        try:
+            header = json.loads(text)
+            self.metadata = header.pop("__metadata__", {})
+            self.entries = {str(k): self._entry(k, v) for k, v in header.items()}
+            self._sums = json.loads(self.metadata.get("crc32", "{}"))
+        except (ValueError, AttributeError, TypeError, KeyError) as error:
+            raise loss(path, 8, f"the header is none ({error})") from None
+        lost = set(self._sums) ^ set(self.entries) if self._sums else ()
+        if lost:
+            raise loss(path, 8, f"the header has a tensor or a checksum of {min(lost)!r}, not both")
+        for name, (_, _, _, end) in self.entries.items():
+            if self.begin + end > self.size:
+                raise loss(path, self.size, f"the file ends within tensor '{name}', which goes "
+                           f"to byte {self.begin + end}")
+
+    @staticmethod
+    def _entry(name, value):
+        dtype, shape = numpy.dtype(TYPES[value["dtype"]]), [int(n) for n in value["shape"]]
+        begin, end = (int(n) for n in value["data_offsets"])
+        count = 1
+        for n in shape:
+            count *= n
+        if begin < 0 or min(shape, default=0) < 0 or end - begin != count * dtype.itemsize:
+            raise ValueError(f"wrong size of tensor '{name}'")
+        return dtype, shape, begin, end
+
+    def get(self, name):
+        """The array of a tensor."""
+        dtype, shape, begin, end = self.entries[name]
+        with open(self.path, "rb") as file:
+            file.seek(self.begin + begin)
+            data = file.read(end - begin)
+        if len(data) != end - begin:
+            raise loss(self.path, self.begin + begin + len(data),
+                       f"the file ends within tensor '{name}'")
+        if name in self._sums and zlib.crc32(data) != self._sums[name]:
+            raise loss(self.path, self.begin + begin,
+                       f"the checksum of tensor '{name}' does not fit its "
+                       f"{end - begin} bytes")
+        return numpy.frombuffer(data, dtype.newbyteorder("<")).astype(dtype).reshape(shape)

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tensor_bundle.py: checkpoints that TensorFlow wrote (its second format): a sorted table of
+names and the elements in files beside it. They are read only."""
+import os
+import struct
+
+import numpy
+
+from situ._src.framework import errors
+from situ._src.framework.dtypes import as_dtype
+from situ._src.framework.protobuf_wire import fields, read_varint
+from situ._src.summary.event_file import masked_crc
+
+_FOOTER, _MAGIC = 48, 0xDB4775248B80FB57
+
+
+def is_bundle(prefix):
+    """Whether the index of a checkpoint is a table as TensorFlow writes it."""
+    try:
+        with open(prefix + ".index", "rb") as file:
+            file.seek(-8, os.SEEK_END)
+            return file.read(8) == struct.pack("<Q", _MAGIC)
+    except OSError:
+        return False
+
+
+class File:
+    """The tensors of a checkpoint by their names."""
+
+    def __init__(self, prefix):
+        self._prefix, self.metadata, self.entries, self._places = prefix, {}, {}, {}
+        self._shards = 1
+        try:
+            with open(prefix + ".index", "rb") as file:
+                self._read(file.read())
+        except (IndexError, struct.error, ValueError) as e:
+            raise self._damaged(prefix + ".index", "it is no table of tensors") from e
+
+    @staticmethod
+    def _damaged(path, why):
+        return errors.CLASSES[15](None, None, f"{path}: damaged: {why}")
+
+    def _read(self, data):
+        footer = data[-_FOOTER:]
+        _, at = read_varint(footer, 0)
+        _, at = read_varint(footer, at)
+        offset, at = read_varint(footer, at)
+        size, _ = read_varint(footer, at)
+        for _, handle in self._block(data, offset, size):
+            begin, at = read_varint(handle, 0)
+            length, _ = read_varint(handle, at)
+            for key, value in self._block(data, begin, length):
+                self._entry(key.decode(), value)
+
+    def _block(self, data, offset, size):
+        """Keys and values; a key begins as the last one did."""
+        if data[offset + size]:
+            raise errors.CLASSES[12](None, None, f"{self._prefix}.index: compressed tables are not "
+                                     "there")
+        block, key = data[offset:offset + size], b""
+        end, at = size - 4 - 4 * struct.unpack("<I", block[-4:])[0], 0
+        while at < end:
+            same, at = read_varint(block, at)
+            new, at = read_varint(block, at)
+            length, at = read_varint(block, at)
+            key = key[:same] + block[at:at + new]
+            at += new
+            yield key, block[at:at + length]
+            at += length
+
+    def _entry(self, key, value):
+        parts = {}
+        for number, _, part in fields(memoryview(value)):
+            parts[number] = part
+        if not key:
+            self._shards = parts.get(1, 1)
+            return
+        shape = [next((v for n, _, v in fields(memoryview(dim)) if n == 1), 0)
+                 for number, _, dim in fields(memoryview(parts.get(2, b""))) if number == 2]
+        dtype = as_dtype(parts.get(1, 1))
+        kind = numpy.dtype(object) if dtype.name == "string" else \
+            numpy.dtype(dtype.as_numpy_dtype)
+        self.entries[key] = (kind, tuple(shape))
+        self._places[key] = (parts.get(3, 0), parts.get(4, 0), parts.get(5, 0), 7 in parts,
+                             parts.get(6, bytes(4)))
+
+    def get(self, name):
+        """The array of a tensor."""
+        (kind, shape), (shard, offset, size, sliced, sum_) = self.entries[name], \
+            self._places[name]
+        if sliced or kind == object:
+            raise errors.CLASSES[12](None, None, f"{name} of {self._prefix}: tensors of texts and "
+                                     "in slices are not read from TensorFlow's checkpoints")
+        path = f"{self._prefix}.data-{shard:05d}-of-{self._shards:05d}"
+        with open(path, "rb") as file:
+            file.seek(offset)
+            data = file.read(size)
+        if len(data) != size or size != kind.itemsize * int(numpy.prod(shape, dtype=numpy.int64)):
+            raise self._damaged(path, f"at byte {offset} {len(data)} of {size} bytes of {name}")
+        if struct.pack("<I", masked_crc(data)) != sum_:
+            raise self._damaged(path, f"at byte {offset} the checksum of {name} does not fit")
+        return numpy.frombuffer(data, kind).reshape(shape).copy()

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0
+"""links.py: the connections of a session to servers of other processes, and runs over them."""
+import os
+import threading
+import time
+
+from situ._src.cluster import channel, service
+from situ._src.cluster.steps import Step, deadline_error
+from situ._src.framework import errors, logs
+
+_PAUSE, _TELL = 0.02, 10.0  # seconds: between two attempts to connect; between two warnings
+_GRACE = 30.0  # seconds: for servers to end their parts of a run that has failed
+
+
+def patience():
+    """How long a session waits for a server to start, in seconds."""
+    try:
+        return float(os.environ.get("SITU_CLUSTER_TIMEOUT", "")) or 300.0
+    except ValueError:
+        return 300.0
+
+
+def reach(address, task, timeout_ms=0):
+    """A channel to a server; waits until there is one."""
+    begin = told = time.monotonic()
+    limit = timeout_ms / 1000 if timeout_ms else patience()
+    while True:
+        try:
+            return channel.connect(address)
+        except OSError:
+            now = time.monotonic()
+        if now - begin > limit:
+            raise deadline_error(
+                f"{task} at {address} has not started after {limit:g} seconds. Without mpirun the "
+                "tasks of a cluster are processes of one machine; SITU_CLUSTER_TIMEOUT sets how "
+                "long a session waits.")
+        if now - told > _TELL:
+            told = now
+            logs.info("CreateSession still waiting for response from worker: %s", task)
+        time.sleep(_PAUSE)
+
+
+class Link:
+    """A connection of a session to a process; one run at a time."""
+
+    def __init__(self, address, task, scope, timeout_ms=0):
+        self.address, self.task, self.told, self.run = address, task, set(), None
+        self.lost = False
+        self._channel = reach(address, task, timeout_ms)
+        try:
+            self._channel.send("hello", scope, service.addresses())
+            _, self.process, self.info = self._channel.receive()
+        except (EOFError, OSError):
+            raise self.unavailable() from None
+        threading.Thread(target=self._read, daemon=True, name=f"link to {address}").start()
+
+    def unavailable(self):
+        """The error of a run that needs this process."""
+        return errors.CLASSES[14](None, None, f"{self.task} at {self.address} is lost: its process "
+                                  "has ended.")
+
+    def _read(self):
+        while True:
+            try:
+                kind, *message = self._channel.receive()
+            except EOFError:
+                self.lost = True
+                if self.run is not None:
+                    self.run.answered(self, self.unavailable())
+                return
+            if kind == "tensor":
+                self.run.route(*message)
+            elif kind == "done":
+                self.run.answered(self)
+            elif kind == "failed":
+                code, text, op = message
+                self.run.answered(self, errors.make(code, text, op, self.run.graph))
+
+    def send(self, *message):
+        try:
+            self._channel.send(*message)
+        except OSError:
+            self.lost = True
+            raise self.unavailable() from None
+
+    def close(self):
+        self._channel.close()
+
+
+class Run(Step):
+    """A run of a cut, as the session sees it: the parts of servers, by process."""
+
+    def __init__(self, links, graph, timeout_ms):
+        super().__init__(self.route, timeout_ms)
+        self._links, self._open, self.graph = links, set(links), graph
+
+    def route(self, to, key, value):
+        """A tensor for the part of this process, or on its way to another."""
+        if to == service.PROCESS:
+            self.put(key, value)
+            return
+        try:
+            self._links[to].send("tensor", key, value)
+        except errors.OpError as error:
+            self.fail(error)
+
+    def answered(self, link, error=None):
+        """A server has done its part, or failed."""
+        with self._condition:
+            self._open.discard(link.process)
+            self._condition.notify_all()
+        if error is not None:
+            self.fail(error)
+
+    def start(self, number, cut, config, feeds):
+        """Asks the servers for their parts. They get `cut` once."""
+        for process, link in self._links.items():
+            link.run = self
+            new = number not in link.told
+            link.send("run", number, cut.for_place(process) if new else None, config,
+                      feeds, self.timeout_ms)
+            link.told.add(number)
+
+    def finish(self):
+        """Waits until all servers have done their parts."""
+        self.wait(lambda: not self._open)
+        if self.error is not None:
+            raise self.error
+
+    def abandon(self, error):
+        """Has the servers end a run that failed; waits for them to do so."""
+        self.fail(error)
+        for process in list(self._open):
+            try:
+                self._links[process].send("cancel", str(error) or type(error).__name__)
+            except errors.OpError:
+                self._open.discard(process)
+        until = time.monotonic() + _GRACE
+        with self._condition:
+            while self._open and time.monotonic() < until:
+                self._condition.wait(0.2)
+            return [self._links[p] for p in self._open]
+
+
+class Pool:
+    """The connections of a session, by process; a thread takes those that it needs for a run."""
+
+    def __init__(self, scope):
+        self._scope, self._idle, self._lock = scope, {}, threading.Lock()
+
+    def take(self, address, task, process, timeout_ms):
+        """A connection for one run; UnavailableError where the process has ended."""
+        with self._lock:
+            idle = self._idle.get(process, [])
+            link = idle.pop() if idle else None
+            if link is not None and link.lost:
+                idle.clear()
+        if link is None:
+            link = Link(address, task, self._scope, timeout_ms)
+        if link.lost or link.process != process:
+            link.close()
+            raise link.unavailable()
+        return link
+
+    def give(self, link):
+        with self._lock:
+            if not link.lost:
+                link.run = None
+                self._idle.setdefault(link.process, []).append(link)
+                return
+        link.close()
+
+    def close(self):
+        with self._lock:
+            links = [link for idle in self._idle.values() for link in idle]
+            self._idle.clear()
+        for link in links:
+            link.close()

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""messages.py: tensors between processes: eager, in traced functions and in graphs."""
+import pickle
+
+import _situ
+from situ._src.cluster import processes
+from situ._src.cluster.reductions import Compression, word_of
+from situ._src.framework.indexed_slices import is_slices
+from situ._src.framework.scopes import control_dependencies, device
+from situ._src.ops.array_ops import convert_to_tensor, op
+
+_CPU = "/device:CPU:0"
+
+
+def _message(kind, tensors, **words):
+    """An op for all ranks. In a graph each comes after the one before: so they have the same order
+    on every rank, also where graphs of ranks differ elsewhere."""
+    graph = _situ.current_graph()
+    before = [] if graph is None else graph.__dict__.get("_messages", [])
+    with device(_CPU), control_dependencies(before):
+        found = op(kind, tensors, **words)
+    if graph is not None:
+        first = found[0] if isinstance(found, (list, tuple)) else found
+        graph.__dict__["_messages"] = [getattr(first, "op", first)]
+    return found
+
+
+def reduced(tensors, reduction="sum"):
+    """Tensors of all ranks, reduced: one message for all of them."""
+    if not tensors or processes.size() == 1:
+        return list(tensors)
+    return _listed(_message("RanksAllReduce", list(tensors), T=_types(tensors),
+                            reduction=reduction), len(tensors))
+
+
+def spread(tensors, root=0):
+    """Tensors of one rank, for all."""
+    if not tensors or processes.size() == 1:
+        return list(tensors)
+    found = _message("RanksBroadcast", list(tensors), T=_types(tensors), root=root)
+    return _listed(found, len(tensors))
+
+
+def _types(tensors):
+    return [t.dtype.base_dtype for t in tensors]
+
+
+def _listed(found, count):
+    return [found] if count == 1 and isinstance(found, _situ.Tensor) else list(found)
+
+
+def gathered(tensor):
+    """Tensors of all ranks, joined along their first dimension."""
+    return _message("RanksGather", convert_to_tensor(tensor))
+
+
+def allreduce(tensor, average=None, device_dense="", device_sparse="", compression=Compression.none,
+              op=None, prescale_factor=1.0, postscale_factor=1.0, name=None, process_set=None):
+    """A tensor of all ranks, reduced; every rank gets the same. The mean where nothing is said."""
+    return grouped_allreduce([tensor], average, device_dense, device_sparse, compression, op,
+                             prescale_factor, postscale_factor, name)[0]
+
+
+def grouped_allreduce(tensors, average=None, device_dense="", device_sparse="",
+                      compression=Compression.none, op=None, prescale_factor=1.0,
+                      postscale_factor=1.0, name=None, process_set=None):
+    """The same for several tensors, which travel together."""
+    word, sent, found = word_of(op, average), [], {}
+    for index, tensor in enumerate(tensors):
+        if is_slices(tensor):
+            found[index] = _sparse(tensor, word)
+            continue
+        tensor = convert_to_tensor(tensor)
+        if prescale_factor != 1.0:
+            tensor = tensor * prescale_factor
+        sent.append((index, *compression.compress(tensor)))
+    for (index, _, dtype), total in zip(sent, reduced([t for _, t, _ in sent], word)):
+        total = compression.decompress(total, dtype)
+        found[index] = total * postscale_factor if postscale_factor != 1.0 else total
+    return [found[i] for i in range(len(tensors))]
+
+
+def _sparse(slices, word):
+    """Rows of all ranks; the sum or mean is made where they are applied."""
+    if word not in ("sum", "mean"):
+        raise NotImplementedError(f"The op {word} of IndexedSlices")
+    values = slices.values / float(processes.size()) if word == "mean" else slices.values
+    return type(slices)(gathered(values), gathered(slices.indices), slices.dense_shape)
+
+
+def allgather(tensor, name=None, process_set=None):
+    """Tensors of all ranks, joined along their first dimension."""
+    return gathered(tensor)
+
+
+def broadcast(tensor, root_rank=0, name=None, process_set=None):
+    """The tensor of one rank, for all."""
+    return spread([convert_to_tensor(tensor)], root_rank)[0]
+
+
+def broadcast_object(obj=None, root_rank=0, session=None, name=None, process_set=None):
+    """A Python object of one rank, for all."""
+    own = pickle.dumps(obj) if processes.rank() == root_rank else b""
+    return pickle.loads(_situ.cluster_gather(own)[root_rank])
+
+
+def allgather_object(obj, session=None, name=None, process_set=None):
+    """Python objects of all ranks, as a list."""
+    return [pickle.loads(data) for data in _situ.cluster_gather(pickle.dumps(obj))]
+
+
+def send(tensor, to, name):
+    """Sends a tensor to a rank, which receives it under that name."""
+    with device(_CPU):
+        return op("RanksSend", convert_to_tensor(tensor), tensor_name=name, to_rank=to)
+
+
+def receive(from_rank, name, dtype="float32", shape=None):
+    """Waits for a tensor of that name from a rank."""
+    from situ._src.framework.dtypes import as_dtype
+    from situ._src.framework.tensor_shape import TensorShape
+    with device(_CPU):
+        return op("RanksReceive", dtype=as_dtype(dtype), shape=TensorShape(shape),
+                  tensor_name=name, from_rank=from_rank)
+
+
+def barrier(process_set=None):
+    """Returns when all ranks have called it."""
+    _situ.cluster_barrier()

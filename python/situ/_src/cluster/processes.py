@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""processes.py: which processes belong together: as mpirun says, or TF_CONFIG, or a ClusterSpec."""
+import atexit
+import collections
+import hashlib
+import json
+import os
+
+import _situ
+
+Member = collections.namedtuple("Member", "rank machine local_rank pid host")
+Task = collections.namedtuple("Task", "job index")
+_tasks = []  # by rank, where a cluster has jobs
+_servers = {}  # address -> (jobs, job, index), of servers that are ranks
+
+
+def under_mpirun():
+    return "OMPI_COMM_WORLD_SIZE" in os.environ or "SITU_CLUSTER" in os.environ
+
+
+def spans_machines():
+    """Whether mpirun has started processes on several machines: servers then are ranks."""
+    size = int(os.environ.get("OMPI_COMM_WORLD_SIZE", "1"))
+    return int(os.environ.get("OMPI_COMM_WORLD_LOCAL_SIZE", size)) != size or \
+        int(os.environ.get("SITU_CLUSTER_MACHINE_SIZE") or size) < size
+
+
+def flat_tasks(jobs):
+    """[(job, index)] of {job: {index: address}}, in the order that gives ranks."""
+    return [Task(job, index) for job in sorted(jobs, key=_order) for index in sorted(jobs[job])]
+
+
+def _order(job):
+    """The chief is rank 0, and parameter servers come last."""
+    return {"chief": 0, "master": 0, "worker": 1, "ps": 3, "evaluator": 4}.get(job, 2), job
+
+
+def environment_task():
+    """(jobs, job, index) of TF_CONFIG, or None."""
+    text = os.environ.get("TF_CONFIG")
+    if not text:
+        return None
+    config = json.loads(text)
+    cluster, task = config.get("cluster"), config.get("task", {})
+    if not cluster:
+        return None
+    jobs = {job: dict(enumerate([tasks] if isinstance(tasks, str) else tasks))
+            for job, tasks in cluster.items()}
+    return jobs, task.get("type", "worker"), int(task.get("index", 0))
+
+
+def join_tasks(jobs, job, index):
+    """Joins the processes of a cluster with jobs, of which this is one."""
+    tasks = flat_tasks(jobs)
+    if Task(job, index) not in tasks:
+        raise ValueError(f"Task {job!r} {index} is not defined in the cluster {jobs}")
+    given = None
+    if not under_mpirun():
+        text = json.dumps([[j, i, str(jobs[j][i])] for j, i in tasks])
+        given = tasks.index(Task(job, index)), len(tasks), \
+            "tasks-" + hashlib.sha256(text.encode()).hexdigest()[:20]
+    join(given)
+    if size() != len(tasks):
+        raise ValueError(f"The cluster has {len(tasks)} tasks, but {size()} processes were started")
+    if not _tasks:
+        _tasks[:] = tasks
+        from situ._src.cluster import serving
+        atexit.register(serving.farewell)  # runs before what join has registered
+
+
+def join_server(address):
+    """Joins the processes of the cluster of the server that was started with an address."""
+    if address in _servers:
+        join_tasks(*_servers[address])
+
+
+def expect_server(address, jobs, job, index):
+    """Remembers a server: it joins when it is first needed, as it has to wait for the others."""
+    _servers[address] = jobs, job, index
+
+
+def join(given=None):
+    """Joins processes: (rank, size, name), or those of mpirun."""
+    if not _situ.cluster_place()[0]:
+        _situ.cluster_join(given)
+        atexit.register(_situ.cluster_leave)
+
+
+def init(comm=None, process_sets=None):
+    """Meets the other processes; waits until all are there."""
+    task = None if under_mpirun() else environment_task()
+    if task and not is_initialized():
+        join_tasks(*task)
+    else:
+        join()
+
+
+def shutdown():
+    """Leaves the others."""
+    _situ.cluster_leave()
+
+
+def is_initialized():
+    return _situ.cluster_place()[0]
+
+
+def rank():
+    """The number of this process among all."""
+    return _situ.cluster_place()[1]
+
+
+def size():
+    """How many processes there are."""
+    return _situ.cluster_place()[2]
+
+
+def local_rank():
+    """The number of this process among those of its machine."""
+    return _situ.cluster_place()[3]
+
+
+def local_size():
+    """How many processes there are on this machine."""
+    return _situ.cluster_place()[4]
+
+
+def members():
+    """Who is there: rank, machine, local rank, process and host of each."""
+    return [Member(*m) for m in _situ.cluster_members()]
+
+
+def tasks():
+    """(job, index) of each rank; workers where the cluster has no jobs."""
+    return list(_tasks) or [Task("worker", i) for i in range(size())]

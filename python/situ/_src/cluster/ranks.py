@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ranks.py: graphs over the ranks of a cluster (mpirun): every rank holds the whole graph and
+runs its own part.
+
+Every rank must run the same fetches in the same order; or, where there are parameter servers, these
+serve (serving.py), and each of the others runs what it likes."""
+import pickle
+
+import numpy
+
+import _situ
+from situ._src.cluster import partition, processes, serving
+from situ._src.cluster.messages import receive, send
+from situ._src.framework.device_spec import DeviceSpec
+from situ._src.framework.dtypes import as_dtype
+from situ._src.ops.script_ops import py_func
+
+
+def rank_of(device):
+    """The rank of the task that a device's name asks for; None: it asks for no task."""
+    tasks = [tuple(t) for t in processes.tasks()]
+    task = partition.task_of(device, tasks[processes.rank()], tasks)
+    return None if task is None else tasks.index(task)
+
+
+class RankEdges:
+    """Edges of a cut as messages between ranks; `label` names the run."""
+
+    def __init__(self, label):
+        self._label = label
+
+    @staticmethod
+    def device(name):
+        """The name of a device without its task."""
+        spec = DeviceSpec.from_string(name or "")
+        return DeviceSpec(device_type=spec.device_type, device_index=spec.device_index).to_string()
+
+    def send(self, tensor, text, to):
+        if tensor.dtype.name == "string":  # ranks send numbers
+            tensor = py_func(_packed, [tensor], as_dtype("uint8"))
+        return send(tensor, to, f"{self._label}/{text}/{to}")
+
+    def receive(self, p, text, me, dtype, shape):
+        name = f"{self._label}/{text}/{me}"
+        if dtype != "string":
+            return receive(p, name, dtype, shape)
+        made = py_func(_unpacked, [receive(p, name, "uint8", [None])],
+                       as_dtype("string"))
+        made.set_shape(shape)
+        return made
+
+
+def _packed(array):
+    return numpy.frombuffer(pickle.dumps(array), numpy.uint8)
+
+
+def _unpacked(array):
+    return pickle.loads(array.tobytes())
+
+
+class RankParts:
+    """What this rank runs of a graph."""
+
+    def __init__(self, whole, make_session):
+        self._whole, self._make, self._runs, self._store = whole, make_session, {}, \
+            _situ.store_create()
+        self._source, self._version = None, None
+
+    def _compile(self, fetches, feeds):
+        me, served = processes.rank(), serving.server_ranks()
+        if self._version != self._whole.version:
+            self._version = self._whole.version
+            self._source = partition.source_of(self._whole, me if served else 0, rank_of)
+        label = f"run_{me}_{len(self._runs)}" if served else f"run_{len(self._runs)}"
+        cut = partition.Cut(self._source, lambda rank: rank,
+                            [me] if served else list(range(processes.size())), fetches, feeds)
+        part = partition.Part(cut, me, RankEdges(label), self._whole)
+        part.session = self._make(part.graph, store_options(self._store))
+        return part, serving.Asked(cut, label)
+
+    def run(self, fetches, feeds, timeout_ms):
+        """Runs names of values and nodes, with values by name; a list of results."""
+        key = tuple(fetches), tuple(sorted(feeds))
+        if key not in self._runs:
+            self._runs[key] = self._compile(fetches, feeds)
+        part, asked = self._runs[key]
+        there = [v for v in part.values if v is not None]
+        with asked.run(feeds):
+            results = iter(part.session._run_watched(
+                [there, part.messages], {part.fed[n]: v for n, v in feeds.items()}, timeout_ms,
+                None)[0])
+        return [None if v is None else next(results) for v in part.values]
+
+    def close(self):
+        for part, _ in self._runs.values():
+            part.session.close()
+
+
+def store_options(store):
+    """What sessions of this rank are opened with that share variables."""
+    job, index = processes.tasks()[processes.rank()]
+    return {"store": store, "task": f"/job:{job}/task:{index}", "scope": "rank"}

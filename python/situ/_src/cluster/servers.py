@@ -1,0 +1,260 @@
+# SPDX-License-Identifier: Apache-2.0
+"""servers.py: tf.train.ClusterSpec, tf.train.Server, and resolvers: the words of TensorFlow for
+processes that belong together."""
+import time
+
+import _situ
+from situ._src.cluster import processes, service
+from situ._src.cluster.protos import ClusterDef, JobDef, ServerDef
+from situ._src.framework.api import export
+from situ._src.framework.protos import ConfigProto
+
+
+@export("train.ClusterSpec", "python.training.server_lib.ClusterSpec")
+class ClusterSpec:
+    """Which tasks each job has, and their addresses."""
+
+    def __init__(self, cluster):
+        if isinstance(cluster, ClusterSpec):
+            cluster = cluster.as_dict()
+        if isinstance(cluster, ClusterDef):
+            cluster = {job.name: dict(job.tasks) for job in cluster.job}
+        if not isinstance(cluster, dict):
+            raise TypeError("`cluster` must be a dictionary mapping one or more job names to lists "
+                            "of network addresses, or a `ClusterDef` protocol buffer")
+        self._jobs = {}
+        for job, tasks in cluster.items():
+            if isinstance(tasks, dict):
+                self._jobs[job] = {int(i): a for i, a in tasks.items()}
+            elif isinstance(tasks, int):
+                self._jobs[job] = {i: f"localhost:{i}" for i in range(tasks)}
+            elif isinstance(tasks, (list, tuple)):
+                self._jobs[job] = dict(enumerate(tasks))
+            else:
+                raise TypeError(f"The tasks for job '{job}' must be a list or a dictionary from "
+                                "integers to strings.")
+
+    jobs = property(lambda s: sorted(s._jobs))
+
+    def as_dict(self):
+        """Lists where tasks are numbered without a gap, else dictionaries."""
+        return {job: [tasks[i] for i in sorted(tasks)] if sorted(tasks) == list(range(len(tasks)))
+                else dict(tasks) for job, tasks in self._jobs.items()}
+
+    def as_cluster_def(self):
+        """The same as a message."""
+        return ClusterDef(job=[JobDef(name=job, tasks=self._jobs[job]) for job in self.jobs])
+
+    def _tasks(self, job):
+        if job not in self._jobs:
+            raise ValueError(f"No such job in cluster: {job!r}")
+        return self._jobs[job]
+
+    def num_tasks(self, job_name):
+        return len(self._tasks(job_name))
+
+    def task_indices(self, job_name):
+        return sorted(self._tasks(job_name))
+
+    def items_of(self, job_name):
+        return sorted(self._tasks(job_name).items())
+
+    def task_address(self, job_name, task_index):
+        tasks = self._tasks(job_name)
+        if task_index not in tasks:
+            raise ValueError(f"No task with index {task_index!r} in job {job_name!r}")
+        return tasks[task_index]
+
+    def job_tasks(self, job_name):
+        tasks = self._tasks(job_name)
+        return [tasks.get(i) for i in range(max(tasks) + 1)] if tasks else []
+
+    def __bool__(self):
+        return bool(self._jobs)
+
+    def __eq__(self, other):
+        return isinstance(other, ClusterSpec) and self._jobs == other._jobs
+
+    def __repr__(self):
+        return f"ClusterSpec({self.as_dict()!r})"
+
+    __str__ = __repr__
+    __hash__ = None
+
+
+@export("train.Server", "distribute.Server", "python.training.server_lib.Server")
+class Server:
+    """A task of a cluster, in this process. It runs in the background: sessions of any task use it,
+    and wait for those that they need and that are not there yet. Several servers may be in one
+    process."""
+
+    def __init__(self, server_or_cluster_def, job_name=None, task_index=None, protocol=None,
+                 config=None, start=True):
+        given = server_or_cluster_def
+        if isinstance(given, ServerDef):
+            job_name = given.job_name if job_name is None else job_name
+            task_index = given.task_index if task_index is None else task_index
+            protocol = protocol or given.protocol
+            config = config or (given.default_session_config
+                                if given.HasField("default_session_config") else None)
+            given = given.cluster
+        self._spec = ClusterSpec(given)
+        if config is not None and not isinstance(config, ConfigProto):
+            raise TypeError(f"config must be a tf.ConfigProto, but got {type(config)}")
+        self.task, self._config = _task(self._spec, job_name, task_index), config
+        self._protocol, self.group = protocol or "grpc", None
+        self._address = self._spec.task_address(*self.task)
+        if start:
+            self.start()
+
+    @property
+    def server_def(self):
+        """What the server was made with."""
+        job, index = self.task
+        return ServerDef(cluster=self._spec.as_cluster_def(), job_name=job, task_index=index,
+                         protocol=self._protocol, default_session_config=self._config)
+
+    @property
+    def target(self):
+        """What tf.Session takes to run graphs in the cluster."""
+        return f"grpc://{self._address}"
+
+    def describe(self):
+        """The tasks of the cluster, as sessions want to know them."""
+        return {"task": self.task, "addresses": {
+            (job, index): self._address if (job, index) == self.task else address
+            for job in self._spec.jobs for index, address in self._spec.items_of(job)}}
+
+    def config_of(self, config):
+        """The options of a session: its own, or else those of the server."""
+        if config is None or self._config is None:
+            return config or self._config
+        made = ConfigProto()
+        made.CopyFrom(config)
+        if not made.operation_timeout_in_ms:
+            made.operation_timeout_in_ms = self._config.operation_timeout_in_ms
+        return made
+
+    def start(self):
+        """Accepts what sessions ask for; does not wait for other tasks."""
+        if self.group is not None:
+            return
+        jobs = {j: dict(self._spec.items_of(j)) for j in self._spec.jobs}
+        known = [a for tasks in jobs.values() for a in tasks.values()]
+        if processes.spans_machines():
+            processes.expect_server(self._address, jobs, *self.task)
+        else:
+            service.start(self, self._address, known)
+
+    def started(self, address, group):
+        """The server accepts connections."""
+        self._address, self.group = address, group
+
+    def join(self):
+        """Serves until the tasks that are no parameter servers have come and gone; alone, for
+        ever."""
+        if processes.spans_machines():
+            return self._join_ranks()
+        others = [a for (job, index), a in self.describe()["addresses"].items()
+                  if job != "ps" and (job, index) != self.task]
+        return service.wait_for_end(others or [None])
+
+    def _join_ranks(self):
+        from situ._src.cluster import serving
+        processes.join_server(self._address)
+        if self.task[0] == "ps" and processes.size() > 1:
+            serving.serve()
+            return
+        others = [r for r in range(processes.size())
+                  if r != processes.rank() and processes.tasks()[r].job != "ps"]
+        while not all(_situ.cluster_gone(r) for r in others):
+            time.sleep(0.05)
+
+    @staticmethod
+    def create_local_server(config=None, start=True):
+        """A cluster of this process alone."""
+        return Server({"localhost": ["localhost:0"]}, "localhost", 0, config=config, start=start)
+
+
+@export("test.create_local_cluster", "python.framework.test_util.create_local_cluster")
+def create_local_cluster(num_workers, num_ps, protocol="grpc", worker_config=None, ps_config=None):
+    """Starts the servers of a cluster in this process.
+
+    Args:
+      num_workers: how many tasks the job "worker" has.
+      num_ps: how many tasks the job "ps" has.
+      protocol: "grpc", for compatibility with TensorFlow.
+      worker_config: a tf.compat.v1.ConfigProto for the workers, or None.
+      ps_config: the same for the parameter servers.
+
+    Returns:
+      Two lists of servers: workers, and parameter servers."""
+    counts = {"worker": (num_workers, worker_config), "ps": (num_ps, ps_config)}
+    spec = ClusterSpec({job: service.free_addresses(n) for job, (n, _) in counts.items()})
+    made = {job: [Server(spec, job, i, protocol, config) for i in range(n)]
+            for job, (n, config) in counts.items()}
+    return made["worker"], made["ps"]
+
+
+def _task(spec, job, index):
+    """(job, index) of a server; they may be left out where there is only one."""
+    if not spec:
+        raise ValueError("The cluster has no jobs.")
+    if job is None:
+        if len(spec.jobs) > 1:
+            raise ValueError("Must specify an explicit `job_name` when there are more than one "
+                             "jobs in the cluster.")
+        job = spec.jobs[0]
+    if index is None:
+        if len(spec.task_indices(job)) > 1:
+            raise ValueError("Must specify an explicit `task_index` when there are more than one "
+                             "tasks in the job.")
+        index = spec.task_indices(job)[0]
+    return job, int(index)
+
+
+@export("distribute.cluster_resolver.ClusterResolver")
+class ClusterResolver:
+    """Says which tasks there are."""
+    task_type = task_id = None
+    environment, rpc_layer = "", "grpc"
+
+    def cluster_spec(self):
+        raise NotImplementedError
+
+    def master(self, task_type=None, task_id=None, rpc_layer=None):
+        return ""
+
+    def num_accelerators(self, task_type=None, task_id=None, config_proto=None):
+        from situ._src.framework import config
+        return {"GPU": len(config.list_logical_devices("GPU"))}
+
+
+@export("distribute.cluster_resolver.SimpleClusterResolver")
+class SimpleClusterResolver(ClusterResolver):
+    """Says what it was given."""
+
+    def __init__(self, cluster_spec, master="", task_type=None, task_id=None, environment="",
+                 num_accelerators=None, rpc_layer=None):
+        self._spec, self._master = cluster_spec, master
+        self.task_type, self.task_id = task_type, task_id
+
+    def cluster_spec(self):
+        return self._spec
+
+    def master(self, task_type=None, task_id=None, rpc_layer=None):
+        return self._master
+
+
+@export("distribute.cluster_resolver.TFConfigClusterResolver")
+class TFConfigClusterResolver(ClusterResolver):
+    """Says what the environment variable TF_CONFIG says."""
+
+    def __init__(self, task_type=None, task_id=None, rpc_layer=None, environment=None):
+        found = processes.environment_task()
+        self._jobs, job, index = found or ({}, None, None)
+        self.task_type = task_type or job
+        self.task_id = index if task_id is None else task_id
+
+    def cluster_spec(self):
+        return ClusterSpec(self._jobs)

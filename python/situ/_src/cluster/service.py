@@ -1,0 +1,309 @@
+# SPDX-License-Identifier: Apache-2.0
+"""service.py: what a tf.train.Server does in the background: it runs the parts of graphs that
+sessions of other processes ask for.
+
+The servers of one process that belong to one cluster are a group: they share a store of variables,
+and a session that needs no other process runs its graph as it is."""
+import atexit
+import contextlib
+import queue
+import socket
+import sys
+import threading
+import time
+import uuid
+
+import _situ
+from situ._src.cluster import channel, steps
+from situ._src.cluster.partition import Part
+from situ._src.framework import device_lib, errors, protos
+
+PROCESS = uuid.uuid4().hex  # names this process among those of a cluster
+_lock = threading.Lock()
+_groups = []
+_servers = {}  # address -> Server
+seen = set()  # addresses of servers whose processes have asked this one
+
+
+class Group:
+    """The servers of this process that belong to one cluster."""
+
+    def __init__(self):
+        self.addresses, self.store = set(), _situ.store_create()
+        self._parts, self._users, self._lock = {}, {}, threading.Lock()
+        self._own = {}  # scope -> store of a session that shares none
+
+    def options(self, task, scope, config=None):
+        """What sessions of a task are opened with."""
+        store = self.store
+        if config is not None and config.isolate_session_state:
+            with self._lock:
+                store = self._own.setdefault(scope, _situ.store_create())
+        return {**protos.options_of(config), "store": store,
+                "task": f"/job:{task[0]}/task:{task[1]}", "scope": scope}
+
+    def reset(self, containers=None):
+        """Forgets variables and resources: all, or those of containers."""
+        for container in containers or [None]:
+            _situ.store_reset(self.store, container)
+
+    def enter(self, scope):
+        """A connection of a session begins."""
+        with self._lock:
+            self._users[scope] = self._users.get(scope, 0) + 1
+
+    def leave(self, scope):
+        """A connection ends; with the last one the parts of its session go."""
+        with self._lock:
+            self._users[scope] -= 1
+            gone = []
+            if not self._users[scope]:
+                del self._users[scope]
+                gone = [self._parts.pop(k) for k in list(self._parts) if k[0] == scope]
+                self._own.pop(scope, None)
+        for part in gone:
+            part.session.close()
+
+    def register(self, scope, number, cut, task, config):
+        """Builds the part of this process."""
+        from situ._src.cluster.tasks import Local
+        with self._lock:
+            if (scope, number) in self._parts:
+                return
+        part = Part(cut, PROCESS, steps.TaskEdges())
+        part.session = Local(part.graph, self.options(task, scope, config))
+        with self._lock:
+            self._parts[scope, number] = part
+
+    def part(self, scope, number):
+        with self._lock:
+            return self._parts[scope, number]
+
+
+def run_part(part, step, feeds, fetches, trace=None):
+    """Runs a part in this thread; the values of what is fetched."""
+    with step.in_this_thread():
+        return part.session._run_watched(
+            [fetches, part.messages], {part.fed[n]: v for n, v in feeds.items()},
+            step.timeout_ms, trace, step.cancel)[0]
+
+
+def server_at(address):
+    """The server of this process that has an address, or None."""
+    with _lock:
+        return _servers.get(address)
+
+
+def addresses():
+    """The addresses of the servers of this process."""
+    with _lock:
+        return list(_servers)
+
+
+def _group_of(known):
+    """The group that a server belongs to which knows these addresses."""
+    for group in _groups:
+        if group.addresses & known:
+            group.addresses |= known
+            return group
+    _groups.append(Group())
+    _groups[-1].addresses |= known
+    return _groups[-1]
+
+
+def start(server, address, known):
+    """Accepts connections to the address of a server; tells it the address, with a port where it
+    was 0, and its group."""
+    listening = None
+    while listening is None:
+        host, _, port = address.rpartition(":")
+        chosen = free_addresses(1)[0].replace("localhost", host) if port == "0" else address
+        try:
+            listening = channel.listen(chosen)
+        except OSError as error:
+            if port != "0":
+                raise errors.CLASSES[2](
+                    None, None, f"Could not start the server: {address}: {error.strerror}. Another "
+                    "server has this address.") from None
+    with _lock:
+        _servers[chosen] = server
+        server.started(chosen, _group_of(set(known) - {address} | {chosen}))
+    threading.Thread(target=_accept, args=(listening, server), daemon=True,
+                     name=f"server {chosen}").start()
+
+
+def free_addresses(count):
+    """Addresses of this machine with ports that nobody uses."""
+    with contextlib.ExitStack() as stack:
+        some = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for one in some:
+            one.bind(("localhost", 0))
+        return [f"localhost:{one.getsockname()[1]}" for one in some]
+
+
+def _accept(listening, server):
+    while True:
+        try:
+            connected = channel.Channel(listening.accept()[0])
+        except OSError:
+            continue  # the other end is gone, or another user's
+        threading.Thread(target=_Connection(connected, server).serve, daemon=True).start()
+
+
+class _Connection:
+    """A session of another process; it makes one run at a time."""
+
+    def __init__(self, connected, server):
+        self._channel, self._server, self._step = connected, server, None
+        self._runs, self._scope = queue.SimpleQueue(), None
+
+    def serve(self):
+        """Handles messages until the session goes."""
+        try:
+            while True:
+                kind, *message = self._channel.receive()
+                getattr(self, "_on_" + kind)(*message)
+        except (EOFError, OSError):
+            pass
+        finally:
+            if self._step is not None:
+                self._step.fail(errors.CLASSES[1](None, None, "The session has ended."))
+            self._runs.put(None)
+            self._channel.close()
+            if self._scope is not None:
+                self._server.group.leave(self._scope)
+
+    def _on_hello(self, scope, callers):
+        seen.update(callers)
+        self._scope = scope
+        self._server.group.enter(scope)
+        devices = [dict(d, limit=device_lib.limit(d)) for d in _situ.devices()]
+        self._channel.send("hello", PROCESS, dict(self._server.describe(), devices=devices))
+        threading.Thread(target=self._work, daemon=True).start()
+
+    def _on_watch(self):
+        """Whoever connects so waits for the end of this process, or of its program."""
+        with _lock:
+            _watched.append(self._channel)
+            over = _over
+        if over:
+            self._channel.send("over")
+
+    def _on_run(self, number, cut, config, feeds, timeout_ms):
+        """`cut` is None where this process has it."""
+        def send(to, key, value):
+            self._channel.send("tensor", to, key, value)
+        self._step = steps.Step(send, timeout_ms)
+        self._runs.put((self._step, number, cut, config, feeds))
+
+    def _on_tensor(self, key, value):
+        self._step.put(key, value)
+
+    def _on_cancel(self, message):
+        self._step.fail(errors.CLASSES[1](None, None, message))
+
+    def _on_reset(self, containers):
+        self._server.group.reset(containers)
+        self._channel.send("done")
+
+    def _work(self):
+        for step, *run in iter(self._runs.get, None):
+            try:
+                self._run(step, *run)
+                answer = ("done",)
+            except Exception as error:  # the session reports it
+                answer = ("failed", *described(step.error or error))
+            try:
+                self._channel.send(*answer)
+            except OSError:
+                return
+
+    def _run(self, step, number, cut, config, feeds):
+        group = self._server.group
+        if cut is not None:
+            group.register(self._scope, number, cut, self._server.task, config)
+        part = group.part(self._scope, number)
+        run_part(part, step, feeds, part.operations)
+
+
+def described(error):
+    """(code, message, name of the op) of an exception."""
+    op = getattr(error, "op", None)
+    if isinstance(error, errors.OpError):
+        return error.error_code, error.message, getattr(op, "name", None)
+    code = 12 if isinstance(error, NotImplementedError) else 3 if \
+        isinstance(error, (ValueError, TypeError)) else 2
+    return code, str(error) or type(error).__name__, None
+
+
+# ---- The end of other processes ----
+
+_LOOK = 0.05  # seconds
+_awaited = set()  # addresses of servers that may need those of this process until they end
+_watched = []  # channels of processes that wait for the end of this one
+_over = False  # the program has ended
+
+
+class _Watcher:
+    """Knows when the process of a server has come and gone."""
+
+    def __init__(self, address):
+        self._address, self._open, self.gone = address, None, False
+
+    def look(self):
+        if self.gone or self._open is not None or self._address is None or \
+                server_at(self._address) is not None:
+            return  # a server of this process lives as long as it does
+        try:
+            self._open = channel.connect(self._address)
+        except OSError:
+            self.gone = self._address in seen
+            return
+        threading.Thread(target=self._wait, daemon=True).start()
+
+    def _wait(self):
+        try:
+            self._open.send("watch")
+            self._open.receive()
+        except (EOFError, OSError):
+            pass  # it has ended
+        self.gone = True
+
+
+def wait_for_end(some, patience=None):
+    """Returns when the processes of servers have come and gone; None never does."""
+    watchers, begin = [_Watcher(a) for a in some], time.monotonic()
+    while not all(w.gone for w in watchers):
+        for watcher in watchers:
+            watcher.look()
+        if patience is not None and time.monotonic() - begin > patience:
+            return
+        time.sleep(_LOOK)
+
+
+def ran(addresses, config):
+    """Notes that a session of this process ran in a cluster. Without parameter servers the workers
+    may need each other until all of them end."""
+    if not any(job == "ps" for job, _ in addresses):
+        filters = list(config.device_filters) if config is not None else []
+        _awaited.update(a for (job, index), a in addresses.items()
+                        if not filters or any(f.startswith((f"/job:{job}/replica:0/task:{index}",
+                                                            f"/job:{job}/task:{index}")) or
+                                              f == f"/job:{job}" for f in filters))
+
+
+@atexit.register
+def _linger():
+    """At the end of a program its servers stay until the others of their cluster have ended."""
+    global _over
+    with _lock:
+        _over, waiting = True, list(_watched)
+    for watcher in waiting:
+        try:
+            watcher.send("over")
+        except OSError:
+            pass  # it has ended
+    others = [a for a in _awaited if server_at(a) is None]
+    if others and _servers and not hasattr(sys, "last_value"):
+        from situ._src.cluster import links
+        wait_for_end(others, links.patience())

@@ -1,0 +1,349 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tasks.py: sessions of a cluster: a graph may name tasks, and each node runs on its own.
+
+A session whose target is a server runs nodes of tasks of this process itself, and asks servers of
+other processes for the rest. Without a target, where mpirun has started several processes, all of
+them run the same fetches (ranks.py)."""
+import functools
+import itertools
+import threading
+import uuid
+
+import numpy
+
+import _situ
+from situ._src.cluster import links, partition, processes, ranks, service, steps
+from situ._src.framework import device_lib, errors, protos
+from situ._src.framework.session import Session
+from situ._src.profiler import step_stats
+
+_TARGET = "grpc://"
+
+
+class Local(Session):
+    """Runs one part of a graph that was cut."""
+
+    def __init__(self, graph, options, config=None):
+        self._own = options
+        super().__init__(graph=graph, config=config)
+
+    def _options(self, target, config):
+        return {**protos.options_of(config), **self._own}
+
+
+class Cluster:
+    """The tasks of a cluster, as a session of one of them sees them."""
+
+    def __init__(self, target, config):
+        self.address, self.scope = target[len(_TARGET):], uuid.uuid4().hex
+        self.config, self.pool, self._processes = config, links.Pool(self.scope), {}
+        self._source, self._version, self._cuts, self._numbers = None, None, {}, itertools.count()
+        self._lock, self.home, self.addresses = threading.Lock(), None, {}
+        server = service.server_at(self.address)
+        self.group = service.Group() if server is None else server.group
+        self.group.enter(self.scope)
+        if server is not None:
+            self._describe(server.describe())
+
+    def _describe(self, info):
+        self.home, self.addresses = info["task"], info["addresses"]
+        self.tasks = list(self.addresses)
+
+    def find(self, timeout_ms):
+        """Asks the target which tasks there are, where it is in another process."""
+        if self.home is None:
+            link = links.Link(self.address, f"The server {self.address}", self.scope, timeout_ms)
+            self._describe(link.info)
+            self.pool.give(link)
+
+    def is_here(self, task):
+        return service.server_at(self.addresses[task]) is not None
+
+    def _task_of(self, device):
+        return partition.task_of(device, self.home, self.addresses)
+
+    def _process_of(self, task, timeout_ms):
+        """The process of a task."""
+        if self.is_here(task):
+            return service.PROCESS
+        if task not in self._processes:
+            link = links.Link(self.addresses[task], _full(task), self.scope, timeout_ms)
+            self._processes[task] = link.process
+            self.pool.give(link)
+        return self._processes[task]
+
+    def devices_of(self, task, timeout_ms):
+        """The devices of a task, as _situ.devices gives them."""
+        if self.is_here(task):
+            return _situ.devices()
+        link = links.Link(self.addresses[task], _full(task), self.scope, timeout_ms)
+        self.pool.give(link)
+        return link.info["devices"]
+
+    def cut_of(self, graph, fetches, feeds, timeout_ms):
+        """The compiled cut of a run; None where this process runs all of it. Nodes do not change:
+        a graph that grows has the same cuts."""
+        key = tuple(fetches), tuple(sorted(feeds))
+        with self._lock:
+            if key in self._cuts:
+                return self._cuts[key]
+            if self._version != graph.version:
+                self._source = partition.source_of(graph, self.home, self._task_of)
+                self._version = graph.version
+            source, number = self._source, next(self._numbers)
+        cut = partition.Cut(source, lambda task: self._process_of(task, timeout_ms),
+                            [service.PROCESS], fetches, feeds)
+        made = None if cut.used() <= {service.PROCESS} else _Compiled(self, cut, number, graph)
+        with self._lock:
+            return self._cuts.setdefault(key, made)
+
+    def links_to(self, others, timeout_ms):
+        """Connections for a run, by process."""
+        found = {}
+        try:
+            for process in others:
+                task = next((t for t, p in list(self._processes.items()) if p == process), None)
+                if task is None:
+                    raise errors.CLASSES[14](None, None, "A process of the cluster is lost.")
+                found[process] = self.pool.take(self.addresses[task], _full(task), process,
+                                                timeout_ms)
+        except BaseException:
+            self.give_back(found.values(), True)
+            raise
+        return found
+
+    def give_back(self, some, lost=False):
+        """Gives connections back; where one is lost, the next run looks who is there."""
+        lost = lost or any(link.lost for link in some)
+        for link in some:
+            self.pool.give(link)
+        if lost:
+            with self._lock:
+                self._processes.clear()
+                self._cuts.clear()
+
+    def close(self):
+        self.pool.close()
+        self.group.leave(self.scope)
+        for compiled in self._cuts.values():
+            if compiled is not None:
+                compiled.part.session.close()
+
+
+def _full(task):
+    return f"/job:{task[0]}/replica:0/task:{task[1]}"
+
+
+class _Compiled:
+    """A cut with the part of this process."""
+
+    def __init__(self, cluster, cut, number, graph):
+        self.cluster, self.cut, self.number = cluster, cut, number
+        self.others = sorted(cut.used() - {service.PROCESS})
+        self.part = partition.Part(cut, service.PROCESS, steps.TaskEdges(), graph)
+        self.part.session = Local(self.part.graph, cluster.group.options(
+            cluster.home, cluster.scope, cluster.config))
+
+    def run(self, graph, feeds, timeout_ms, trace):
+        """Values of the fetches, in their order."""
+        found = self.cluster.links_to(self.others, timeout_ms)
+        run, slow = links.Run(found, graph, timeout_ms), []
+        there = [v for v in self.part.values if v is not None]
+        try:
+            run.start(self.number, self.cut, self.cluster.config, feeds)
+            results = service.run_part(self.part, run, feeds, there, trace)
+            run.finish()
+        except BaseException as error:
+            slow = run.abandon(error)
+            if isinstance(error, Exception):
+                raise self._reported(run.error, graph) from None
+            raise
+        finally:
+            for link in slow:
+                link.lost = True
+            self.cluster.give_back(found.values())
+        results = iter(results)
+        return [None if v is None else next(results) for v in self.part.values]
+
+    @staticmethod
+    def _reported(error, graph):
+        """The error, with the operation of the whole graph."""
+        if not isinstance(error, errors.OpError) or error.op is None or error.op.graph is graph:
+            return error
+        return errors.make(error.error_code, error.message, error.op.name, graph)
+
+
+def _mapped(function, fetches):
+    """The same structure of what a function gives for each leaf; keys may be anything."""
+    if isinstance(fetches, dict):
+        return type(fetches)((k, _mapped(function, v)) for k, v in fetches.items())
+    if isinstance(fetches, tuple) and hasattr(fetches, "_fields"):
+        return type(fetches)(*[_mapped(function, v) for v in fetches])
+    if isinstance(fetches, (list, tuple)):
+        return type(fetches)([_mapped(function, v) for v in fetches])
+    return function(fetches)
+
+
+class _Fetches:
+    """What a run fetches, as names; and what the caller gets for their values."""
+
+    def __init__(self, graph, fetches):
+        self._graph, self._fetches, self.names = graph, fetches, []
+        _mapped(self._note, fetches)
+
+    def _note(self, leaf):
+        if hasattr(leaf, "_situ_parts_") and not isinstance(leaf, str):
+            _mapped(self._note, leaf._situ_parts_)
+        else:
+            self.names.append(self._graph._fetched(leaf).name)
+
+    def results(self, values, session):
+        values = iter(values)
+
+        def result(leaf):
+            if hasattr(leaf, "_situ_parts_") and not isinstance(leaf, str):
+                return leaf._situ_value_(_mapped(result, leaf._situ_parts_), session)
+            return next(values)
+        return _mapped(result, self._fetches)
+
+
+def _fed(graph, feed_dict):
+    """The arrays that are fed, by the names of tensors."""
+    found = {}
+    for key, value in graph._flat_feeds(feed_dict or {}).items():
+        tensor = graph._fed(key)
+        value = value.numpy() if isinstance(value, _situ.Tensor) else \
+            graph._feedable(tensor, value)
+        if not tensor.shape.is_compatible_with(numpy.shape(value)):
+            raise ValueError(f"Cannot feed value of shape {numpy.shape(value)} for Tensor "
+                             f"'{tensor.name}', which has shape '{tensor.shape}'")
+        found[tensor.name] = value
+    return found
+
+
+def _check(session, options):
+    if session._closed:
+        raise RuntimeError("Attempted to use a closed Session.")
+    if options is not None and not isinstance(options, protos.RunOptions):
+        raise TypeError(f"options must be a tf.RunOptions, but got {type(options)}")
+    return (options.timeout_in_ms if options is not None else 0) or session._timeout_ms
+
+
+class _OfServer:
+    """run, for sessions whose target is a server."""
+    _looked = 0
+
+    def _check_devices(self):
+        """Whether a node names a task that is not in the cluster."""
+        if self._looked != self.graph.version:
+            partition.check_devices(self.graph.get_operations(), self._cluster.home,
+                                    self._cluster.tasks)
+            self._looked = self.graph.version
+
+    def run(self, fetches, feed_dict=None, options=None, run_metadata=None):
+        cluster, timeout_ms = self._cluster, _check(self, options)
+        cluster.find(timeout_ms)
+        self._check_devices()
+        service.ran(cluster.addresses, cluster.config)
+        if all(cluster.is_here(task) for task in cluster.tasks):
+            return super().run(fetches, feed_dict, options, run_metadata)
+        asked = _Fetches(self.graph, fetches)
+        feeds = _fed(self.graph, feed_dict)
+        compiled = cluster.cut_of(self.graph, asked.names, feeds, timeout_ms)
+        if compiled is None:
+            return super().run(fetches, feed_dict, options, run_metadata)
+        wanted = run_metadata is not None and options is not None and options.trace_level > 0
+        trace = _situ.Recording() if wanted else None
+        values = compiled.run(self.graph, feeds, timeout_ms, trace)
+        if run_metadata is not None:
+            run_metadata.Clear()
+            if trace is not None:  # of this process: the others keep theirs
+                step_stats.fill(run_metadata.step_stats, trace.records(), compiled.part.graph)
+        return asked.results(values, self)
+
+    def list_devices(self):
+        """The devices of all tasks; those of the target come first."""
+        cluster = self._cluster
+        cluster.find(self._timeout_ms)
+        tasks = sorted(cluster.tasks, key=lambda t: (t != cluster.home, t))
+        return [device_lib.session_device(d, _full(task)) for task in tasks
+                for d in cluster.devices_of(task, self._timeout_ms)]
+
+    def close(self):
+        self._cluster.close()
+        super().close()
+
+
+class _OfRanks:
+    """run, for graphs whose nodes are on several ranks. Every rank calls it alike."""
+    _parts, _looked, _active = None, None, False
+
+    def _shares(self):
+        """Whether the graph names tasks."""
+        if self._looked != self.graph.version:
+            tasks = [tuple(t) for t in processes.tasks()]
+            self._looked = self.graph.version
+            self._active = partition.check_devices(self.graph.get_operations(),
+                                                   tasks[processes.rank()], tasks)
+        return self._active
+
+    def run(self, fetches, feed_dict=None, options=None, run_metadata=None):
+        if not self._shares():
+            return super().run(fetches, feed_dict, options, run_metadata)
+        timeout_ms = _check(self, options)
+        if self._parts is None:
+            self._parts = ranks.RankParts(
+                self.graph, lambda graph, own: Local(graph, own, self._config))
+        asked = _Fetches(self.graph, fetches)
+        values = self._parts.run(asked.names, _fed(self.graph, feed_dict), timeout_ms)
+        return asked.results(values, self)
+
+    def close(self):
+        if self._parts is not None:
+            self._parts.close()
+        super().close()
+
+
+@functools.lru_cache(maxsize=None)
+def _class_of(mixin, kind):
+    """A class of sessions that run as `mixin` says."""
+    return kind if issubclass(kind, mixin) else type(kind.__name__, (mixin, kind), {})
+
+
+def attach(session, target, config):
+    """Makes a new session one of a cluster; the options that it is opened with."""
+    if target.startswith(_TARGET) and not processes.spans_machines():
+        session.__class__ = _class_of(_OfServer, type(session))
+        server = service.server_at(target[len(_TARGET):])
+        config = server.config_of(config) if server is not None else config
+        session._timeout_ms = config.operation_timeout_in_ms if config is not None else 0
+        session._cluster = Cluster(target, config)
+        if server is None:
+            return protos.options_of(config)
+        return session._cluster.group.options(session._cluster.home, session._cluster.scope,
+                                              config)
+    if target.startswith(_TARGET):
+        processes.join_server(target[len(_TARGET):])
+    if processes.size() > 1:
+        session.__class__ = _class_of(_OfRanks, type(session))
+    return protos.options_of(config)
+
+
+def reset(target, containers=None):
+    """Forgets the variables and resources of all tasks of a cluster, or those of containers."""
+    cluster = Cluster(target, None)
+    try:
+        cluster.find(0)
+        for task, address in cluster.addresses.items():
+            server = service.server_at(address)
+            if server is not None:
+                server.group.reset(containers)
+            else:
+                found = links.Link(address, _full(task), cluster.scope)
+                run = links.Run({found.process: found}, None, 0)
+                found.run = run
+                found.send("reset", containers)
+                run.finish()
+                found.close()
+    finally:
+        cluster.close()

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""wrappers.py: optimizers and tapes whose gradients are reduced over all ranks."""
+from situ._src.cluster import processes
+from situ._src.cluster.messages import grouped_allreduce
+from situ._src.cluster.reductions import Average, Compression
+from situ._src.framework.gradient_tape import GradientTape
+from situ._src.framework.keywords import unsupported
+
+
+def _reduced(gradients, compression, op):
+    """Gradients with None in between."""
+    there = [g for g in gradients if g is not None]
+    if processes.size() == 1 or not there:
+        return list(gradients)
+    totals = iter(grouped_allreduce(there, compression=compression, op=op))
+    return [None if g is None else next(totals) for g in gradients]
+
+
+def DistributedOptimizer(optimizer, name=None, use_locking=False, device_dense="", device_sparse="",
+                         compression=Compression.none, sparse_as_dense=False,
+                         backward_passes_per_step=1, op=Average, gradient_predivide_factor=1.0,
+                         average_aggregated_gradients=False, num_groups=0, groups=None):
+    """An optimizer like the given one, that applies the mean of the gradients of all ranks."""
+    unsupported("DistributedOptimizer", backward_passes_per_step=(backward_passes_per_step, 1),
+                gradient_predivide_factor=(gradient_predivide_factor, 1.0))
+    kind = type(optimizer)
+    in_graph = hasattr(kind, "compute_gradients")
+
+    def compute_gradients(self, *args, **words):
+        pairs = kind.compute_gradients(self, *args, **words)
+        return list(zip(_reduced([g for g, _ in pairs], compression, op), [v for _, v in pairs]))
+
+    def apply_gradients(self, grads_and_vars, *args, **words):
+        pairs = list(grads_and_vars)
+        totals = _reduced([g for g, _ in pairs], compression, op)
+        return kind.apply_gradients(self, list(zip(totals, [v for _, v in pairs])), *args, **words)
+
+    own = {"compute_gradients": compute_gradients} if in_graph else \
+        {"apply_gradients": apply_gradients}
+    made = object.__new__(type("Distributed" + kind.__name__, (kind,), own))
+    made.__dict__.update(optimizer.__dict__)
+    return made
+
+
+class DistributedGradientTape(GradientTape):
+    """A tape like the given one, whose gradients are those of all ranks, reduced."""
+
+    def __new__(cls, gradtape, *_args, **_kwargs):
+        del _kwargs  # __init__ checks them
+        return GradientTape.__new__(cls)
+
+    def __init__(self, gradtape, device_dense="", device_sparse="", compression=Compression.none,
+                 sparse_as_dense=False, op=Average, gradient_predivide_factor=1.0, num_groups=0,
+                 groups=None, persistent=False, watch_accessed_variables=True):
+        unsupported("DistributedGradientTape",
+                    gradient_predivide_factor=(gradient_predivide_factor, 1.0))
+        self._tape, self._how = gradtape, (compression, op)
+
+    def __enter__(self):
+        self._tape.__enter__()
+        return self
+
+    def __exit__(self, *error):
+        return self._tape.__exit__(*error)
+
+    def gradient(self, target, sources, output_gradients=None, **words):
+        """The gradients of all ranks, reduced."""
+        found = self._tape.gradient(target, sources, output_gradients, **words)
+        if isinstance(found, (list, tuple)):
+            return type(found)(_reduced(list(found), *self._how))
+        return _reduced([found], *self._how)[0]
+
+    def watch(self, tensor):
+        self._tape.watch(tensor)
+
+    def watched_variables(self):
+        return self._tape.watched_variables()

@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: Apache-2.0
+"""experimental.py: tf.data.experimental, tf.contrib.data, options of data sets."""
+import enum
+
+import _situ
+from situ._src.data.dataset import AUTOTUNE, INFINITE, UNKNOWN, Dataset, _number
+from situ._src.data.iterators import Optional
+from situ._src.data.structure import DatasetSpec
+from situ._src.framework import device_spec
+from situ._src.framework.api import BOTH, export
+from situ._src.ops.array_ops import convert_to_tensor
+
+for _prefix in ("data.", "data.experimental.", "contrib.data."):
+    BOTH[_prefix + "AUTOTUNE"] = AUTOTUNE
+    BOTH[_prefix + "INFINITE_CARDINALITY"] = INFINITE
+    BOTH[_prefix + "UNKNOWN_CARDINALITY"] = UNKNOWN
+BOTH["contrib.data.Dataset"] = Dataset
+BOTH["data.DatasetSpec"] = DatasetSpec
+BOTH["data.experimental.Optional"] = Optional
+
+
+@export("data.experimental.AutoShardPolicy")
+class AutoShardPolicy(enum.IntEnum):
+    """How a data set is divided among workers."""
+    OFF, AUTO, FILE, DATA, HINT = -1, 0, 1, 2, 3
+
+
+class _Bag:
+    """Options by name; those that nobody set are None."""
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return None
+
+    def take(self, other):
+        """Takes over what somebody set in other options."""
+        for name, value in vars(other).items():
+            if isinstance(value, _Bag):
+                getattr(self, name).take(value)
+            else:
+                setattr(self, name, value)
+        return self
+
+
+@export("data.experimental.DistributeOptions")
+class _Distribute(_Bag):
+    """How elements are divided among devices and workers."""
+    auto_shard_policy = AutoShardPolicy.AUTO
+
+
+BOTH["data.ThreadingOptions"] = BOTH["data.experimental.ThreadingOptions"] = _Bag
+BOTH["data.experimental.OptimizationOptions"] = _Bag
+
+
+@export("data.Options")
+class Options(_Bag):
+    """Options of a data set. Which threads work, and how elements are divided, is situ's matter."""
+
+    def __init__(self):
+        self.threading = self.experimental_threading = _Bag()
+        self.experimental_distribute = _Distribute()
+        self.experimental_optimization = _Bag()
+        self.autotune = _Bag()
+
+    def merge(self, options):
+        """These options, and where others say something, that."""
+        return Options().take(self).take(options)
+
+
+def _device(name):
+    return device_spec.for_engine(name)
+
+
+def copy_to_device(target_device, source_device="/cpu:0"):
+    """A transformation: elements are copied to a device."""
+    def apply(dataset):
+        if not _situ.executing_eagerly():
+            return dataset
+        return dataset._then("CopyToDevice", text=_device(target_device))
+    return apply
+
+
+def prefetch_to_device(device, buffer_size=None):
+    """A transformation: elements are on a device before they are asked for."""
+    def apply(dataset):
+        size = 1 if buffer_size is None else buffer_size
+        return copy_to_device(device)(dataset).prefetch(size)
+    return apply
+
+
+def map_and_batch(map_func, batch_size, num_parallel_batches=None, drop_remainder=False,
+                  num_parallel_calls=None):
+    """A transformation: map, then batch."""
+    def apply(dataset):
+        calls = num_parallel_calls or (num_parallel_batches and AUTOTUNE)
+        return dataset.map(map_func, calls).batch(batch_size, drop_remainder)
+    return apply
+
+
+def shuffle_and_repeat(buffer_size, count=None, seed=None):
+    """A transformation: shuffle, then repeat."""
+    return lambda dataset: dataset.shuffle(buffer_size, seed).repeat(count)
+
+
+def parallel_interleave(map_func, cycle_length, block_length=1, sloppy=False,
+                        buffer_output_elements=None, prefetch_input_elements=None):
+    """A transformation: elements of several data sets in turn."""
+    return lambda dataset: dataset.interleave(map_func, cycle_length, block_length, AUTOTUNE)
+
+
+def unbatch():
+    return lambda dataset: dataset.unbatch()
+
+
+def batch_and_drop_remainder(batch_size):
+    return lambda dataset: dataset.batch(batch_size, True)
+
+
+def padded_batch_and_drop_remainder(batch_size, padded_shapes, padding_values=None):
+    return lambda dataset: dataset.padded_batch(batch_size, padded_shapes, padding_values, True)
+
+
+def enumerate_dataset(start=0):
+    return lambda dataset: dataset.enumerate(start)
+
+
+def take_while(predicate):
+    return lambda dataset: dataset.take_while(predicate)
+
+
+def scan(initial_state, scan_func):
+    return lambda dataset: dataset.scan(initial_state, scan_func)
+
+
+def cardinality(dataset):
+    """How many elements a data set has: -1 for no end, -2 where that is not known."""
+    return dataset.cardinality()
+
+
+def assert_cardinality(expected_cardinality):
+    """A transformation: another number of elements is an error."""
+    return lambda dataset: dataset._then("AssertCardinality", _number(expected_cardinality))
+
+
+@export("data.experimental.get_structure")
+def get_structure(dataset_or_iterator):
+    """The structure of elements, and their types and shapes."""
+    return dataset_or_iterator.element_spec
+
+
+@export("data.experimental.at")
+def at(dataset, index):
+    """The element of that number."""
+    return dataset.skip(index).take(1).get_single_element()
+
+
+@export("data.experimental.from_list")
+def from_list(elements, name=None):
+    """A data set of the elements of a list."""
+    from situ._src.framework import nest
+    if not elements:
+        raise ValueError("Invalid `elements`. `elements` should not be empty. If you want an empty "
+                         "dataset, use `tf.data.Dataset.range(0)`.")
+    if not isinstance(elements, list):
+        raise ValueError("Invalid `elements`. `elements` must be a list.")
+    columns = [nest.flatten(e) for e in elements]
+    joined = [convert_to_tensor(list(column)) for column in zip(*columns)]
+    return Dataset.from_tensor_slices(nest.pack_sequence_as(elements[0], joined))
+
+
+def get_single_element(dataset):
+    return dataset.get_single_element()
+
+
+def counter(start=0, step=1, dtype="int64"):
+    """Numbers, for ever."""
+    return Dataset.range(start, (2 ** 63 - 1) if step > 0 else -2 ** 63, step, output_type=dtype)
+
+
+def ignore_errors(log_warning=False):
+    """A transformation: elements whose computation fails are left out."""
+    return lambda dataset: dataset._then("IgnoreErrors")
+
+
+Dataset.counter = staticmethod(counter)
+Dataset.ignore_errors = lambda self, log_warning=False, name=None: self.apply(ignore_errors())
+
+for _function in (copy_to_device, prefetch_to_device, map_and_batch, shuffle_and_repeat,
+                  parallel_interleave, unbatch, enumerate_dataset, take_while, scan, cardinality,
+                  assert_cardinality, get_single_element, ignore_errors,
+                  batch_and_drop_remainder, padded_batch_and_drop_remainder):
+    for _prefix in ("data.experimental.", "contrib.data."):
+        BOTH[_prefix + _function.__name__] = _function
+BOTH["data.experimental.Counter"] = BOTH["contrib.data.Counter"] = counter

@@ -1,0 +1,301 @@
+# SPDX-License-Identifier: Apache-2.0
+"""iterators.py: iterators over data sets: at once, and as nodes of a graph."""
+import atexit
+import weakref
+
+import numpy
+
+import _situ
+from situ._src.data import structure as trace
+from situ._src.data.dataset import handle_in_graph
+from situ._src.data.structure import DatasetSpec, flatten, map_leaves, pack
+from situ._src.framework import errors
+from situ._src.framework.api import export
+from situ._src.framework.dtypes import as_dtype
+from situ._src.framework.graph import GraphKeys, get_default_graph
+from situ._src.framework.tensor_shape import as_shape
+from situ._src.framework.type_spec import TensorSpec
+from situ._src.ops.array_ops import convert_to_tensor, op
+from situ._src.ops.random_ops import get_seed
+
+_live = weakref.WeakSet()
+
+
+@atexit.register
+def _close_all():
+    """Threads that call Python functions have to end before the interpreter does."""
+    for iterator in list(_live):
+        iterator.close()
+
+
+def _attrs(spec):
+    leaves = flatten(spec)
+    return dict(output_types=[s.dtype for s in leaves], output_shapes=[s.shape for s in leaves])
+
+
+def _next_node(handle, spec, name=None):
+    return _packed(spec, op("IteratorGetNext", handle, name=name or "IteratorGetNext",
+                            **_attrs(spec)))
+
+
+def _packed(spec, parts):
+    """The outputs of a node as an element."""
+    return pack(spec, [s(p) if isinstance(s, DatasetSpec) else p
+                       for s, p in zip(flatten(spec), parts)])
+
+
+def single_element(dataset, name=None):
+    """The element of a data set that has only one."""
+    if _situ.current_graph() is None and _situ.executing_eagerly():
+        elements = list(dataset.take(2))
+        if len(elements) != 1:
+            raise errors.CLASSES[3](None, None, "Dataset was empty." if not elements else
+                                    "Dataset had more than one element.")
+        return elements[0]
+    handle, arguments = handle_in_graph(dataset)
+    return _packed(dataset.element_spec, op(
+        "DatasetToSingleElement", handle, arguments, name=name or "DatasetToSingleElement",
+        **_shared(arguments), **_attrs(dataset.element_spec)))
+
+
+def _shared(arguments):
+    """Attributes of nodes that walk along a data set in each run: in a function a data set from
+    outside keeps what it keeps from call to call."""
+    return dict(Targuments=[a.dtype.base_dtype for a in arguments],
+                shares=not arguments and _situ.current_graph().building_function)
+
+
+def in_function(dataset):
+    """An iterator that begins anew in each run."""
+    handle, arguments = handle_in_graph(dataset)
+    return FunctionIterator(op("AnonymousIterator", handle, arguments, **_shared(arguments)), None,
+                            dataset.element_spec)
+
+
+class Elements:
+    """The elements of a data set or an iterator, for a loop of a graph that asks for them."""
+
+    def __init__(self, items):
+        if isinstance(items, OwnedIterator):
+            self._handle = items.graph_handle()
+        else:
+            self._handle = getattr(items, "_iterator_resource", None)
+        self._spec = items.element_spec
+        if self._handle is None:
+            self._handle = in_function(items)._iterator_resource
+
+    def first(self):
+        """Whether there is an element, and its parts, or zeros."""
+        return self.after(True, *[_nothing(s) for s in flatten(self._spec)])
+
+    def after(self, asks, *otherwise):
+        """The same behind an element; nobody `asks` where a loop has been left."""
+        made = op("IteratorGetNextOr", self._handle, convert_to_tensor(asks, "bool"),
+                  list(otherwise), **_attrs(self._spec))
+        return [made[0], *made[1:]]
+
+    def element(self, parts):
+        return _packed(self._spec, parts)
+
+
+def _nothing(spec):
+    """Stands where there is no element."""
+    sizes = [] if spec.shape.rank is None else [n or 0 for n in spec.shape.as_list()]
+    texts = spec.dtype.name == "string"
+    return convert_to_tensor(numpy.full(sizes, b"", object) if texts else
+                             numpy.zeros(sizes, spec.dtype.as_numpy_dtype), spec.dtype)
+
+
+class OwnedIterator(_situ.Iterator):
+    """Gives the elements of a data set one by one."""
+
+    @classmethod
+    def over(cls, dataset):
+        made, arguments = dataset._begun()
+        self = cls(made, dataset._structure(), arguments)
+        self.element_spec, self._handle = dataset.element_spec, None
+        _live.add(self)
+        return self
+
+    def get_next(self, name=None):
+        try:
+            return next(self)
+        except StopIteration:
+            raise errors.CLASSES[11](None, None, "End of sequence [Op:IteratorGetNext]") from None
+
+    next = get_next
+
+    def get_next_as_optional(self):
+        return Optional(next(self, None), self.element_spec)
+
+    def _emit_next(self):
+        """The next element inside of a tf.function: each call of that takes one."""
+        return _next_node(self.graph_handle(), self.element_spec)
+
+    def graph_handle(self):
+        """What nodes know it by."""
+        if self._handle is None:
+            self._handle = self.handle()
+        return self._handle
+
+    output_types = property(lambda s: map_leaves(lambda x: x.dtype, s.element_spec))
+    output_shapes = property(lambda s: map_leaves(lambda x: x.shape, s.element_spec))
+
+
+class Optional:
+    """An element, or nothing."""
+
+    def __init__(self, value, spec):
+        self._value, self.element_spec = value, spec
+
+    @staticmethod
+    def from_value(value):
+        value = map_leaves(convert_to_tensor, value)
+        return Optional(value, map_leaves(trace.spec_of, value))
+
+    @staticmethod
+    def empty(element_spec):
+        return Optional(None, element_spec)
+
+    none_from_structure = empty
+
+    def has_value(self, name=None):
+        return convert_to_tensor(self._value is not None)
+
+    def get_value(self, name=None):
+        if self._value is None:
+            raise errors.CLASSES[3](None, None, "The given optional does not have a value.")
+        return self._value
+
+
+@export("data.Iterator", "contrib.data.Iterator")
+class Iterator:
+    """An iterator of a graph: a node that is a handle, and nodes that take elements."""
+
+    def __init__(self, handle, initializer, spec):
+        self._iterator_resource, self._initializer, self.element_spec = handle, initializer, spec
+
+    @staticmethod
+    def from_structure(output_types, output_shapes=None, shared_name=None, output_classes=None):
+        spec = _spec(output_types, output_shapes)
+        return Iterator(op("IteratorV2", shared_name=shared_name or "", **_attrs(spec)), None, spec)
+
+    @staticmethod
+    def from_string_handle(string_handle, output_types, output_shapes=None, output_classes=None):
+        spec = _spec(output_types, output_shapes)
+        return Iterator(op("IteratorFromStringHandleV2", string_handle, **_attrs(spec)), None, spec)
+
+    @property
+    def initializer(self):
+        if self._initializer is None:
+            raise ValueError("The iterator does not have an initializer. This means it was likely "
+                             "created using `tf.data.Dataset.make_one_shot_iterator()`. For an "
+                             "initializable iterator, use "
+                             "`tf.data.Dataset.make_initializable_iterator()` instead.")
+        return self._initializer
+
+    def make_initializer(self, dataset, name=None):
+        """An operation that lets the iterator begin with a data set."""
+        mine, other = flatten(self.element_spec), flatten(dataset.element_spec)
+        if [s.dtype for s in mine] != [s.dtype for s in other]:
+            raise TypeError(f"Expected output types {self.output_types!r} but got dataset with "
+                            f"output types {dataset.output_types!r}.")
+        for want, have in zip(mine, other):
+            if not want.shape.is_compatible_with(have.shape):
+                raise TypeError(f"Expected output shapes compatible with {self.output_shapes!r} "
+                                f"but got dataset with output shapes {dataset.output_shapes!r}.")
+        handle, arguments = handle_in_graph(dataset)
+        return op("MakeIterator", handle, self._iterator_resource, arguments,
+                  Targuments=[a.dtype.base_dtype for a in arguments],
+                  name=name or "make_initializer")
+
+    def get_next(self, name=None):
+        """The next element, in each run."""
+        return _next_node(self._iterator_resource, self.element_spec, name)
+
+
+    def string_handle(self, name=None):
+        return op("IteratorToStringHandle", self._iterator_resource, name=name)
+
+    output_types = property(lambda s: map_leaves(lambda x: x.dtype, s.element_spec))
+    output_shapes = property(lambda s: map_leaves(lambda x: x.shape, s.element_spec))
+    output_classes = property(lambda s: map_leaves(lambda x: _situ.Tensor, s.element_spec))
+
+
+class FunctionIterator(Iterator):
+    """An iterator of a function: next(iterator) is a node."""
+    _most = 1000  # elements that a function takes without a loop of its own
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        self._most -= 1
+        if self._most < 0:
+            raise RuntimeError("A function takes very many elements of a data set one by one: its "
+                               "loop over the data set was not converted to one of the graph.")
+        return self.get_next()
+
+    next = __next__
+
+
+def _spec(types, shapes):
+    types = map_leaves(as_dtype, types)
+    flat = flatten(types)
+    if shapes is None:
+        return pack(types, [TensorSpec(None, t) for t in flat])
+
+    def walk(structure, part):
+        if trace.is_structure(structure):
+            keys = sorted(structure) if isinstance(structure, dict) else range(len(structure))
+            return [s for k in keys for s in walk(structure[k], part[k])]
+        return [as_shape(part)]
+    return pack(types, [TensorSpec(s, t) for s, t in zip(walk(types, shapes), flat)])
+
+
+@export("compat.v1.data.make_one_shot_iterator", v1="data.make_one_shot_iterator")
+def make_one_shot_iterator(dataset):
+    """An iterator that begins by itself."""
+    if _situ.current_graph() is None and _situ.executing_eagerly():
+        return iter(dataset)
+    get_seed(None)  # TensorFlow gives the iterator's function a seed of the graph's
+    handle, arguments = handle_in_graph(dataset)
+    iterator = op("OneShotIterator", handle, arguments, name="OneShotIterator",
+                  Targuments=[a.dtype.base_dtype for a in arguments],
+                  **_attrs(dataset.element_spec))
+    return Iterator(iterator, None, dataset.element_spec)
+
+
+@export("compat.v1.data.make_initializable_iterator", v1="data.make_initializable_iterator")
+def make_initializable_iterator(dataset, shared_name=None):
+    """An iterator that begins when its initializer runs."""
+    if _situ.current_graph() is None and _situ.executing_eagerly():
+        raise RuntimeError("dataset.make_initializable_iterator is not supported when eager "
+                           "execution is enabled. Use `for element in dataset` instead.")
+    spec = dataset.element_spec
+    handle = op("IteratorV2", shared_name=shared_name or "", name="IteratorV2", **_attrs(spec))
+    iterator = Iterator(handle, None, spec)
+    iterator._initializer = iterator.make_initializer(dataset, "MakeIterator")
+    get_default_graph().add_to_collection(GraphKeys.TABLE_INITIALIZERS, iterator._initializer)
+    return iterator
+
+
+@export(v1="data.get_output_types")
+def get_output_types(dataset_or_iterator):
+    return dataset_or_iterator.output_types
+
+
+@export(v1="data.get_output_shapes")
+def get_output_shapes(dataset_or_iterator):
+    return dataset_or_iterator.output_shapes
+
+
+@export(v1="data.get_output_classes")
+def get_output_classes(dataset_or_iterator):
+    return dataset_or_iterator.output_classes
+
+
+@export("contrib.eager.Iterator", "contrib.eager.python.tfe.Iterator")
+def eager_iterator(dataset):
+    """An iterator of eager style."""
+    return iter(dataset)

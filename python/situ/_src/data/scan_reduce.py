@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""scan_reduce.py: functions of a state and the elements of a data set: scan, reduce."""
+from situ._src.data import structure
+from situ._src.data.dataset import Dataset
+from situ._src.data.structure import Traced, flatten, map_leaves, pack, tensor
+from situ._src.framework.type_spec import TensorSpec
+
+
+def _traced(function, state, spec, state_of, name):
+    """A function of a state and elements, traced with shapes of the state that it keeps."""
+    specs = map_leaves(structure.spec_of, state)
+    while True:
+        traced = Traced(function, (specs, spec))
+        before, after = flatten(specs), flatten(state_of(traced.result))
+        if [s.dtype for s in before] != [s.dtype.base_dtype for s in after]:
+            raise TypeError(f"Invalid `{name}`. The element types for the new state must match the "
+                            f"initial state. Expected {[s.dtype for s in before]}; got "
+                            f"{[s.dtype for s in after]}.")
+        wider = [TensorSpec(b.shape.most_specific_compatible_shape(a.shape), b.dtype)
+                 for b, a in zip(before, after)]
+        if [w.shape.as_list() if w.shape.rank is not None else None for w in wider] == \
+                [b.shape.as_list() if b.shape.rank is not None else None for b in before]:
+            return traced
+        specs = pack(specs, wider)
+
+
+def _pair(result):
+    if not isinstance(result, (tuple, list)) or len(result) != 2:
+        raise TypeError("Invalid `scan_func`. `scan_func` should return a pair consisting of new "
+                        f"state and the output value but its return type is {type(result)}.")
+    return result
+
+
+def scan(self, initial_state, scan_func, name=None):
+    """Elements that a function makes of a state and each element; it gives the next state, too."""
+    state = map_leaves(tensor, initial_state)
+    traced = _traced(scan_func, state, self.element_spec, lambda r: _pair(r)[0], "scan_func")
+    spec = map_leaves(structure.spec_of, traced.result[1])
+    return self._then("Scan", *flatten(state), spec=spec, traced=traced, n_parts=len(flatten(spec)))
+
+
+def reduce(self, initial_state, reduce_func, name=None):
+    """The state that is left when a function has seen each element."""
+    state = map_leaves(tensor, initial_state)
+    traced = _traced(reduce_func, state, self.element_spec, lambda r: r, "reduce_func")
+    spec = map_leaves(structure.spec_of, traced.result)
+    return self._then("Reduce", *flatten(state), spec=spec, traced=traced).get_single_element(name)
+
+
+Dataset.scan, Dataset.reduce = scan, reduce

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""context.py: where a program is: in a replica, or outside of all; the strategy of this place."""
+from situ._src.distribute import reduction, threads
+from situ._src.distribute.strategy import Strategy, chosen
+from situ._src.distribute.values import PerReplica, on
+from situ._src.framework import nest
+from situ._src.framework.api import export
+from situ._src.framework.custom_gradient import with_gradient
+from situ._src.ops.array_ops import convert_to_tensor, op
+from situ._src.variables import variable
+from situ._src.variables.eager_variable import place
+
+
+@export("distribute.experimental.ValueContext")
+class ValueContext:
+    """For which replica a value is made."""
+
+    def __init__(self, replica_id_in_sync_group=0, num_replicas_in_sync=1):
+        self.replica_id_in_sync_group = replica_id_in_sync_group
+        self.num_replicas_in_sync = num_replicas_in_sync
+
+
+@export("distribute.ReplicaContext")
+class ReplicaContext:
+    """What a function that strategy.run calls knows of itself."""
+
+    def __init__(self, strategy, replica_id_in_sync_group):
+        self._strategy, self._id = strategy, replica_id_in_sync_group
+
+    strategy = distribution_strategy = property(lambda s: s._strategy)
+    num_replicas_in_sync = property(lambda s: s._strategy.num_replicas_in_sync)
+    devices = property(lambda s: (s._strategy.devices[s._id],))
+
+    @property
+    def replica_id_in_sync_group(self):
+        return self._id
+
+    replica_id = replica_id_in_sync_group
+
+    def merge_call(self, merge_fn, args=(), kwargs=None):
+        """Calls a function once for all replicas, when all are here: merge_fn(strategy, ...)."""
+        worker = threads.current()
+        if worker is not None:
+            return worker.merge(merge_fn, tuple(args), dict(kwargs or {}))
+        return chosen(0, merge_fn(self._strategy, *args, **(kwargs or {})))
+
+    def all_reduce(self, reduce_op, value, options=None):
+        """The sum or the mean of the values of all replicas; gradients that arrive at it are
+        reduced in the same way."""
+        kind = reduction.as_reduce_op(reduce_op)
+        leaves = [convert_to_tensor(leaf) for leaf in nest.flatten(value)]
+
+        def merged(strategy, *values):
+            return tuple(self._joined(strategy, kind, v) for v in values)
+        reduced = self._linked(kind, leaves, list(self.merge_call(merged, tuple(leaves))))
+        return nest.pack_sequence_as(value, reduced) if nest.is_nested(value) else reduced[0]
+
+    @staticmethod
+    def _joined(strategy, kind, leaf):
+        values = list(leaf) if isinstance(leaf, PerReplica) else [leaf] * len(strategy.devices)
+        sums = reduction.all_reduce(values, strategy.devices, strategy.cross_device_ops)
+        if strategy.several_processes:
+            sums = strategy.sum_over_processes(sums[:1]) * len(sums)
+        if kind is reduction.ReduceOp.MEAN:
+            sums = [s / strategy.num_replicas_in_sync for s in sums]
+        return PerReplica(on(where, s) for where, s in zip(strategy.devices, sums))
+
+    def _linked(self, kind, leaves, reduced):
+        """What all_reduce gave, with its gradients. A replica that asks for them all-reduces what
+        arrives; outside of replicas they follow the operations that added the values."""
+        def back(grads):
+            context = get_replica_context()
+            if context is None or context.num_replicas_in_sync == 1:
+                return [*grads, *[None] * len(leaves)]
+            given = [op("ZerosLike", r) if g is None else g for g, r in zip(grads, reduced)]
+            return [*[None] * len(reduced), *context.all_reduce(kind, given)]
+        return with_gradient([*reduced, *leaves], reduced, back)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        return False
+
+
+class _Default(Strategy):
+    """Where no strategy was chosen: one replica, wherever ops go."""
+
+    def __init__(self):
+        super().__init__(["/device:CPU:0"])
+
+    def make_variable(self, graph, args, words):
+        return None
+
+    def run(self, fn, args=(), kwargs=None, options=None):
+        return fn(*args, **(kwargs or {}))
+
+    experimental_run_v2 = run
+
+    def experimental_distribute_dataset(self, dataset, options=None):
+        return dataset
+
+
+_default = []
+
+
+def default_strategy():
+    if not _default:
+        _default.append(_Default())
+    return _default[0]
+
+
+@export("distribute.get_strategy", v1="distribute.get_distribution_strategy")
+def get_strategy():
+    """The strategy whose scope this is; a strategy of one replica where there is none."""
+    return variable.strategy() or default_strategy()
+
+
+@export("distribute.has_strategy", v1="distribute.has_distribution_strategy")
+def has_strategy():
+    return variable.strategy() is not None
+
+
+@export("distribute.in_cross_replica_context")
+def in_cross_replica_context():
+    return variable.strategy() is not None and place.mode != "replica"
+
+
+@export("distribute.get_replica_context")
+def get_replica_context():
+    """Which replica this is; None outside of all."""
+    if place.mode == "replica":
+        return ReplicaContext(place.run.strategy, place.index)
+    if variable.strategy() is not None:
+        return None
+    return ReplicaContext(default_strategy(), 0)
+
+
+@export("distribute.experimental_set_strategy")
+def experimental_set_strategy(strategy):
+    """Makes a strategy that of the whole program."""
+    variable._strategies[:] = [] if strategy is None else [strategy]
+
+
+def replicas():
+    """How many replicas the strategy of this place has."""
+    found = variable.strategy()
+    return 1 if found is None else found.num_replicas_in_sync

@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: Apache-2.0
+"""input.py: batches for replicas: each gets its part of a global batch."""
+import numpy
+
+import _situ
+from situ._src.distribute.values import PerReplica
+from situ._src.framework import errors, nest
+from situ._src.framework.api import export
+from situ._src.framework.scopes import device
+from situ._src.framework.tensor import GraphTensor
+from situ._src.ops.array_ops import convert_to_tensor, op
+
+
+def bounds(count, replicas):
+    """Where the parts of a batch begin and end: all of the size of the first but the last ones."""
+    each = -(-count // replicas)
+    return [(min(i * each, count), min((i + 1) * each, count)) for i in range(replicas)]
+
+
+def _parts_of_graph(value, devices):
+    count, replicas = value.shape.as_list()[0], len(devices)
+    if count is not None:
+        places = bounds(count, replicas)
+    else:
+        count = op("Shape", value)[0]
+        each = (count + (replicas - 1)) // replicas
+        ends = [op("Minimum", each * i, count) for i in range(replicas + 1)]
+        places = list(zip(ends[:-1], ends[1:]))
+    made = []
+    for (first, end), where in zip(places, devices):
+        with device(where):
+            made.append(op("Identity", value[first:end]))
+    return made
+
+
+def parts(value, devices):
+    """A tensor or an array cut along its first dimension, a part on each device."""
+    if isinstance(value, GraphTensor):
+        return _parts_of_graph(value, devices)
+    array = value if isinstance(value, numpy.ndarray) else \
+        numpy.asarray(value.numpy() if hasattr(value, "numpy") else value)
+    return [_situ.copy_to(convert_to_tensor(array[a:b]), d)
+            for (a, b), d in zip(bounds(len(array), len(devices)), devices)]
+
+
+def spread(batch, strategy):
+    """A batch as PerReplica values; of one replica as it is."""
+    devices = strategy.devices
+    if len(devices) == 1:
+        return nest.map_structure(convert_to_tensor, batch)
+    leaves = [PerReplica(parts(leaf, devices)) for leaf in nest.flatten(batch)]
+    return nest.pack_sequence_as(batch, leaves) if nest.is_nested(batch) else leaves[0]
+
+
+def spread_spec(spec, strategy):
+    """What the parts of a batch look like."""
+    count = len(strategy.devices)
+    if count == 1:
+        return spec
+
+    def one(whole):
+        dims = whole.shape.as_list() if whole.shape.ndims else [None]
+        rows = [None] * count if dims[0] is None else \
+            [b - a for a, b in bounds(dims[0], count)]
+        return PerReplica(type(whole)([n, *dims[1:]], whole.dtype) for n in rows)
+    return nest.map_structure(one, spec)
+
+
+class DistributedIterator:
+    """Gives the next batch of all replicas."""
+
+    def __init__(self, make, initializer=()):
+        self._next, self.initializer = make, initializer
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        return self._next()
+
+    def get_next(self):
+        return self._next()
+
+    def get_next_as_optional(self):
+        """The next batch, or an Optional without a value at the end."""
+        from situ._src.data.iterators import Optional
+        try:
+            return Optional(self._next(), None)
+        except (StopIteration, errors.CLASSES[11]):
+            return Optional(None, None)
+
+    def initialize(self):
+        return self.initializer or []
+
+
+def _batches(dataset):
+    """(what gives the next batch, what prepares it): in a graph that sessions run, tensors."""
+    graph = _situ.current_graph()
+    if graph is None or graph.building_function:
+        taken = iter(dataset)
+        return lambda: next(taken), ()
+    from situ._src.data.iterators import make_initializable_iterator
+    iterator = make_initializable_iterator(dataset)
+    return iterator.get_next, iterator.initializer
+
+
+@export("distribute.DistributedDataset")
+class DistributedDataset:
+    """A dataset of global batches, cut for the replicas."""
+
+    def __init__(self, strategy, dataset):
+        self._strategy, self._dataset = strategy, dataset
+
+    def __iter__(self):
+        take, initializer = _batches(self._dataset)
+        return DistributedIterator(lambda: spread(take(), self._strategy), initializer)
+
+    make_initializable_iterator = make_one_shot_iterator = __iter__
+
+    def __len__(self):
+        return len(self._dataset)
+
+    def cardinality(self):
+        return self._dataset.cardinality()
+
+    element_spec = property(lambda s: spread_spec(s._dataset.element_spec, s._strategy))
+
+
+@export("distribute.InputContext")
+class InputContext:
+    """What a function that makes a dataset knows of its place."""
+
+    def __init__(self, num_input_pipelines=1, input_pipeline_id=0, num_replicas_in_sync=1):
+        self.num_input_pipelines, self.input_pipeline_id = num_input_pipelines, input_pipeline_id
+        self.num_replicas_in_sync = num_replicas_in_sync
+
+    def get_per_replica_batch_size(self, global_batch_size):
+        if global_batch_size % self.num_replicas_in_sync:
+            raise ValueError(f"The `global_batch_size` {global_batch_size} is not divisible by "
+                             f"`num_replicas_in_sync` {self.num_replicas_in_sync} ")
+        return global_batch_size // self.num_replicas_in_sync
+
+
+class DatasetsFromFunction:
+    """A dataset of batches for single replicas: each takes the next one."""
+
+    def __init__(self, strategy, make):
+        self._strategy = strategy
+        self._dataset = make(InputContext(num_replicas_in_sync=strategy.num_replicas_in_sync))
+
+    def __iter__(self):
+        (next_batch, initializer), devices = _batches(self._dataset), self._strategy.devices
+
+        def one(batch, where):
+            move = lambda t: t if isinstance(t, GraphTensor) else \
+                _situ.copy_to(convert_to_tensor(t), where)
+            return nest.map_structure(move, batch)
+
+        def take():
+            some = [one(next_batch(), where) for where in devices]
+            if len(some) == 1:
+                return some[0]
+            leaves = [PerReplica(x) for x in zip(*[nest.flatten(s) for s in some])]
+            return nest.pack_sequence_as(some[0], leaves) if nest.is_nested(some[0]) else leaves[0]
+        return DistributedIterator(take, initializer)
+
+    make_initializable_iterator = make_one_shot_iterator = __iter__
+
+    @property
+    def element_spec(self):
+        count, spec = len(self._strategy.devices), self._dataset.element_spec
+        return spec if count == 1 else nest.map_structure(lambda s: PerReplica([s] * count), spec)
+
+
+class NumpyDataset:
+    """Arrays as a dataset of their rows; batch makes batches of them."""
+
+    def __init__(self, arrays, size=None):
+        self._arrays, self._size = arrays, size
+
+    def batch(self, size, drop_remainder=False):
+        return NumpyDataset(self._arrays, size)
+
+    def __iter__(self):
+        count = len(nest.flatten(self._arrays)[0])
+        step = self._size or 1
+        for start in range(0, count, step):
+            cut = lambda a: a[start:start + step] if self._size else a[start]
+            yield nest.map_structure(cut, self._arrays)

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""run.py: one run of all replicas: their writes to variables and steps of optimizers, joined."""
+from math import prod
+
+from situ._src.distribute import reduction
+from situ._src.distribute.values import MirroredVariable, at
+from situ._src.framework.scopes import device
+from situ._src.training.variable_updates import dense
+
+
+class Run:
+    """Replicas are run one after the other; what must be joined waits until the last one has
+    given its part."""
+    mean = False
+
+    def __init__(self, strategy, count):
+        self.strategy, self.count = strategy, count
+        self._writes, self._steps, self._at = {}, {}, {}
+
+    def pause(self):
+        """The replica that is at work waits for the others; what `resume` needs."""
+
+    def resume(self, kept):
+        """The same replica goes on."""
+
+    def variable(self, make):
+        """A variable of a graph that sessions run."""
+        return make()
+
+    def write(self, variable, kind, value):
+        from situ._src.variables.eager_variable import place
+        entry = self._writes.setdefault(id(variable), (variable, {}))[1]
+        entry.setdefault(place.index, []).append((kind, value))
+
+    def apply(self, optimizer, pairs, **words):
+        """A step of an optimizer, which the last replica makes for all."""
+        from situ._src.variables.eager_variable import place
+        key = id(optimizer), self._at.get((id(optimizer), place.index), 0)
+        self._at[id(optimizer), place.index] = key[1] + 1
+        waiting = self._steps.setdefault(key, {})
+        waiting[place.index] = pairs
+        if len(waiting) == self.count:
+            del self._steps[key]
+            self._step(optimizer, [waiting[i] for i in sorted(waiting)], words)
+        return getattr(optimizer, "iterations", None)
+
+    def _step(self, optimizer, all_pairs, words):
+        devices = self.strategy.devices
+        variables = [v for _, v in all_pairs[0]]
+        if self._has_homes(optimizer, variables):
+            self._step_at_home(optimizer, all_pairs, variables, words)
+            return
+        with at(None, None):
+            totals = self._reduced(all_pairs, devices)
+        for index, where in enumerate(devices):
+            with at(index, "update"), device(where):
+                optimizer.apply_gradients(
+                    [(t[index] if t is not None else None, v)
+                     for t, v in zip(totals, variables)], **words)
+
+    def _has_homes(self, optimizer, variables):
+        """Whether each variable may be changed on one device and copied to the others: not where
+        an optimizer looks at all gradients or variables at once, or a program says how to add."""
+        devices = self.strategy.devices
+        if len(devices) == 1 or self.strategy.several_processes or \
+                self.strategy.cross_device_ops is not None or \
+                getattr(optimizer, "global_clipnorm", None) or \
+                getattr(optimizer, "use_ema", False):
+            return False
+        return all(isinstance(v, MirroredVariable) and len(v.values) == len(devices)
+                   for v in variables)
+
+    def _choose_homes(self, variables):
+        """Gives each variable the device that has the fewest elements to change so far."""
+        load = [0] * len(self.strategy.devices)
+        sizes = {id(v): prod(v.shape.as_list()) for v in variables}
+        for variable in sorted(variables, key=lambda v: -sizes[id(v)]):
+            if variable.home is None:
+                variable.home = load.index(min(load))
+            load[variable.home] += sizes[id(variable)]
+
+    def _step_at_home(self, optimizer, all_pairs, variables, words):
+        """Each variable is changed where it is at home, by the sum that is made there; the other
+        devices get copies: less work than to add and change everywhere."""
+        self._choose_homes(variables)
+        devices = self.strategy.devices
+        grads = [[g for g, _ in several if g is not None] for several in zip(*all_pairs)]
+        for index, where in enumerate(devices):
+            mine = [(v, g) for v, g in zip(variables, grads) if v.home == index]
+            with at(None, None):
+                pairs = [(reduction.added([dense(x, v) for x in g], where) if g else None, v)
+                         for v, g in mine]
+            with at(index, "update"), device(where):
+                if any(g is not None for g, _ in pairs):
+                    optimizer.apply_gradients(pairs, **words)
+                elif hasattr(optimizer, "iterations"):
+                    optimizer.iterations.assign_add(1)
+        for variable, some in zip(variables, grads):
+            if some:
+                variable.spread()
+
+    def _reduced(self, all_pairs, devices):
+        """For each variable its gradient, summed over the replicas, on every device."""
+        all_values = [[dense(g, v) for g, v in several if g is not None]
+                      for several in zip(*all_pairs)]
+        if self.strategy.several_processes:
+            return self._reduced_far(all_values, devices)
+        return [reduction.all_reduce(values, devices, self.strategy.cross_device_ops)
+                if values else None for values in all_values]
+
+    def _reduced_far(self, all_values, devices):
+        """The same over all processes: what one device has summed travels, all in one message."""
+        sums = [reduction.added(values, devices[0]) for values in all_values if values]
+        totals = iter(self.strategy.sum_over_processes(sums))
+        return [[next(totals)] * len(devices) if values else None for values in all_values]
+
+    def finish(self):
+        """What is left when all replicas have run."""
+        if self._steps:
+            raise RuntimeError("Some replicas made a different number of replica_context()."
+                               "merge_call() calls.")
+        for variable, entry in self._writes.values():
+            longest = max(len(some) for some in entry.values())
+            for step in range(longest):
+                some = [entry[i][step] for i in sorted(entry) if step < len(entry[i])]
+                variable.join(some[0][0], [v for _, v in some])
+        self._writes = {}

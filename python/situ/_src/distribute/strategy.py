@@ -1,0 +1,319 @@
+# SPDX-License-Identifier: Apache-2.0
+"""strategy.py: tf.distribute.Strategy: replicas of a computation on devices."""
+import _situ
+from situ._src.distribute import reduction, threads
+from situ._src.distribute.run import Run
+from situ._src.distribute.values import (Copies, MirroredVariable, PerReplica, SyncOnReadVariable,
+                                         at, copy_name, on)
+from situ._src.framework import config
+from situ._src.framework.api import export
+from situ._src.framework.device_spec import DeviceSpec
+from situ._src.framework.scopes import device
+from situ._src.ops.array_ops import cast, convert_to_tensor, op
+from situ._src.variables import synchronization, variable
+from situ._src.variables.eager_variable import EagerVariable, place
+from situ._src.variables.synchronization import VariableAggregation, VariableSynchronization
+
+_LOCAL = DeviceSpec("localhost", 0, 0)
+
+
+def full_name(name):
+    """A device's whole name; of a name, a DeviceSpec or a device that tf.config lists."""
+    name = getattr(name, "name", name)
+    spec = name if isinstance(name, DeviceSpec) else DeviceSpec.from_string(name)
+    made = _LOCAL.make_merged_spec(spec)
+    if made.device_index is None:
+        made = made.replace(device_index=0)
+    return made.to_string()
+
+
+def all_devices():
+    """All GPUs, or the CPU."""
+    found = [d.name for d in config.list_logical_devices("GPU")]
+    return found or [full_name("/device:CPU:0")]
+
+
+def chosen(index, structure):
+    """What a replica gets of arguments."""
+    if isinstance(structure, PerReplica):
+        return structure[index]
+    if isinstance(structure, dict):
+        return {k: chosen(index, v) for k, v in structure.items()}
+    if isinstance(structure, tuple) and hasattr(structure, "_fields"):
+        return type(structure)(*[chosen(index, v) for v in structure])
+    if isinstance(structure, (list, tuple)):
+        return type(structure)(chosen(index, v) for v in structure)
+    return structure
+
+
+def grouped(results):
+    """What replicas gave, leaf by leaf."""
+    first = results[0]
+    if all(r is first for r in results):  # one value that all replicas share
+        return first
+    if isinstance(first, dict):
+        return {k: grouped([r[k] for r in results]) for k in first}
+    if isinstance(first, tuple) and hasattr(first, "_fields"):
+        return type(first)(*[grouped(list(some)) for some in zip(*results)])
+    if isinstance(first, (list, tuple)) and not isinstance(first, PerReplica):
+        return type(first)(grouped(list(some)) for some in zip(*results))
+    return PerReplica(results)
+
+
+class Extended:
+    """What strategies give to libraries: strategy.extended."""
+
+    def __init__(self, strategy):
+        self._strategy = strategy
+        self.worker_devices = self.parameter_devices = tuple(strategy.devices)
+
+    experimental_require_static_shapes = False
+    experimental_between_graph = False
+    should_checkpoint = should_save_summary = True
+    num_replicas_in_sync = _num_replicas_in_sync = property(
+        lambda s: s._strategy.num_replicas_in_sync)
+
+    def call_for_each_replica(self, fn, args=(), kwargs=None):
+        return self._strategy.run(fn, args, kwargs)
+
+    def reduce_to(self, reduce_op, value, destinations=None, options=None):
+        return self._strategy.reduce(reduce_op, value, axis=None)
+
+    def batch_reduce_to(self, reduce_op, value_destination_pairs, options=None):
+        return [self.reduce_to(reduce_op, v) for v, _ in value_destination_pairs]
+
+    def update(self, var, fn, args=(), kwargs=None, group=True):
+        """Calls fn on each copy of a variable."""
+        made = []
+        for index, where in enumerate(self._strategy.devices):
+            with at(index, "update"), device(where):
+                made.append(fn(var, *chosen(index, args), **chosen(index, kwargs or {})))
+        return grouped(made)
+
+    def variable_created_in_scope(self, v):
+        return isinstance(v, Copies)
+
+    def value_container(self, value):
+        return getattr(value, "_owner", None) or value
+
+
+def _modes(words):
+    """(synchronization, aggregation) of a distributed variable."""
+    name = words.get("name")
+    mode = synchronization.synchronization(words.get("synchronization"), name)
+    if mode is VariableSynchronization.NONE:
+        raise ValueError("`NONE` variable synchronization mode is not supported with tf.distribute "
+                         "strategy. Please change the `synchronization` for variable: "
+                         f"{name}")
+    return mode, synchronization.aggregation(words.get("aggregation"), name)
+
+
+@export("distribute.Strategy")
+class Strategy:
+    """Runs a function once per device, and keeps the variables of all the same."""
+
+    def __init__(self, devices, cross_device_ops=None):
+        self.devices = [full_name(d) for d in devices]
+        self.cross_device_ops = cross_device_ops
+        self.extended = Extended(self)
+
+    num_replicas_in_sync = property(lambda s: len(s.devices))
+    several_processes = False
+
+    def scope(self):
+        """Variables of this scope are mirrored; models belong to the strategy."""
+        return variable.StrategyScope(self)
+
+    # Variables
+
+    def make_variable(self, graph, args, words):
+        """A variable of this strategy; None: a plain one of the graph."""
+        if graph is not None and not graph.building_function:
+            if place.mode != "replica":
+                return None
+            return place.run.variable(lambda: variable.of_graph(graph, args, words))
+        if graph is not None:
+            graph.created += 1
+        names = ("initial_value", "trainable", "validate_shape", "caching_device", "name")
+        words = {**dict(zip(names, args)), **words}
+        mode, how = _modes(words)
+        first, rest = self._first(words), self.devices[1:]
+        if how is VariableAggregation.MEAN and not first.dtype.is_floating:
+            raise ValueError("creating distributed tf.Variable with aggregation=MEAN and a "
+                             "non-floating dtype is not supported, please use a different "
+                             "aggregation or dtype")
+        name = words.get("name") or "Variable"
+        parts = [first]
+        for i, where in enumerate(rest):
+            copy = _situ.copy_to(first._value, where) if first._value.device != where else \
+                first._value
+            parts.append(EagerVariable(copy, trainable=first.trainable,
+                                       name=copy_name(name, i + 1)))
+            parts[-1]._device = where
+        kind = SyncOnReadVariable if mode is VariableSynchronization.ON_READ else MirroredVariable
+        return kind(parts, first.trainable, words.get("constraint"), name + ":0", how)
+
+    def _first(self, words):
+        """The copy of the first device, with the value that it begins with."""
+        before, index = _situ.swap_graph(None), place.index
+        mode, run = place.mode, place.run
+        place.index = place.mode = place.run = None
+        try:
+            with device(self.devices[0]):
+                made = EagerVariable(**words)
+                if made._value.device != self.devices[0]:
+                    made._value = _situ.copy_to(made._value, self.devices[0])
+                    made._device = self.devices[0]
+                return made
+        finally:
+            place.index, place.mode, place.run = index, mode, run
+            _situ.swap_graph(before)
+
+    def mirror_members(self, thing):
+        """Variables that an object holds already become mirrored."""
+        def mirror(value):
+            if isinstance(value, EagerVariable) and not isinstance(value, Copies):
+                made = done.get(id(value))
+                if made is None:
+                    made = done[id(value)] = self.make_variable(None, (), {
+                        "initial_value": value._value, "trainable": value.trainable,
+                        "name": value.name.split(":")[0], "constraint": value.constraint})
+                return made
+            return [mirror(v) for v in value] if isinstance(value, list) else \
+                tuple(mirror(v) for v in value) if type(value) is tuple else value
+        done = self.__dict__.setdefault("_mirrored", {})
+        for name, value in list(vars(thing).items()):
+            if isinstance(value, (EagerVariable, list)):
+                vars(thing)[name] = mirror(value)
+
+    # Runs
+
+    def run_parts(self, fn, parts, may_meet=True):
+        """Calls fn for the first replicas, each with its arguments; a list of results. may_meet:
+        they may want values of each other."""
+        graph, found = _situ.current_graph(), []
+        if graph is not None and not graph.building_function and len(parts) > 1:
+            return self.build_towers(fn, parts)
+        run = Run(self, len(parts))
+        with variable.strategy_scope(self):
+            if may_meet and len(parts) > 1:
+                found = threads.call_all(run, fn, parts)
+            else:
+                for index, args in enumerate(parts):
+                    with at(index, "replica", run), device(self.devices[index]):
+                        found.append(fn(*args))
+            run.finish()
+        return found
+
+    def build_towers(self, fn, parts, mean=False):
+        """The same in a graph that sessions run; mean: of gradients, where tf.train adds them."""
+        from situ._src.distribute.towers import Towers
+        with variable.strategy_scope(self):
+            return Towers(self, len(parts), _situ.current_graph(), mean).call(fn, parts)
+
+    def run(self, fn, args=(), kwargs=None, options=None):
+        """Calls fn once per replica; arguments that are PerReplica are given part by part."""
+        kwargs = kwargs or {}
+        words = lambda i: (chosen(i, tuple(args)), chosen(i, kwargs))
+        call = lambda some, named: fn(*some, **named)
+        return grouped(self.run_parts(call, [words(i) for i in range(len(self.devices))]))
+
+    experimental_run_v2 = run
+
+    def experimental_run(self, fn, input_iterator=None):
+        return self.run(fn, (next(input_iterator),) if input_iterator is not None else ())
+
+    def call_for_each_replica(self, fn, *args, **kwargs):
+        return self.run(fn, args, kwargs)
+
+    call_for_each_tower = call_for_each_replica
+
+    def own_parts(self, parts, shares):
+        """Those of all parts of a batch, and their shares, that this process computes."""
+        return parts, shares
+
+    def sum_over_processes(self, tensors, how="sum"):
+        """The sums of what this and other processes have; without others what is there."""
+        return tensors
+
+    # Values
+
+    def reduce(self, reduce_op, value, axis=None):
+        """The sum or the mean of the values of all replicas."""
+        is_mean = reduction.as_reduce_op(reduce_op) is reduction.ReduceOp.MEAN
+        if isinstance(value, (PerReplica, Copies)):
+            values = value.values
+        elif is_mean or axis is not None:
+            values = [value] * len(self.devices)
+        elif len(self.devices) == 1:
+            values = [value]
+        else:
+            raise ValueError(f"A non-DistributedValues value {value} cannot be reduced with the "
+                             f"given reduce op {reduction.ReduceOp.SUM}.")
+        values = [convert_to_tensor(v) for v in values]
+        if axis is not None:
+            axes = list(axis) if isinstance(axis, (list, tuple)) else [axis]
+            counts = [_count(v, axes) for v in values]
+            values = [op("Sum", v, axes) for v in values]
+            total = reduction.added(values, self.devices[0])
+            return total / cast(sum(counts), total.dtype) if is_mean else total
+        total = reduction.added(values, self.devices[0])
+        return total / cast(len(values), total.dtype) if is_mean else total
+
+    def gather(self, value, axis):
+        return op("ConcatV2", list(self.experimental_local_results(value)), axis)
+
+    def experimental_local_results(self, value):
+        """The values of the replicas of this process, as a tuple."""
+        if isinstance(value, PerReplica):
+            return tuple(value)
+        return value.values if isinstance(value, Copies) else (value,)
+
+    unwrap = experimental_local_results
+
+    def experimental_distribute_dataset(self, dataset, options=None):
+        from situ._src.distribute.input import DistributedDataset
+        return DistributedDataset(self, dataset)
+
+    def experimental_distribute_datasets_from_function(self, dataset_fn, options=None):
+        from situ._src.distribute.input import DatasetsFromFunction
+        return DatasetsFromFunction(self, dataset_fn)
+
+    distribute_datasets_from_function = experimental_distribute_datasets_from_function
+
+    def make_dataset_iterator(self, dataset):
+        return iter(self.experimental_distribute_dataset(dataset))
+
+    def make_input_fn_iterator(self, input_fn, replication_mode=None):
+        return iter(self.distribute_datasets_from_function(input_fn))
+
+    def distribute_dataset(self, dataset_fn):
+        return self.experimental_distribute_dataset(dataset_fn() if callable(dataset_fn) else
+                                                    dataset_fn)
+
+    def experimental_make_numpy_dataset(self, numpy_input, session=None):
+        from situ._src.data.dataset import Dataset
+        from situ._src.distribute.input import NumpyDataset
+        graph = _situ.current_graph()
+        return NumpyDataset(numpy_input) if graph is None else \
+            Dataset.from_tensor_slices(numpy_input)
+
+    def experimental_distribute_values_from_function(self, value_fn):
+        from situ._src.distribute.context import ValueContext
+        return PerReplica(on(d, convert_to_tensor(value_fn(ValueContext(i, len(self.devices)))))
+                          for i, d in enumerate(self.devices))
+
+    @property
+    def cluster_resolver(self):
+        return None
+
+    def __deepcopy__(self, memo):
+        return self
+
+
+def _count(value, axes):
+    """How many elements go into each sum."""
+    count = 1
+    for axis in axes:
+        count *= value.shape.as_list()[axis]
+    return count

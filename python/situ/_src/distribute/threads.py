@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""threads.py: replicas that meet in the middle (merge_call, all_reduce): each in a thread of its
+own, one at a time, so that Python's side of a step stays in order."""
+import threading
+
+import _situ
+from situ._src.distribute.values import at
+from situ._src.framework.scopes import device
+from situ._src.variables.eager_variable import place
+
+_here = threading.local()
+_UNEQUAL = "Some replicas made a different number of replica_context().merge_call() calls."
+
+
+class _Cancelled(BaseException):
+    """Another replica has failed: this one ends, too."""
+
+
+def current():
+    """The replica that this thread runs, or None."""
+    return getattr(_here, "worker", None)
+
+
+class _Scopes:
+    """The scopes of a graph that a replica is in, taken off while another one goes on."""
+
+    def __init__(self, graph):
+        self.graph = graph
+        if graph is not None:
+            self.devices, self.controls = len(graph._devices), len(graph._controls)
+            self.names = graph._scope
+
+    def leave(self):
+        graph = self.graph
+        if graph is None:
+            return None
+        kept = graph._devices[self.devices:], graph._controls[self.controls:], graph._scope
+        for level in kept[0]:
+            graph._pop_device()
+            graph._functions -= callable(level)
+        for _ in kept[1]:
+            graph._pop_control()
+        del graph._devices[self.devices:], graph._controls[self.controls:]
+        graph._scope = self.names
+        return kept
+
+    def enter(self, kept):
+        graph = self.graph
+        if graph is None:
+            return
+        from situ._src.framework import device_spec
+        for level in kept[0]:
+            is_function = callable(level)
+            graph._devices.append(level)
+            graph._functions += is_function
+            graph._push_device("" if is_function else None if level is None else
+                               device_spec.for_engine(level))
+        for level in kept[1]:
+            graph._controls.append(level)
+            graph._push_control(level)
+        graph._scope = kept[2]
+
+
+class _Worker:
+    """One replica: runs until it wants to meet the others, or has ended."""
+
+    def __init__(self, run, index, fn, args, scopes):
+        self.run, self.index, self.fn, self.args, self.scopes = run, index, fn, args, scopes
+        self.done = self.started = self.cancelled = False
+        self.result = self.error = self.request = self.answer = None
+        self.turn, self.back = threading.Semaphore(0), threading.Semaphore(0)
+        self.where, self.keras = _situ.current_device(), _keras_state()
+        self.tapes = _situ.tape_stack()
+        self.thread = threading.Thread(target=self._body, daemon=True)
+
+    def go(self):
+        """Lets it run until it pauses or ends."""
+        if not self.started:
+            self.started = True
+            self.thread.start()
+        else:
+            self.turn.release()
+        self.back.acquire()
+
+    def _body(self):
+        _here.worker = self
+        graph = _situ.swap_graph(self.scopes.graph)
+        _situ.swap_device(self.where)
+        _situ.tape_inherit(self.tapes)
+        _set_keras_state(self.keras)
+        try:
+            with at(self.index, "replica", self.run), \
+                    device(self.run.strategy.devices[self.index]):
+                self.result = self.fn(*self.args)
+        except _Cancelled:
+            self.cancelled = True
+        except BaseException as error:  # raised where the strategy was called
+            self.error = error
+        finally:
+            _situ.tape_inherit([])
+            _situ.swap_graph(graph)
+            self.done = True
+            self.back.release()
+
+    def merge(self, fn, args, words):
+        """Waits until all replicas are here, and fn was called for them."""
+        own = self.run.pause()
+        kept, state = self.scopes.leave(), (place.index, place.mode, place.run)
+        place.index = place.mode = place.run = None
+        self.request = fn, args, words
+        self.back.release()
+        self.turn.acquire()
+        place.index, place.mode, place.run = state
+        self.scopes.enter(kept)
+        self.run.resume(own)
+        if self.cancelled:
+            raise _Cancelled
+        answer, self.answer = self.answer, None
+        return answer
+
+
+def _keras_state():
+    from situ._src.keras.context import call
+    return call.names, call.training, call.depth, call.share
+
+
+def _set_keras_state(state):
+    from situ._src.keras.context import call
+    call.names, call.training, call.depth, call.share = list(state[0]), *state[1:]
+
+
+def _end(workers):
+    """Ends those that wait."""
+    for worker in workers:
+        if worker.started and not worker.done:
+            worker.cancelled = True
+            worker.go()
+
+
+def call_all(run, fn, parts):
+    """Calls fn for each replica; a list of results."""
+    from situ._src.distribute.strategy import chosen, grouped
+    scopes = _Scopes(_situ.current_graph())
+    workers = [_Worker(run, i, fn, args, scopes) for i, args in enumerate(parts)]
+    while True:
+        for worker in workers:
+            worker.go()
+            if worker.error is not None:
+                _end(workers)
+                raise worker.error
+        if all(w.done for w in workers):
+            return [w.result for w in workers]
+        if any(w.done for w in workers):
+            _end(workers)
+            raise RuntimeError(_UNEQUAL)
+        merged = workers[0].request[0]
+        args = grouped([w.request[1] for w in workers])
+        words = grouped([w.request[2] for w in workers])
+        try:
+            result = merged(run.strategy, *args, **words)
+        except BaseException:
+            _end(workers)
+            raise
+        for i, worker in enumerate(workers):
+            worker.answer = chosen(i, result)

@@ -1,0 +1,246 @@
+# SPDX-License-Identifier: Apache-2.0
+"""values.py: values of replicas: PerReplica, mirrored variables, variables that are summed when
+they are read."""
+import contextlib
+
+import _situ
+from situ._src.framework.scopes import device
+from situ._src.framework.tensor import copy_to_device
+from situ._src.ops.array_ops import convert_to_tensor, op
+from situ._src.variables.eager_variable import EagerVariable, place
+from situ._src.variables.synchronization import VariableAggregation, VariableSynchronization
+
+
+class PerReplica(tuple):
+    """One value for each replica."""
+    values = property(lambda s: tuple(s))
+
+    @classmethod
+    def _make(cls, parts):
+        return cls(parts)
+
+    def __repr__(self):
+        lines = ",\n".join(f"  {i}: {v!r}" for i, v in enumerate(self))
+        return "PerReplica:{\n" + lines + "\n}"
+
+    __str__ = __repr__
+
+    @property
+    def dtype(self):
+        return self[0].dtype
+
+    @property
+    def shape(self):
+        return self[0].shape
+
+
+@contextlib.contextmanager
+def at(index, mode, run=None):
+    """A replica is meant: it runs, or its copies are changed."""
+    before = place.index, place.mode, place.run
+    place.index, place.mode, place.run = index, mode, run
+    try:
+        yield
+    finally:
+        place.index, place.mode, place.run = before
+
+
+def on(where, tensor):
+    """A tensor on a device: a copy in a graph, where it is fetched from."""
+    graph = _situ.current_graph()
+    if graph is None:
+        return tensor if tensor.device == where else copy_to_device(tensor, where)
+    with device(None), device(where):
+        return op("Identity", tensor)
+
+
+def joined(values, how, where):
+    """The values of replicas as one on a device, always in the same order."""
+    if how is VariableAggregation.ONLY_FIRST_REPLICA or len(values) == 1:
+        return values[0]
+    with device(where):
+        total = op("AddN", [convert_to_tensor(v) for v in values])
+        return total / len(values) if how is VariableAggregation.MEAN else total
+
+
+class Copies(EagerVariable):
+    """A variable with a copy on each device of a strategy."""
+
+    def __init__(self, parts, trainable, constraint, name, aggregation):
+        self._parts, self.trainable, self.constraint = parts, trainable, constraint
+        self.name, self.aggregation = name, aggregation
+        self.across = None  # a strategy over several processes
+        for part in parts:
+            part._owner = self
+
+    values = property(lambda s: tuple(s._parts))
+    _value = property(lambda s: s._here()._value)
+    device = property(lambda s: s._here()._device)
+    _device = device
+
+    home = None  # the number of the device that changes it and has its slots; None: all do
+
+    def _here(self):
+        index = place.index if place.index is not None else self._main()
+        return self._parts[index] if len(self._parts) > 1 else self._parts[0]
+
+    def _main(self):
+        """The copy that is read outside of replicas."""
+        return 0
+
+    def _situ_tensor_(self):
+        return self._here()._situ_tensor_()
+
+    def _put_all(self, value):
+        """Gives every copy a value."""
+        for part in self._parts:
+            part._put(on(part._device, value))
+        return self
+
+    @property
+    def primary(self):
+        return self._parts[0]
+
+    def __repr__(self):
+        inner = ",\n".join(f"  {i}: {p!r}" for i, p in enumerate(self._parts))
+        return f"{type(self).__name__}:{{\n{inner}\n}}"
+
+
+_NEEDS_AGGREGATION = (
+    "You must specify an aggregation method to update a MirroredVariable in Replica Context. You "
+    "can do so by passing an explicit value for argument `aggregation` to tf.Variable(..).e.g. "
+    "`tf.Variable(..., aggregation=tf.VariableAggregation.SUM)``tf.VariableAggregation` lists the "
+    "possible aggregation methods.This is required because MirroredVariable should always be kept "
+    "in sync. When updating them or assigning to them in a replica context, we automatically try "
+    "to aggregate the values before updating the variable.")
+
+
+class MirroredVariable(Copies):
+    """All copies always hold the same: what replicas write is joined."""
+
+    def _defer(self, kind, value):
+        if self.aggregation is VariableAggregation.NONE:
+            raise ValueError(_NEEDS_AGGREGATION)
+        place.run.write(self, kind, value)
+        return self
+
+    def _put(self, value):
+        if place.mode == "replica":
+            return self._defer("set", value)
+        if place.mode == "update":
+            if not place.index or len(self._parts) > 1:  # a single copy is changed once
+                self._here()._put(value)
+            return self
+        return self._put_all(value)
+
+    def _change(self, kind, row, delta):
+        delta = convert_to_tensor(delta, self.dtype)
+        if place.mode == "replica":
+            return self._defer(kind, delta)
+        return self._put(self._unrecorded(row, self._situ_tensor_(), delta))
+
+    def assign_add(self, delta, use_locking=False, name=None, read_value=True):
+        return self._change("add", "Add", delta)
+
+    def assign_sub(self, delta, use_locking=False, name=None, read_value=True):
+        return self._change("sub", "Sub", delta)
+
+    def join(self, kind, values):
+        """Writes what the replicas wrote."""
+        with at(None, None):
+            value = joined(values, self.aggregation, self._parts[0]._device)
+            if self.across is not None:
+                value = self.across.joined_over_processes(value, self.aggregation.name.lower())
+        for index, part in enumerate(self._parts):
+            with at(index, "update"), device(part._device):
+                new = value if kind == "set" else self._unrecorded(
+                    "Add" if kind == "add" else "Sub", part._situ_tensor_(), value)
+                part._put(on(part._device, new))
+
+    def spread(self):
+        """Gives the other copies what the one at home holds."""
+        with at(self.home, "update"):
+            value = self._parts[self.home]._situ_tensor_()
+        for index, part in enumerate(self._parts):
+            if index != self.home:
+                with at(index, "update"):
+                    part._put(on(part._device, value))
+
+    def mirrored_like(self, value, name):
+        """A variable of the same kind, for an optimizer."""
+        parts = []
+        for i, part in enumerate(self._parts):
+            with device(part._device):
+                first = value() if callable(value) else value
+                parts.append(EagerVariable(on(part._device, convert_to_tensor(
+                    first, self.dtype.base_dtype)), trainable=False, name=copy_name(name, i)))
+        return Slot(parts, self)
+
+
+class Slot(MirroredVariable):
+    """What an optimizer keeps of a variable: true where the variable is at home."""
+
+    def __init__(self, parts, variable):
+        super().__init__(parts, False, None, parts[0].name, VariableAggregation.NONE)
+        self._variable = variable
+
+    def _main(self):
+        return self._variable.home or 0
+
+
+class SyncOnReadVariable(Copies):
+    """Every replica has a value of its own; outside they are read as one: metrics."""
+    synchronization = VariableSynchronization.ON_READ
+
+    def _is_local(self):
+        return place.mode in ("replica", "update")
+
+    def _situ_tensor_(self):
+        if self._is_local():
+            return super()._situ_tensor_()
+        how = self.aggregation
+        if how is VariableAggregation.NONE:
+            raise ValueError("Could not convert from `tf.VariableAggregation` "
+                             f"{how} to`tf.distribute.ReduceOp` type")
+        total = joined([p._situ_tensor_() for p in self._parts], how, self._parts[0]._device)
+        if self.across is None or how is VariableAggregation.ONLY_FIRST_REPLICA:
+            return total
+        return self.across.sum_over_processes([total], how.name.lower())[0]
+
+    def numpy(self):
+        return self._situ_tensor_().numpy()
+
+    def _put(self, value):
+        if self._is_local():
+            if not place.idle:
+                self._here()._put(value)
+            return self
+        if self.aggregation is VariableAggregation.SUM:  # so that their sum is the value
+            value = self._unrecorded("Cast", value / self._copies(), DstT=self.dtype)
+        return self._put_all(value)
+
+    def _copies(self):
+        """How many values a read in cross-replica context adds up."""
+        return len(self._parts) if self.across is None else self.across.num_replicas_in_sync
+
+    def _change(self, name, row, delta):
+        delta = convert_to_tensor(delta, self.dtype)
+        if self._is_local():
+            return self._put(self._unrecorded(row, self._situ_tensor_(), delta))
+        if self.aggregation is VariableAggregation.SUM:
+            raise ValueError(f"SyncOnReadVariable does not support `{name}` in cross-replica "
+                             "context when aggregation is set to `tf.VariableAggregation.SUM`.")
+        for index, part in enumerate(self._parts):
+            with at(index, "update"), device(part._device):
+                part._put(self._unrecorded(row, part._situ_tensor_(), on(part._device, delta)))
+        return self
+
+    def assign_add(self, delta, use_locking=False, name=None, read_value=True):
+        return self._change("assign_add", "Add", delta)
+
+    def assign_sub(self, delta, use_locking=False, name=None, read_value=True):
+        return self._change("assign_sub", "Sub", delta)
+
+
+def copy_name(name, index):
+    return name if not index else f"{name}/replica_{index}"

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""workers.py: MultiWorkerMirroredStrategy: replicas on the devices of several processes."""
+import enum
+
+import _situ
+from situ._src.cluster import messages, processes, servers
+from situ._src.distribute import reduction
+from situ._src.distribute.input import DistributedDataset, InputContext, bounds
+from situ._src.distribute.strategies import MirroredStrategy
+from situ._src.distribute.strategy import Strategy
+from situ._src.distribute.values import Copies, PerReplica
+from situ._src.framework import nest
+from situ._src.framework.api import export
+from situ._src.ops.array_ops import cast, convert_to_tensor, op
+
+
+@export("distribute.experimental.CommunicationImplementation",
+        "distribute.experimental.CollectiveCommunication")
+class CommunicationImplementation(enum.Enum):
+    """Who carries the messages. situ takes shared memory and MPI whatever is said."""
+    AUTO = "AUTO"
+    RING = "RING"
+    NCCL = "NCCL"
+
+
+@export("distribute.experimental.CommunicationOptions",
+        "distribute.experimental.CollectiveHints")
+class CommunicationOptions:
+    """Wishes for the messages."""
+
+    def __init__(self, bytes_per_pack=0, timeout_seconds=None,
+                 implementation=CommunicationImplementation.AUTO):
+        self.bytes_per_pack, self.timeout_seconds = bytes_per_pack, timeout_seconds
+        self.implementation = implementation
+
+
+@export("distribute.MultiWorkerMirroredStrategy",
+        "distribute.experimental.MultiWorkerMirroredStrategy",
+        v1="contrib.distribute.CollectiveAllReduceStrategy")
+class MultiWorkerMirroredStrategy(MirroredStrategy):
+    """Mirrored over the devices of all processes that mpirun (or TF_CONFIG) started. Every process
+    runs the same program; of a global batch each takes its part."""
+
+    def __init__(self, cluster_resolver=None, communication_options=None, communication=None,
+                 num_gpus_per_worker=None):
+        if cluster_resolver is not None and not processes.is_initialized() and \
+                not processes.under_mpirun():
+            spec = cluster_resolver.cluster_spec()
+            if spec.jobs:
+                processes.join_tasks({j: dict(spec.items_of(j)) for j in spec.jobs},
+                                     cluster_resolver.task_type, cluster_resolver.task_id)
+        processes.init()
+        super().__init__(num_gpus=num_gpus_per_worker)
+        self._resolver = cluster_resolver or servers.TFConfigClusterResolver()
+
+    num_replicas_in_sync = property(lambda s: len(s.devices) * processes.size())
+    cluster_resolver = property(lambda s: s._resolver)
+    several_processes = property(lambda s: processes.size() > 1)
+
+    def make_variable(self, graph, args, words):
+        made = super().make_variable(graph, args, words)
+        if self.several_processes and isinstance(made, Copies):
+            made.across = self
+        return made
+
+    def _first(self, words):
+        """The value that a variable begins with is that of rank 0."""
+        made = super()._first(words)
+        before = _situ.swap_graph(None)
+        try:
+            value = messages.spread([made._value])[0]
+        finally:
+            _situ.swap_graph(before)
+        if processes.size() > 1:
+            made._value = _situ.copy_to(value, self.devices[0])
+            made._device = self.devices[0]
+        return made
+
+    # What the parts of a step ask for
+
+    def own_parts(self, parts, shares):
+        """The parts of a global batch that are computed here. A process without any computes the
+        first one, and counts for nothing."""
+        each, rank = len(self.devices), processes.rank()
+        mine = slice(rank * each, (rank + 1) * each)
+        return (parts[mine], shares[mine]) if parts[mine] else (parts[:1], [0.0])
+
+    def sum_over_processes(self, tensors, how="sum"):
+        """Sums (or means) over all ranks, in their order."""
+        return messages.reduced(tensors, how)
+
+    def joined_over_processes(self, value, how):
+        """What the ranks have written to a mirrored variable, as one value."""
+        if how == "only_first_replica":
+            return messages.spread([value])[0]
+        return messages.reduced([value], "mean" if how == "mean" else "sum")[0]
+
+    # Values
+
+    def reduce(self, reduce_op, value, axis=None):
+        """The sum or the mean of the values of all replicas of all processes."""
+        kind = reduction.as_reduce_op(reduce_op).value
+        if not isinstance(value, (PerReplica, Copies)):
+            value = PerReplica([convert_to_tensor(value)] * len(self.devices))
+        local = convert_to_tensor(super().reduce("SUM", value, axis))
+        if kind == "SUM":
+            return messages.reduced([local])[0]
+        weight = len(self.devices)
+        if axis is not None:
+            ones = PerReplica(op("OnesLike", convert_to_tensor(v))
+                              for v in self.experimental_local_results(value))
+            weight = super().reduce("SUM", ones, axis)
+        total, count = messages.reduced([local, cast(convert_to_tensor(weight), local.dtype)])
+        return total / count
+
+    def gather(self, value, axis):
+        if axis != 0:
+            raise NotImplementedError("gather over processes: along the first dimension only")
+        return messages.gathered(super().gather(value, axis))
+
+    def experimental_distribute_dataset(self, dataset, options=None):
+        return WorkerDataset(self, dataset)
+
+    def experimental_distribute_datasets_from_function(self, dataset_fn, options=None):
+        context = InputContext(processes.size(), processes.rank(), self.num_replicas_in_sync)
+        return Strategy.experimental_distribute_datasets_from_function(
+            self, lambda _: dataset_fn(context))
+
+    distribute_datasets_from_function = experimental_distribute_datasets_from_function
+
+
+class WorkerDataset(DistributedDataset):
+    """A dataset of global batches: this process takes its part of each, and cuts it for its
+    replicas."""
+
+    def __iter__(self):
+        inner = DistributedDataset(self._strategy, _Own(self._dataset))
+        return iter(inner)
+
+
+class _Own:
+    """The parts of batches that belong to this process."""
+
+    def __init__(self, dataset):
+        self._dataset = dataset
+
+    def __iter__(self):
+        rank, size = processes.rank(), processes.size()
+        for batch in self._dataset:
+            leaves = nest.flatten(batch)
+            start, stop = bounds(int(leaves[0].shape[0]), size)[rank]
+            yield nest.map_structure(lambda t: t[start:stop], batch)

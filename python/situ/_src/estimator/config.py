@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""config.py: tf.estimator.RunConfig: where a model is kept, and how often."""
+import copy
+import json
+import os
+
+from situ._src.cluster.servers import ClusterSpec
+from situ._src.framework.api import export
+
+USE_DEFAULT = object()
+_CHANGEABLE = ("model_dir", "tf_random_seed", "save_summary_steps", "save_checkpoints_steps",
+               "save_checkpoints_secs", "session_config", "keep_checkpoint_max",
+               "keep_checkpoint_every_n_hours", "log_step_count_steps", "train_distribute",
+               "device_fn", "protocol", "eval_distribute", "experimental_distribute",
+               "experimental_max_worker_delay_secs", "session_creation_timeout_secs")
+
+
+def _positive(name, value, zero=False):
+    if value is not None and not (value >= 0 if zero else value > 0):
+        raise ValueError(f"{name} should be {'>= 0' if zero else '> 0'}")
+
+
+@export("estimator.RunConfig", v1="contrib.learn.RunConfig")
+class RunConfig:
+    """What does not belong to the model: its folder, seeds, how often it is saved."""
+
+    def __init__(self, model_dir=None, tf_random_seed=None, save_summary_steps=100,
+                 save_checkpoints_steps=USE_DEFAULT, save_checkpoints_secs=USE_DEFAULT,
+                 session_config=None, keep_checkpoint_max=5,
+                 keep_checkpoint_every_n_hours=10000, log_step_count_steps=100,
+                 train_distribute=None, device_fn=None, protocol=None, eval_distribute=None,
+                 experimental_distribute=None, experimental_max_worker_delay_secs=None,
+                 session_creation_timeout_secs=7200, gpu_memory_fraction=None, **others):
+        if others:
+            raise TypeError(f"RunConfig() got an unexpected keyword argument '{min(others)}'")
+        given = locals()
+        steps, seconds = save_checkpoints_steps, save_checkpoints_secs
+        if steps is USE_DEFAULT and seconds is USE_DEFAULT:
+            steps, seconds = None, 600
+        elif steps is not USE_DEFAULT and seconds is not USE_DEFAULT and \
+                steps is not None and seconds is not None:
+            raise ValueError("`save_checkpoints_steps` and `save_checkpoints_secs` cannot be both "
+                             "set.")
+        self._values = {name: given[name] for name in _CHANGEABLE}
+        self._values.update(save_checkpoints_steps=None if steps is USE_DEFAULT else steps,
+                            save_checkpoints_secs=None if seconds is USE_DEFAULT else seconds)
+        self._check()
+        self._read_environment()
+
+    def _check(self):
+        values = self._values
+        if values["model_dir"] == "":
+            raise ValueError("model_dir should be non-empty")
+        _positive("save_summary_steps", values["save_summary_steps"], True)
+        _positive("save_checkpoints_steps", values["save_checkpoints_steps"], True)
+        _positive("save_checkpoints_secs", values["save_checkpoints_secs"], True)
+        _positive("keep_checkpoint_max", values["keep_checkpoint_max"], True)
+        _positive("keep_checkpoint_every_n_hours", values["keep_checkpoint_every_n_hours"])
+        _positive("log_step_count_steps", values["log_step_count_steps"], True)
+        if values["model_dir"] is not None:
+            values["model_dir"] = os.fspath(values["model_dir"])
+
+    def _read_environment(self):
+        """TF_CONFIG says which task of a cluster this process is."""
+        told = json.loads(os.environ.get("TF_CONFIG") or "{}")
+        task = told.get("task") or {}
+        self.cluster_spec = ClusterSpec(told.get("cluster") or {})
+        self.task_type = task.get("type") or "worker"
+        self.task_id = int(task.get("index") or 0)
+        self.global_id_in_cluster = self.evaluation_master = None
+        jobs = told.get("cluster") or {}
+        self.num_ps_replicas = len(jobs.get("ps") or ())
+        self.num_worker_replicas = len(jobs.get("worker") or ()) + len(jobs.get("chief") or ()) \
+            if jobs else 1
+        self.is_chief = not jobs or self.task_type in ("chief", "master")
+        self.master, self.evaluation_master, self.service = "", "", None
+
+    def __getattr__(self, name):
+        values = self.__dict__.get("_values", {})
+        if name in values:
+            return values[name]
+        raise AttributeError(f"'RunConfig' object has no attribute '{name}'")
+
+    def replace(self, **kwargs):
+        """Another one, with some values changed."""
+        for name in kwargs:
+            if name not in _CHANGEABLE:
+                raise ValueError(f"Replacing {name} is not supported. Allowed properties are "
+                                 f"{list(_CHANGEABLE)}.")
+        made = copy.copy(self)
+        made._values = dict(self._values)
+        for name, other in (("save_checkpoints_steps", "save_checkpoints_secs"),
+                            ("save_checkpoints_secs", "save_checkpoints_steps")):
+            if kwargs.get(name) is not None and other not in kwargs:
+                made._values[other] = None
+        made._values.update(kwargs)
+        made._check()
+        return made
+
+    def __repr__(self):
+        return f"<RunConfig {self._values}>"

@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""keras_model.py: tf.keras.estimator.model_to_estimator: a compiled Keras model as an Estimator.
+
+The weights of a model are values of its own. While the graph of an estimator is built, variables
+of that graph stand in their place; a session gives them the values, or those of a checkpoint.
+"""
+import contextlib
+
+from situ._src.distribute.context import replicas
+from situ._src.estimator.estimator import Estimator
+from situ._src.estimator.spec import EstimatorSpec, ModeKeys, make_local
+from situ._src.framework import graph as graphs, nest
+from situ._src.framework.api import BOTH
+from situ._src.keras import compile_utils, context, weights
+from situ._src.keras.registry import shown
+from situ._src.ops.array_ops import convert_to_tensor, group
+from situ._src.ops.init_ops import Zeros
+from situ._src.training.global_step import get_global_step
+from situ._src.training.scaffold import Scaffold
+from situ._src.training.slot_creator import base_name
+from situ._src.variables import variable as variables
+
+_FORMATS = ("saver", "checkpoint")
+
+
+@contextlib.contextmanager
+def _variables_of_graph(model):
+    """In it, the layers of a model hold variables of the graph; gives pairs of the weights and
+    those that stand for them."""
+    made, keys = {}, None
+
+    def twin(variable):
+        if id(variable) not in made:
+            shape, dtype = variable.shape.as_list(), variable.dtype.base_dtype
+            made[id(variable)] = variable, variables.variable(
+                lambda: Zeros()(shape, dtype=dtype), dtype=dtype, trainable=variable.trainable,
+                name=base_name(variable), constraint=variable.constraint, collections=keys)
+        return made[id(variable)][1]
+    pairs = [(variable, twin(variable)) for variable in model.weights]
+    layers = model._flat_layers()
+    keys = [graphs.GraphKeys.LOCAL_VARIABLES]  # what counts for metrics is not kept
+    given = model._given
+    counting = compile_utils.objects([[layer._metrics for layer in layers], given["metrics"],
+                            given["weighted_metrics"]])
+    before = [(thing, dict(vars(thing))) for thing in (*layers, *counting)]
+    try:
+        for thing, _ in before:
+            vars(thing).update({k: weights.replaced(v, twin) for k, v in vars(thing).items()
+                                if k not in weights.KEPT})
+        yield pairs
+    finally:
+        for thing, own in before:
+            vars(thing).clear()
+            vars(thing).update(own)
+
+
+def _ordered(given, names, what, kind):
+    """Features or labels in the order in which the model has them."""
+    if not isinstance(given, dict):
+        return given
+    if set(given) != set(names):
+        raise KeyError(
+            f"The dictionary passed into {what} does not have the expected {kind} keys defined in "
+            f"the keras model.\n\tExpected keys: {sorted(names)}\n\t{what} keys: {sorted(given)}"
+            f"\n\tDifference: {sorted(set(given) ^ set(names))}. The names are those of "
+            f"model.{kind}_names.")
+    return [given[n] for n in names]
+
+
+def _tensors(structure):
+    return None if structure is None else nest.map_structure(convert_to_tensor, structure)
+
+
+def _train_op(model, loss, trained):
+    """One step of the model's optimizer, which counts in the global step."""
+    step, graph, optimizer = get_global_step(), graphs.get_default_graph(), model.optimizer
+    if not trained:
+        raise ValueError(f"The model '{model.name}' has no weights that may be trained: set "
+                         "layer.trainable = True before model_to_estimator.")
+    if hasattr(optimizer, "get_config"):
+        optimizer = type(optimizer).from_config(optimizer.get_config())
+        optimizer.iterations = step
+        done = optimizer.minimize(loss * (1.0 / replicas()), trained)
+    else:  # of tf.train
+        done = optimizer.minimize(loss, step, trained)
+    return group(done, *graph.get_collection(graphs.GraphKeys.UPDATE_OPS))
+
+
+def _metrics_of(model, labels, outputs, renamed):
+    """name -> (value, operation that counts a batch) of the metrics of compile."""
+    graph, given = graphs.get_default_graph(), model._given
+    found = compile_utils.MetricsContainer(given["metrics"], given["weighted_metrics"])
+    found.build(model, labels, outputs)
+    before = len(graph.get_operations())
+    found.update_state(labels, outputs, model=model)
+    make_local(found.metrics)
+    count = group(*graph.get_operations()[before:])
+    names = {m.name: m.name for m in found.metrics} if renamed is None else renamed
+    if set(names) != {m.name for m in found.metrics}:
+        raise ValueError(f"metric_names_map gives names to {sorted(names)}, but the metrics of the "
+                         f"model are {sorted(m.name for m in found.metrics)}.")
+    return {names[m.name]: (m.result(), count) for m in found.metrics}
+
+
+def _parts(model, features, labels, mode, renamed):
+    """What a call of the model gives an EstimatorSpec; its layers hold variables of the graph."""
+    outputs = model(features, training=mode == ModeKeys.TRAIN)
+    names = compile_utils.output_names(model, outputs)
+    predictions = dict(zip(names, nest.flatten(outputs)))
+    if mode == ModeKeys.PREDICT:
+        return {"predictions": predictions}
+    labels = _tensors(_ordered(labels, names, "labels", "output"))
+    losses = compile_utils.LossesContainer(model._given["loss"], model._given["loss_weights"])
+    loss = losses(labels, outputs, regularization_losses=model.losses, model=model)
+    make_local(losses.metrics)
+    if mode == ModeKeys.TRAIN:
+        return {"predictions": predictions, "loss": loss}
+    return {"predictions": predictions, "loss": loss,
+            "eval_metric_ops": _metrics_of(model, labels, outputs, renamed)}
+
+
+def _build(model, features):
+    """Makes the weights of a model that has none yet, for features of these shapes."""
+    if model.weights or model.built:
+        return
+    sizes = [[None, *t.shape.as_list()[1:]] for t in nest.flatten(features)]
+    with context.eager():
+        model.build(sizes if isinstance(features, list) else
+                    dict(zip(sorted(features), sizes)) if isinstance(features, dict) else sizes[0])
+
+
+def _function(model, renamed):
+    """The model as a function of an estimator."""
+    def model_fn(features, labels, mode):
+        names = model.input_names
+        features = _tensors(_ordered(features, names, "features", "input") if names else features)
+        features = features[0] if isinstance(features, list) and len(features) == 1 else features
+        _build(model, features)
+        with _variables_of_graph(model) as pairs:
+            parts = _parts(model, features, labels, mode, renamed)
+            trained = model.trainable_variables
+        if mode == ModeKeys.TRAIN:  # other replicas may borrow the model while this one waits
+            parts["train_op"] = _train_op(model, parts["loss"], trained)
+
+        def begin(scaffold, session):
+            values = weights.values([own for own, _ in pairs])
+            for (_, variable), value in zip(pairs, values):
+                variable.load(value, session)
+        return EstimatorSpec(mode, scaffold=Scaffold(init_fn=begin), **parts)
+    return model_fn
+
+
+@shown("estimator.model_to_estimator")
+def model_to_estimator(keras_model=None, keras_model_path=None, custom_objects=None,
+                       model_dir=None, config=None, checkpoint_format="checkpoint",
+                       metric_names_map=None):
+    """An Estimator of a compiled Keras model, which begins with the weights of the model."""
+    if keras_model is None and keras_model_path is None:
+        raise ValueError("Either `keras_model` or `keras_model_path` needs to be provided.")
+    if keras_model is not None and keras_model_path is not None:
+        raise ValueError("Please specify either `keras_model` or `keras_model_path`, but not both.")
+    if checkpoint_format not in (None, *_FORMATS):
+        raise ValueError(f"checkpoint_format must be one of {_FORMATS}, given: "
+                         f"{checkpoint_format}. Both write the same files.")
+    if keras_model is None:
+        keras_model = BOTH["keras.models.load_model"](keras_model_path, custom_objects)
+    if not keras_model._is_compiled:
+        raise ValueError("The given keras model has not been compiled yet. Please compile the "
+                         "model with `model.compile()` before calling `model_to_estimator()`.")
+    return Estimator(_function(keras_model, metric_names_map), model_dir, config)

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""kmeans.py: tf.estimator.experimental.KMeans: k-means as an estimator."""
+from situ._src.estimator.estimator import Estimator
+from situ._src.estimator.spec import EstimatorSpec, ModeKeys
+from situ._src.framework.api import export
+from situ._src.legacy import kmeans
+from situ._src.legacy.feature_layers import input_layer
+from situ._src.ops.array_ops import cast, convert_to_tensor, group, op
+from situ._src.summary.summary_ops import scalar
+from situ._src.training import metrics
+from situ._src.training.global_step import get_global_step
+from situ._src.training.session_run_hook import SessionRunArgs, SessionRunHook
+
+
+class _Begin(SessionRunHook):
+    """Runs the first step until all centers have a point."""
+
+    def __init__(self, init_op, initialized):
+        self._init_op, self._initialized = init_op, initialized
+
+    def after_create_session(self, session, coord):
+        while not session.run(self._initialized):
+            session.run(self._init_op)
+
+
+class _StopWhenStill(SessionRunHook):
+    """Stops when the loss changes by less than a share of it."""
+
+    def __init__(self, loss, tolerance):
+        self._loss, self._tolerance, self._last = loss, tolerance, None
+
+    def before_run(self, run_context):
+        return SessionRunArgs(self._loss)
+
+    def after_run(self, run_context, run_values):
+        loss = run_values.results
+        if self._last is not None and abs(loss - self._last) < self._tolerance * abs(self._last):
+            run_context.request_stop()
+        self._last = loss
+
+
+def _points(features, columns):
+    """Features as rows of numbers."""
+    if columns is not None:
+        return input_layer(features, columns)
+    if not isinstance(features, dict):
+        return cast(convert_to_tensor(features), "float32")
+    parts = [cast(convert_to_tensor(features[k]), "float32") for k in sorted(features)]
+    return op("ConcatV2", parts, 1) if len(parts) > 1 else parts[0]
+
+
+@export("estimator.experimental.KMeans", v1="contrib.factorization.KMeansClustering")
+class KMeansClustering(Estimator):
+    """Groups points by the nearest of some centers, and finds the centers."""
+    SQUARED_EUCLIDEAN_DISTANCE = kmeans.SQUARED_EUCLIDEAN_DISTANCE
+    COSINE_DISTANCE = kmeans.COSINE_DISTANCE
+    RANDOM_INIT, KMEANS_PLUS_PLUS_INIT = kmeans.RANDOM_INIT, kmeans.KMEANS_PLUS_PLUS_INIT
+    SCORE, CLUSTER_INDEX, ALL_DISTANCES = "score", "cluster_index", "all_distances"
+    CLUSTER_CENTERS_VAR_NAME = kmeans.CLUSTERS_VAR_NAME
+
+    def __init__(self, num_clusters, model_dir=None, initial_clusters=kmeans.RANDOM_INIT,
+                 distance_metric=kmeans.SQUARED_EUCLIDEAN_DISTANCE, seed=0, use_mini_batch=True,
+                 mini_batch_steps_per_iteration=1, kmeans_plus_plus_num_retries=2,
+                 relative_tolerance=None, config=None, feature_columns=None, random_seed=None):
+        seed = seed if random_seed is None else random_seed
+
+        def model_fn(features, labels, mode, config):
+            points = _points(features, feature_columns)
+            (every, nearest, scores, initialized, _, init_op, step) = kmeans.KMeans(
+                points, num_clusters, initial_clusters, distance_metric, use_mini_batch,
+                mini_batch_steps_per_iteration, seed, kmeans_plus_plus_num_retries
+            ).training_graph()
+            loss = op("Sum", scores[0], [0])
+            scalar("loss/raw", loss)
+            hooks = [_Begin(init_op, initialized)]
+            if relative_tolerance is not None:
+                hooks.append(_StopWhenStill(loss, relative_tolerance))
+            return EstimatorSpec(
+                mode, {self.ALL_DISTANCES: every[0], self.CLUSTER_INDEX: nearest[0]}, loss,
+                train_op=group(step, get_global_step().assign_add(1))
+                if mode == ModeKeys.TRAIN else None,
+                eval_metric_ops={self.SCORE: metrics.mean(loss)}, training_hooks=hooks)
+        super().__init__(model_fn, model_dir, config)
+
+    def _said(self, input_fn, key):
+        for point in self.predict(input_fn, predict_keys=[key]):
+            yield point[key]
+
+    def predict_cluster_index(self, input_fn):
+        """The number of the nearest center, for each point."""
+        return self._said(input_fn, self.CLUSTER_INDEX)
+
+    def transform(self, input_fn):
+        """The distances to all centers, for each point; squared where the metric is."""
+        return self._said(input_fn, self.ALL_DISTANCES)
+
+    def score(self, input_fn):
+        """The sum of the distances of the points of a batch to their nearest centers."""
+        return self.evaluate(input_fn, steps=1)[self.SCORE]
+
+    def cluster_centers(self):
+        return self.get_variable_value(self.CLUSTER_CENTERS_VAR_NAME)

@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: Apache-2.0
+"""branch_graph.py: functions of a graph: what tf.cond and tf.while_loop trace their arguments
+into."""
+import contextlib
+import itertools
+
+import _situ
+from situ._src.framework import nest
+from situ._src.framework.api import OPS
+from situ._src.framework.graph import Graph
+from situ._src.framework.tensor import constant_value
+from situ._src.ops.array_ops import convert_to_tensor
+
+_numbers = itertools.count()
+
+
+class BranchGraph(Graph):
+    """A graph inside of another: values of the outer one become inputs by themselves."""
+
+    def __init__(self, outer):
+        super().__init__()
+        self._outer, self.seed = outer, outer.seed
+        self.root = getattr(outer, "root", outer)
+        self._collections, self._variable_store = outer._collections, outer._variable_store
+        if hasattr(outer, "_variable_scope"):
+            self._variable_scope = outer._variable_scope
+        self._scope_counts = outer.__dict__.setdefault("_scope_counts", {})
+        self._scope, self._captures = outer._scope, True
+        outer.__dict__.setdefault("_inside", []).append(self)
+        self.captured, self.reads, self.writes, self.before = {}, {}, {}, []
+        self.versions = {}
+
+    building_function = property(lambda s: s.root.building_function)
+
+    def _capture(self, tensor, name=None):
+        """The input that stands for a value of the outer graph; a reference stays one."""
+        if getattr(tensor, "graph", None) is not self._outer:
+            tensor = self._outer._capture(tensor, name or "captured")
+        return self._input(tensor.name, tensor)
+
+    def _input(self, key, tensor):
+        if key not in self.captured:
+            with self.as_default(), self.control_dependencies(None):
+                self.captured[key] = tensor, self._stand_in(tensor)
+        return self.captured[key][1]
+
+    def _stand_in(self, tensor):
+        dtype = tensor.dtype.base_dtype
+        if tensor.op.type == "VariableV2":
+            with self.device(tensor.op.device or None):
+                return OPS["VariableV2"](shape=tensor.shape, dtype=dtype, name="captured")
+        if tensor.op.type == "VarHandleOp":
+            with self.device(tensor.op.device or None):
+                return OPS["VarHandleOp"](shape=tensor.op.get_attr("shape"),
+                                          dtype=tensor.op.get_attr("dtype"), name="captured")
+        if tensor.op.type == "Const" and not dtype.is_floating:  # nobody asks for its gradient
+            return convert_to_tensor(constant_value(tensor), dtype, "captured")
+        return OPS["Placeholder"](dtype=dtype, shape=tensor.shape, name="captured")
+
+    def inside(self, value):
+        """A value of any kind as one of this graph."""
+        tensor = convert_to_tensor(value)
+        return tensor if getattr(tensor, "graph", None) is self else self._capture(tensor)
+
+    def read_variable(self, variable):
+        """What a variable of eager style holds here; each has an input of its own."""
+        if variable in self.writes:
+            from situ._src.framework.concrete_function import read_written
+            return read_written(self, variable)
+        if variable not in self.reads:
+            self.reads[variable] = self._input(variable, self._outer.read_variable(variable))
+        return self.reads[variable]
+
+    def write_variable(self, variable, value):
+        self.writes[variable] = self.inside(value)
+
+    @property
+    def created(self):
+        return self.root.created
+
+    @created.setter
+    def created(self, count):
+        self.root.created = count
+
+    def control_dependencies(self, control_inputs):
+        if control_inputs is None:
+            return super().control_dependencies(None)
+        mine = []
+        for thing in control_inputs:
+            op = getattr(thing, "op", thing)
+            (mine if getattr(op, "graph", self) is self else self.before).append(thing)
+        return super().control_dependencies(mine)
+
+    def effects(self):
+        """Operations that run though nobody reads them: in functions all that have no outputs."""
+        if not self.building_function:
+            return []
+        return [o for o in self.get_operations() if not o.outputs and o.type != "NoOp"] + \
+            self.__dict__.get("_effects", [])
+
+
+@contextlib.contextmanager
+def outside():
+    """The graph that the innermost function is a part of, in the scope of names of here."""
+    graph = _situ.current_graph()
+    root = getattr(graph, "root", graph)
+    if root is graph:
+        yield graph
+        return
+    before, root._scope = root._scope, graph._scope
+    try:
+        with root.as_default(), root.control_dependencies(None):
+            yield root
+    finally:
+        root._scope = before
+
+
+def trace(outer, function):
+    """The graph of a function of it that was called inside; and what that returned."""
+    graph = BranchGraph(outer)
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(graph.as_default())
+        for device in getattr(outer, "_devices", ()):
+            stack.enter_context(graph.device(device))
+        return graph, function(graph)
+
+
+def add(outer, name, graph, inputs, outputs):
+    """Gives a function to the outer graph; its name."""
+    name = f"{name}_{next(_numbers)}"
+    outer._add_function(name, graph, list(inputs), list(outputs))
+    outer.__dict__.setdefault("_bodies", {})[name] = graph, list(inputs), list(outputs)
+    return name
+
+
+def join_captures(graphs):
+    """Lets all graphs have the same captured values, in the same order: {key: outer value}."""
+    outers = {key: tensor for graph in graphs for key, (tensor, _) in graph.captured.items()}
+    for graph in graphs:
+        for key, tensor in outers.items():
+            graph._input(key, tensor)
+    return outers
+
+
+def inner(graph, keys):
+    return [graph.captured[key][1] for key in keys]
+
+
+def drop_constants(outers, graphs):
+    """Leaves out what the functions have as constants of their own."""
+    return {key: tensor for key, tensor in outers.items()
+            if any(g.captured[key][1].op.type != "Const" for g in graphs)}
+
+
+def with_effects(graph, outputs):
+    """Outputs that come after the operations that nobody reads."""
+    effects = graph.effects()
+    if not effects:
+        return outputs
+    with graph.as_default(), graph.control_dependencies(effects):
+        return [OPS["Identity"](x) for x in outputs]
+
+
+def note_effects(outer, graphs, operation):
+    """An operation runs for what its functions do, though nobody may read its results."""
+    if any(graph.effects() for graph in graphs):
+        outer.__dict__.setdefault("_effects", []).append(operation)
+
+
+# Structures, in which an array counts as the tensor that it is made of
+
+
+def leaves(structure):
+    return nest.flatten(structure)
+
+
+def tensor_of(leaf, convert=convert_to_tensor):
+    return convert(leaf._flow() if hasattr(leaf, "_flow") else leaf)
+
+
+def pack(structure, values):
+    """Tensors in a structure; where that has an array, as such."""
+    filled = [old._with_flow(new) if hasattr(old, "_with_flow") else new
+              for old, new in zip(leaves(structure), values)]
+    return nest.pack_sequence_as(structure, filled)

@@ -1,0 +1,360 @@
+# SPDX-License-Identifier: Apache-2.0
+"""config.py: tf.config of both generations, placement logging, memory figures."""
+import _situ
+from situ._src.framework import errors
+from situ._src.framework.api import export
+from situ._src.variables import eager_variable
+
+_START = {"log": False, "soft": False, "visible": None, "growth": {}, "fraction": 0.0,
+          "virtual": {}, "physical": None, "cpus": 0, "threads": 0, "inter": 0,
+          "proto": {}}
+_state = {}
+
+
+def forget(then=None):
+    """Begins anew, or goes back to what a call before this returned."""
+    before = dict(_state)
+    _state.update(then or {**_START, "growth": {}, "virtual": {}})
+    eager_variable.Log.set(_state["log"])
+    return before
+
+
+forget()
+
+
+class PhysicalDevice:
+    """A device of the machine, before any choice."""
+
+    def __init__(self, name, device_type):
+        self.name, self.device_type = name, device_type
+
+    def __repr__(self):
+        return f"{type(self).__name__}(name='{self.name}', device_type='{self.device_type}')"
+
+    def __eq__(self, other):
+        return type(self) is type(other) and repr(self) == repr(other)
+
+    def __hash__(self):
+        return hash(repr(self))
+
+
+class LogicalDevice(PhysicalDevice):
+    """A device of the running program."""
+
+
+class LogicalDeviceConfiguration:
+    """A piece of a device: memory_limit in MB."""
+
+    def __init__(self, memory_limit=None, experimental_priority=None,
+                 experimental_device_ordinal=None):
+        self.memory_limit = memory_limit
+
+    def __repr__(self):
+        return f"LogicalDeviceConfiguration(memory_limit={self.memory_limit})"
+
+    def __eq__(self, other):
+        return isinstance(other, LogicalDeviceConfiguration) and \
+            self.memory_limit == other.memory_limit
+
+    def __hash__(self):
+        return hash(self.memory_limit)
+
+
+for _names in (("LogicalDevice", LogicalDevice), ("PhysicalDevice", PhysicalDevice),
+               ("LogicalDeviceConfiguration", LogicalDeviceConfiguration),
+               ("experimental.VirtualDeviceConfiguration", LogicalDeviceConfiguration)):
+    export("config." + _names[0])(_names[1])
+
+
+def _both(name, old=None):
+    """tf.config.NAME and tf.config.experimental.OLD"""
+    return export("config." + name, "config.experimental." + (old or name))
+
+
+def _physical():
+    if _state["physical"] is None:
+        found = _situ.devices()
+        _state["physical"] = [
+            PhysicalDevice(f"/physical_device:{d['kind']}:{d['index']}", d["kind"])
+            for d in found if d["kind"] != "CPU" or d["index"] == 0]
+        if not _situ.is_started():
+            try:
+                _situ.devices_reset()  # nothing is decided by listing
+            except errors.OpError:
+                pass
+    return _state["physical"]
+
+
+def _check_known(device):
+    if device not in _physical():
+        raise ValueError(f"Unrecognized device: {device!r}")
+
+
+def _check_early(what):
+    if _situ.is_started():
+        raise RuntimeError(f"{what} cannot be modified after being initialized")
+
+
+@_both("list_physical_devices")
+def list_physical_devices(device_type=None):
+    return [d for d in _physical() if device_type in (None, d.device_type)]
+
+
+@_both("list_logical_devices")
+def list_logical_devices(device_type=None):
+    _situ.start()
+    return [LogicalDevice(d["name"], d["kind"]) for d in _situ.devices()
+            if device_type in (None, d["kind"])]
+
+
+@_both("get_visible_devices")
+def get_visible_devices(device_type=None):
+    visible = _state["visible"] if _state["visible"] is not None else _physical()
+    return [d for d in visible if device_type in (None, d.device_type)]
+
+
+@_both("set_visible_devices")
+def set_visible_devices(devices, device_type=None):
+    devices = devices if isinstance(devices, (list, tuple)) else [devices] if devices else []
+    for d in devices:
+        _check_known(d)
+        if device_type is not None and d.device_type != device_type:
+            raise ValueError(f"Unrecognized device: {d!r}")
+    others = [] if device_type is None else [
+        d for d in get_visible_devices() if d.device_type != device_type]
+    new = others + list(devices)
+    if _situ.is_started() and set(new) == set(get_visible_devices()):
+        return
+    _check_early("Visible devices")
+    if not any(d.device_type == "CPU" for d in new) and device_type in (None, "CPU"):
+        raise ValueError("Must have at least one visible CPU device")
+    _state["visible"] = new
+
+
+@export("config.experimental.set_memory_growth")
+def set_memory_growth(device, enable):
+    _check_known(device)
+    if device.device_type != "GPU":
+        raise ValueError("Cannot set memory growth on non-GPU devices")
+    if device in _state["virtual"]:
+        raise ValueError("Cannot set memory growth on device when virtual devices configured")
+    if _situ.is_started() and _state["growth"].get(device, False) != bool(enable):
+        raise RuntimeError("Physical devices cannot be modified after being initialized")
+    _state["growth"][device] = bool(enable)
+
+
+@export("config.experimental.get_memory_growth")
+def get_memory_growth(device):
+    _check_known(device)
+    return _state["growth"].get(device)
+
+
+@_both("set_logical_device_configuration", "set_virtual_device_configuration")
+def set_logical_device_configuration(device, logical_devices):
+    _check_known(device)
+    for piece in logical_devices:
+        if device.device_type == "CPU" and piece.memory_limit is not None:
+            raise ValueError("Setting memory limit on CPU virtual devices is currently not "
+                             "supported")
+        if device.device_type == "GPU" and piece.memory_limit is None:
+            raise ValueError("Setting memory limit is required for GPU virtual devices")
+    if _state["virtual"].get(device) == list(logical_devices):
+        return
+    _check_early("Virtual devices")
+    _state["virtual"][device] = list(logical_devices)
+
+
+@_both("get_logical_device_configuration", "get_virtual_device_configuration")
+def get_logical_device_configuration(device):
+    _check_known(device)
+    return _state["virtual"].get(device)
+
+
+@export("config.experimental.get_memory_info")
+def get_memory_info(device):
+    """current and peak, and situ's reserved and limit, in bytes."""
+    info = _situ.memory_info(device)
+    return {k: info[k] for k in ("current", "peak", "reserved", "limit")}
+
+
+@export("config.experimental.get_memory_usage")
+def get_memory_usage(device):
+    return get_memory_info(device)["current"]
+
+
+@export("config.experimental.reset_memory_stats")
+def reset_memory_stats(device):
+    _situ.reset_peak(device)
+
+
+@export("config.gpu.set_per_process_memory_growth")
+def set_per_process_memory_growth(enabled=True):
+    """Begin with little memory on each GPU, and take more when it is needed."""
+    _check_startup("Per-process GPU memory growth")
+    for device in list_physical_devices("GPU"):
+        _state["growth"][device] = bool(enabled)
+
+
+@export("config.gpu.set_per_process_memory_fraction")
+def set_per_process_memory_fraction(fraction):
+    """Take at most this part of each GPU's memory."""
+    _check_startup("Per-process GPU memory fraction")
+    if not 0 < fraction <= 1:
+        raise ValueError(f"a fraction is above 0 and at most 1, not {fraction}")
+    _state["fraction"] = float(fraction)
+
+
+@export("config.gpu.get_per_process_memory_growth")
+def get_per_process_memory_growth():
+    return any(_state["growth"].values())
+
+
+@export("config.gpu.get_per_process_memory_fraction")
+def get_per_process_memory_fraction():
+    return _state["fraction"]
+
+
+def _check_startup(what):
+    if _situ.is_started():
+        raise RuntimeError(f"{what} must be set at program startup")
+
+
+@export("config.set_soft_device_placement")
+def set_soft_device_placement(enabled):
+    _state["soft"] = bool(enabled)
+    _situ.set_soft(bool(enabled))
+
+
+@export("config.get_soft_device_placement")
+def get_soft_device_placement():
+    return _state["soft"]
+
+
+@export("debugging.set_log_device_placement")
+def set_log_device_placement(enabled):
+    """Eager ops say on standard output where they run."""
+    if _situ.is_started() and _state["log"] != bool(enabled):
+        raise RuntimeError("Device placement logging must be set at program startup")
+    _state["log"] = bool(enabled)
+    eager_variable.Log.set(bool(enabled))
+
+
+@export("debugging.get_log_device_placement")
+def get_log_device_placement():
+    return _state["log"]
+
+
+@export("config.threading.set_intra_op_parallelism_threads")
+def set_intra_op_parallelism_threads(num_threads):
+    _check_startup("Intra op parallelism")
+    _state["threads"] = int(num_threads)
+
+
+@export("config.threading.get_intra_op_parallelism_threads")
+def get_intra_op_parallelism_threads():
+    return _state["threads"]
+
+
+@export("config.threading.set_inter_op_parallelism_threads")
+def set_inter_op_parallelism_threads(num_threads):
+    """Keeps the number: situ runs operations side by side without a pool of its own for them."""
+    _check_startup("Inter op parallelism")
+    _state["inter"] = int(num_threads)
+
+
+@export("config.threading.get_inter_op_parallelism_threads")
+def get_inter_op_parallelism_threads():
+    return _state["inter"]
+
+
+def enable_eager_execution(config=None, device_policy=None, execution_mode=None) -> None:
+    """Runs operations eagerly from here on, with the options of a ConfigProto.
+
+    Args:
+      config: a tf.compat.v1.ConfigProto: the options of eager operations and of functions.
+      device_policy: None, or a tf.contrib.eager.DEVICE_PLACEMENT_*: situ copies inputs that are
+        on other devices, whatever it says.
+      execution_mode: None, or tf.contrib.eager.SYNC or ASYNC.
+
+    Raises:
+      TypeError: config is no ConfigProto.
+      ValueError: the program has used the default graph already; eager operations have already
+        run with other options; device_policy or execution_mode is none of these.
+    """
+    from situ._src.framework import protos, style
+    if config is not None and not isinstance(config, protos.ConfigProto):
+        raise TypeError(f"config must be a tf.ConfigProto, but got {type(config)}")
+    if device_policy not in (None, 0, 1, 2, 3):
+        raise ValueError("device_policy must be one of None, DEVICE_PLACEMENT_*")
+    if execution_mode not in (None, 0, 1):
+        raise ValueError("execution_mode must be one of None, SYNC, ASYNC")
+    style.enable_eager()
+    if config is None:
+        return
+    if _situ.is_started():
+        raise ValueError("Trying to change the options of an active eager execution.")
+    proto = protos.options_of(config)
+    _state["proto"] = proto
+    set_soft_device_placement(proto["allow_soft_placement"])
+    set_log_device_placement(proto["log_device_placement"])
+
+
+def options():
+    """The options of the engine for eager calls."""
+    proto = _state["proto"]
+    result = {**proto, "log_device_placement": _state["log"],
+              "allow_soft_placement": _state["soft"],
+              "threads": _state["threads"] or proto.get("threads", 0),
+              "memory": {**proto.get("memory", {})}}
+    if _state["fraction"]:
+        result["memory"]["fraction"] = _state["fraction"]
+    if _state["visible"] is not None:
+        gpus = [d.name.rsplit(":", 1)[1] for d in _state["visible"] if d.device_type == "GPU"]
+        result["visible_device_list"] = ",".join(gpus) or None
+        result["gpu_devices"] = len(gpus) or -1
+    _add_memory(result)
+    return result
+
+
+def function_options() -> dict:
+    """The options of the engine for functions, and for sessions without a ConfigProto."""
+    return {"log_device_placement": _state["log"], "allow_soft_placement": _state["soft"]}
+
+
+def _add_memory(result):
+    gpus = get_visible_devices("GPU") if _state["growth"] or _state["virtual"] else []
+    grown = [_state["growth"].get(d, False) for d in gpus]
+    if any(grown) and not all(grown):
+        raise ValueError("Memory growth cannot differ between GPU devices")
+    if grown and all(grown):
+        result["memory"]["growth"] = True
+    pieces = [(i, p.memory_limit << 20) for i, d in enumerate(gpus)
+              for p in _state["virtual"].get(d, ())]
+    if pieces:
+        result["virtual_devices"] = pieces
+    for device, cut in _state["virtual"].items():
+        if device.device_type == "CPU":
+            result["cpu_devices"] = len(cut)
+
+
+_situ.hook("eager_config", options)
+
+
+@export("test.is_built_with_cuda")
+def is_built_with_cuda():
+    """Whether there are GPUs to use, of whatever kind."""
+    return any(d.device_type == "GPU" for d in _physical())
+
+
+export("test.is_built_with_gpu_support")(is_built_with_cuda)
+
+
+@export("test.is_gpu_available")
+def is_gpu_available(cuda_only=False, min_cuda_compute_capability=None):
+    """Whether a GPU of any kind is visible."""
+    return any(d["kind"] == "GPU" for d in _situ.devices())
+
+
+@export("test.gpu_device_name")
+def gpu_device_name():
+    return next((f"/device:GPU:{d['index']}" for d in _situ.devices() if d["kind"] == "GPU"), "")

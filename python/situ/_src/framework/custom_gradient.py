@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""custom_gradient.py: tf.custom_gradient: functions with gradients of their own, in both
+styles, and of the variables that they read."""
+import functools
+import inspect
+
+import _situ
+from situ._src.framework import nest
+from situ._src.framework.api import export
+from situ._src.framework.gradients import flat, like, override
+from situ._src.ops.array_ops import convert_to_tensor, op
+from situ._src.variables import eager_variable
+
+
+def _takes_variables(gradient):
+    try:
+        found = inspect.signature(gradient).parameters
+    except (TypeError, ValueError):
+        return False
+    return "variables" in found or any(p.kind is p.VAR_KEYWORD for p in found.values())
+
+
+def _check(gradient, variables):
+    """A gradient of variables has to be told of them."""
+    if variables and not _takes_variables(gradient):
+        raise TypeError("@tf.custom_gradient grad_fn must accept keyword argument 'variables', "
+                        f"since function uses variables: {variables}")
+
+
+def _call(gradient, given, variables):
+    """The gradients of the arguments, then of the variables."""
+    if not variables:
+        return flat(gradient(*given))
+    of_arguments, of_variables = gradient(*given, variables=variables)
+    found = flat(of_variables)
+    if len(found) != len(variables):
+        raise ValueError("Must return gradient for each variable from @custom_gradient grad_fn.")
+    return flat(of_arguments) + found
+
+
+def _listen(function, tensors, words):
+    """(what the function gives, the trainable variables that it read, each once)"""
+    heard = []
+    eager_variable.listeners.append(heard)
+    try:
+        result, gradient = function(*tensors, **words)
+    finally:
+        eager_variable.listeners.remove(heard)
+    variables = list(dict.fromkeys(v for v in heard if v.trainable))
+    _check(gradient, variables)
+    return result, gradient, variables
+
+
+def _eager(function, args, words):
+    tensors = [convert_to_tensor(a) for a in args]
+    if not _situ.tape_count():
+        return function(*tensors, **words)[0]
+    result, gradient, variables = _listen(function, tensors, words)  # kept for second gradients
+    count = _situ.tape_pause()
+    try:
+        outputs = [op("Identity", convert_to_tensor(r)) for r in flat(result)]
+    finally:
+        _situ.tape_resume(count)
+    read = [v._situ_tensor_() for v in variables]
+
+    def back(grads):
+        given = [op("ZerosLike", o) if g is None else g for g, o in zip(grads, outputs)]
+        made = _call(gradient, given, [v._owner or v for v in variables])
+        return [None if g is None else convert_to_tensor(g) for g in made]
+    _situ.tape_function([*tensors, *read], outputs, back)
+    return like(result, outputs)
+
+
+def _graph(function, args, words):
+    """The results are one operation, whose gradient leads to the arguments and variables."""
+    from situ._src.autograph.conversion import convert
+    graph = _situ.current_graph()
+    inside = getattr(graph, "inside", convert_to_tensor)  # of a branch or loop: captured
+    tensors = [inside(a) for a in args]
+    before = len(graph.get_operations())
+    result, gradient, variables = _listen(convert(function), tensors, words)
+    if not graph.building_function:
+        variables += [v for v in _read_since(graph, before) if v not in variables]
+        _check(gradient, variables)
+    inner = [convert_to_tensor(r) for r in flat(result)]
+    outputs = [op("Identity", inner[0])] if len(inner) == 1 else \
+        list(op("IdentityN", inner, T=[t.dtype for t in inner]))
+
+    def back(operation, grads):
+        given = [op("ZerosLike", o) if g is None else g for g, o in zip(grads, outputs)]
+        return _call(gradient, given, [getattr(v, "_owner", None) or v for v in variables])
+    behind = [graph.read_variable(v) if isinstance(v, eager_variable.EagerVariable)
+              else inside(v.handle) for v in variables]
+    override(outputs[0].op, (back, (*tensors, *behind)))
+    return like(result, outputs)
+
+
+def with_gradient(sources, values, back):
+    """The same values, whose gradients for the sources are back(list of gradients)."""
+    graph = _situ.current_graph()
+    if graph is None and not _situ.tape_count():
+        return list(values)
+    if graph is not None:
+        outputs = list(op("IdentityN", list(values), T=[v.dtype for v in values]))
+        override(outputs[0].op, (lambda operation, grads: back(grads), tuple(sources)))
+        return outputs
+    count = _situ.tape_pause()
+    try:
+        outputs = [op("Identity", v) for v in values]
+    finally:
+        _situ.tape_resume(count)
+    _situ.tape_function(list(sources), outputs, back)
+    return outputs
+
+
+def _handles(graph):
+    """{operation: variable by handle}; a branch or loop has operations that stand for handles."""
+    known = dict(graph.__dict__.get("_handles", {}))
+    if hasattr(graph, "captured"):
+        outer = _handles(graph._outer)
+        known.update((inner.op, outer[source.op]) for source, inner in graph.captured.values()
+                     if source.op in outer)
+    return known
+
+
+def _read_since(graph, before):
+    """The trainable variables by handle that operations from a number on read."""
+    known, found = _handles(graph), {}
+    for operation in graph.get_operations()[before:]:
+        if operation.type == "VarHandleOp":
+            continue
+        for given in operation.inputs:
+            variable = known.get(given.op) if given.dtype.name == "resource" else None
+            if variable is not None and variable.trainable:
+                found[variable] = None
+    return list(found)
+
+
+@export("custom_gradient")
+def custom_gradient(f=None):
+    """A decorator: f(*args) gives (result, function of gradients that gives gradients)."""
+    if f is None:
+        return custom_gradient
+
+    @functools.wraps(f)
+    def decorated(*args, **words):
+        run = _eager if _situ.current_graph() is None else _graph
+        return run(f, args, words)
+    return decorated
+
+
+@export("recompute_grad")
+def recompute_grad(f):
+    """The function: what its gradient needs is kept, not computed again."""
+    return f
+
+
+@export("grad_pass_through")
+def grad_pass_through(f):
+    """f, with the gradient of the identity."""
+    @custom_gradient
+    def call(*args, **words):
+        def back(*grads):
+            return grads[0] if len(args) == 1 else nest.pack_sequence_as(args, list(grads))
+        return f(*args, **words), back
+    return call

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""device_lib.py: devices as TensorFlow lists them."""
+import _situ
+
+_CPU_LIMIT = 256 << 20  # what TensorFlow says of every CPU
+
+
+class _DeviceAttributes:
+    """A device of a session."""
+
+    def __init__(self, name, device_type, memory_limit_bytes, incarnation=0):
+        self.name, self.device_type = name, device_type
+        self.memory_limit_bytes, self.incarnation = memory_limit_bytes, incarnation
+
+    def __repr__(self):
+        return (f"_DeviceAttributes({self.name}, {self.device_type}, {self.memory_limit_bytes}, "
+                f"{self.incarnation})")
+
+
+def limit(device):
+    if device["kind"] == "CPU":
+        return _CPU_LIMIT
+    return _situ.memory_info(device["name"])["limit"]
+
+
+def incarnation(device):
+    """A number that stays the same for the same device in this process."""
+    return hash((device["name"], device["bus_id"])) & (2 ** 63 - 1)
+
+
+def session_device(device, task=None):
+    """A device as a session lists it: of this process, or of a task of a cluster."""
+    name = device["name"] if task is None else f"{task}/device:{device['kind']}:{device['index']}"
+    size = device["limit"] if "limit" in device else limit(device)
+    return _DeviceAttributes(name, device["kind"], size, incarnation(device))
+
+
+class DeviceAttributes:
+    """A device of this machine: name, device_type, memory_limit, physical_device_desc."""
+
+    def __init__(self, device):
+        self.name = f"/device:{device['kind']}:{device['index']}"
+        self.device_type = device["kind"]
+        self.memory_limit = limit(device)
+        self.incarnation = incarnation(device)
+        self.physical_device_desc = device["description"]
+        self.locality = None
+
+    def __repr__(self):
+        text = (f'name: "{self.name}"\ndevice_type: "{self.device_type}"\n'
+                f"memory_limit: {self.memory_limit}\nlocality {{\n}}\n"
+                f"incarnation: {self.incarnation}\n")
+        if self.physical_device_desc:
+            text += f'physical_device_desc: "{self.physical_device_desc}"\n'
+        return text
+
+
+def list_local_devices(session_config=None):
+    from situ._src.framework import protos
+    if session_config is not None:
+        _situ.configure(protos.options_of(session_config))
+    return [DeviceAttributes(d) for d in _situ.devices()]

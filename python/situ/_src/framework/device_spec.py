@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""device_spec.py: DeviceSpec, and the names of devices that tf.device takes."""
+import re
+
+from situ._src.framework import style
+
+_NATIVE = re.compile(r"(?:/(?:job:[A-Za-z]\w*|replica:\d+|task:\d+|(?:cpu|gpu|CPU|GPU):\d+"
+                     r"|device:(?!cpu:|gpu:)[A-Za-z]\w*:(?:\d+|\*)))+")
+
+
+class DeviceSpec:
+    """A device, or a part of its name: job, replica, task, type and index, all of them optional."""
+
+    def __init__(self, job=None, replica=None, task=None, device_type=None, device_index=None):
+        self.job, self.replica, self.task = job, replica, task
+        self.device_type = device_type
+        self.device_index = device_index
+
+    @property
+    def device_type(self):
+        return self._type
+
+    @device_type.setter
+    def device_type(self, value):
+        self._type = value.upper() if value in ("cpu", "gpu") else value
+
+    @property
+    def job(self):
+        return self._job
+
+    @job.setter
+    def job(self, value):
+        self._job = None if value is None else str(value)
+
+    def _fields(self):
+        return self.job, self.replica, self.task, self.device_type, self.device_index
+
+    def parse_from_string(self, spec):
+        self.__init__()
+        wildcard = {"job": str, "replica": int, "task": int}
+        for part in (p.split(":") for p in spec.split("/")):
+            key, n = part[0], len(part)
+            if n == 2 and key in wildcard:
+                if part[1] != "*" or key == "job":
+                    setattr(self, key, wildcard[key](part[1]))
+            elif key and (key.upper() in ("CPU", "GPU") and n in (1, 2) or
+                          key == "device" and n == 3):
+                if self.device_type is not None:
+                    raise ValueError(
+                        f"Cannot specify multiple device types: {spec}" if style.is_graph() else
+                        "Multiple device types are not allowed while parsing the device spec: "
+                        f"{spec}.")
+                kind, index = (part[1], part[2]) if key == "device" else \
+                    (key.upper(), part[1] if n == 2 else "*")
+                self.device_type = kind if kind != "*" else None
+                self.device_index = None if index == "*" else int(index)
+            elif key or n > 1:
+                raise ValueError(
+                    f"Unknown attribute: '{key}' in '{spec}'" if style.is_graph() else
+                    f"Unknown attribute '{key}' is encountered while parsing the device spec: "
+                    f"'{spec}'.")
+        return self
+
+    @classmethod
+    def from_string(cls, spec):
+        return cls().parse_from_string(spec)
+
+    def to_string(self):
+        text = "" if self.job is None else "/job:" + self.job
+        text += "" if self.replica is None else f"/replica:{self.replica}"
+        text += "" if self.task is None else f"/task:{self.task}"
+        if self.device_type is not None:
+            index = "*" if self.device_index is None else self.device_index
+            text += f"/device:{self.device_type}:{index}"
+        return text
+
+    def make_merged_spec(self, other):
+        """This one with the fields that the other has."""
+        return DeviceSpec(*(a if b is None else b
+                            for a, b in zip(self._fields(), other._fields())))
+
+    def merge_from(self, other):
+        merged = self.make_merged_spec(other)
+        self.__init__(*merged._fields())
+
+    def replace(self, **fields):
+        names = ("job", "replica", "task", "device_type", "device_index")
+        return DeviceSpec(**{**dict(zip(names, self._fields())), **fields})
+
+    def __eq__(self, other):
+        return isinstance(other, DeviceSpec) and self._fields() == other._fields()
+
+    def __hash__(self):
+        return hash(self._fields())
+
+    def __repr__(self):
+        return f"<DeviceSpec '{self.to_string()}'>"
+
+    __str__ = to_string
+
+
+def for_engine(spec):
+    """A name as the engine reads it: as it was written where that is possible."""
+    if isinstance(spec, DeviceSpec):
+        return spec.to_string()
+    parsed = DeviceSpec.from_string(spec)
+    return spec if _NATIVE.fullmatch(spec) else parsed.to_string()
+
+
+def canonical_name(device):
+    if device is None:
+        return ""
+    return (device if isinstance(device, DeviceSpec) else DeviceSpec.from_string(device)) \
+        .to_string()

@@ -1,0 +1,336 @@
+# SPDX-License-Identifier: Apache-2.0
+"""flags.py: tf.app.flags: options of a program, as absl has them."""
+import sys
+
+from situ._src.framework.api import BOTH, V1
+from situ._src.framework.keywords import reject_unknown
+
+
+class Error(Exception):
+    """A flag is wrong, unknown or not there."""
+
+
+class UnparsedFlagAccessError(Error, AttributeError):
+    pass
+
+
+class DuplicateFlagError(Error):
+    pass
+
+
+class IllegalFlagValueError(Error):
+    pass
+
+
+class UnrecognizedFlagError(Error, AttributeError):
+    pass
+
+
+def _truth(text):
+    if isinstance(text, (bool, int)):
+        return bool(text)
+    word = text.lower()
+    if word in ("true", "t", "1", "yes"):
+        return True
+    if word in ("false", "f", "0", "no"):
+        return False
+    raise ValueError("Non-boolean argument to boolean flag", text)
+
+
+def _integer(text):
+    if isinstance(text, bool) or isinstance(text, float) and int(text) != text:
+        raise TypeError(f"Expect argument to be a string or int, found {type(text)}")
+    if isinstance(text, str):
+        base = 16 if text[:2] == "0x" else 8 if text[:2] == "0o" else 10
+        return int(text, base)
+    return int(text)
+
+
+def _list(text):
+    if isinstance(text, (list, tuple)):
+        return list(text)
+    return [part.strip() for part in text.split(",")] if text else []
+
+
+class Flag:
+    """A flag: its name, how its text is read, its value."""
+
+    def __init__(self, name, default, help_text, parse, short=None, boolean=False, multi=False):
+        self.name, self.help, self.parse, self.short_name = name, help_text, parse, short
+        self.boolean, self.multi, self.present, self.required = boolean, multi, 0, False
+        try:
+            self.default = None if default is None else self._read(default)
+        except OverflowError:  # an infinite integer
+            self.default = default
+        self.value = self.default
+
+    def _read(self, text):
+        if self.multi:
+            items = text if isinstance(text, (list, tuple)) else [text]
+            return [self._one(i) for i in items]
+        return self._one(text)
+
+    def _one(self, text):
+        try:
+            return self.parse(text)
+        except (TypeError, ValueError) as error:
+            raise IllegalFlagValueError(f"flag --{self.name}={text}: "
+                                        f"{error.args[0] if error.args else error}") from None
+
+    def set(self, text):
+        value = self._read(text)
+        self.value = self.value + value if self.multi and self.present else value
+        self.present += 1
+
+
+class FlagValues:
+    """All flags of a program; read from the command line when first asked for."""
+
+    def __init__(self):
+        self.__dict__.update(_flags={}, _parsed=False, _checks=[])
+        self.__dict__["__flags"] = self._flags  # where absl has them
+
+    def _define(self, flag, override=False):
+        if flag.name in self._flags and not override:
+            raise DuplicateFlagError(f"The flag '{flag.name}' is defined twice. Description from "
+                                     f"first occurrence: {self._flags[flag.name].help}")
+        self._flags[flag.name] = flag
+        if flag.short_name:
+            self._flags[flag.short_name] = flag
+
+    def __call__(self, argv, known_only=False):
+        """Reads the flags of argv; gives the words that are none, the program's name first."""
+        rest, words, unknown = list(argv[:1]), list(argv[1:]), []
+        while words:
+            word = words.pop(0)
+            if word == "--":
+                rest += words
+                break
+            if not word.startswith("-") or word == "-":
+                rest.append(word)
+                continue
+            name, equals, text = word.lstrip("-").partition("=")
+            if name in ("help", "helpshort", "helpfull", "h") and name not in self._flags:
+                self._show_help()
+            if not self._take(name, equals, text, words):
+                unknown.append(word)
+        if unknown and not known_only:
+            name = unknown[0].lstrip("-").split("=")[0]
+            raise UnrecognizedFlagError(f"Unknown command line flag '{name}'")
+        self.__dict__["_parsed"] = True
+        self._check_required()
+        return rest + (unknown if known_only else [])
+
+    def _find(self, name):
+        return self._flags.get(name) or self._flags.get(name.replace("-", "_"))
+
+    def _knows(self, name):
+        """Whether there is a flag --name, or --noname of a boolean one."""
+        off = self._flags.get(name[2:]) if name.startswith("no") else None
+        return self._find(name) is not None or off is not None and off.boolean
+
+    def _take(self, name, equals, text, words):
+        flag = self._find(name)
+        if flag is None:
+            off = self._flags.get(name[2:]) if name.startswith("no") else None
+            if off is None or not off.boolean:
+                return False
+            off.set(False)
+            return True
+        if flag.boolean:
+            flag.set(text if equals else True)
+            return True
+        if not equals:
+            if not words:
+                raise Error(f"Missing value for flag --{name}")
+            text = words.pop(0)
+        flag.set(text)
+        return True
+
+    def _check_required(self):
+        for flag in self._flags.values():
+            if flag.required and flag.value is None:
+                raise IllegalFlagValueError(f"flag --{flag.name}=None: Flag --{flag.name} must "
+                                            "have a value other than None.")
+        for names, check, message in self._checks:
+            values = {n: self._flags[n].value for n in names}
+            if not check(values[names[0]] if len(names) == 1 else values):
+                raise IllegalFlagValueError(f"flag --{names[0]}={values[names[0]]}: {message}")
+
+    def _show_help(self):
+        print(sys.modules["__main__"].__doc__ or f"\nUSAGE: {sys.argv[0]} [flags]")
+        print(f"flags:\n\n{sys.argv[0]}:")
+        for name, flag in sorted(self._flags.items()):
+            if name != flag.name:
+                continue
+            print(f"  --{'[no]' if flag.boolean else ''}{name}: {flag.help or ''}")
+            if flag.default is not None:
+                shown = str(flag.default).lower() if flag.boolean else repr(flag.default)
+                print(f"    (default: {shown})")
+        sys.exit(1)
+
+    def _ready(self):
+        if not self._parsed:
+            self(sys.argv, known_only=True)
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        if name not in self._flags:
+            raise AttributeError(name)
+        self._ready()
+        return self._flags[name].value
+
+    def __setattr__(self, name, value):
+        if name not in self._flags:
+            raise UnrecognizedFlagError(f"Unknown command line flag '{name}'")
+        self._flags[name].value = value
+
+    def __delattr__(self, name):
+        del self._flags[name]
+
+    def __getitem__(self, name):
+        return self._flags[name]
+
+    def __contains__(self, name):
+        return name in self._flags
+
+    def __iter__(self):
+        return iter(sorted(self._flags))
+
+    def __dir__(self):
+        return sorted(self._flags)
+
+    def __len__(self):
+        return len(self._flags)
+
+    def is_parsed(self):
+        return self._parsed
+
+    def mark_as_parsed(self):
+        self.__dict__["_parsed"] = True
+
+    def unparse_flags(self):
+        self.__dict__["_parsed"] = False
+
+    def flag_values_dict(self):
+        self._ready()
+        return {name: flag.value for name, flag in self._flags.items()}
+
+    def set_default(self, name, value):
+        flag = self._flags[name]
+        flag.default = flag.value = value
+
+    def _parse_flags(self, args=None):
+        self(sys.argv if args is None else args, known_only=True)
+
+    def get_help(self):
+        return "\n".join(f"  --{n}: {f.help or ''}" for n, f in sorted(self._flags.items()))
+
+
+FLAGS = FlagValues()
+
+
+def _bounded(parse, lower, upper):
+    """Reads a number that must lie within bounds."""
+    word = "integer" if parse is _integer else "number"
+    if lower is not None and upper is not None:
+        wanted = f"{'an' if word == 'integer' else 'a'} {word} in the range [{lower}, {upper}]"
+    elif lower in (0, 1):
+        wanted = f"a {'positive' if lower else 'non-negative'} {word}"
+    elif upper in (-1, 0):
+        wanted = f"a {'negative' if upper else 'non-positive'} {word}"
+    else:
+        wanted = f"{word} <= {upper}" if lower is None else f"{word} >= {lower}"
+
+    def read(text):
+        value = parse(text)
+        if lower is not None and value < lower or upper is not None and value > upper:
+            raise ValueError(f"{value} is not {wanted}")
+        return value
+    return read
+
+
+def _definer(parse, **options):
+    def define(name=None, default=None, help=None, flag_values=None, short_name=None,
+               required=False, flag_name=None, default_value=None, docstring=None,
+               lower_bound=None, upper_bound=None, module_name=None,
+               allow_overwrite=True, allow_override=True, allow_hide_cpp=False, **kwargs):
+        reject_unknown(define, kwargs, "DEFINE")
+        name = flag_name if name is None else name
+        default = default_value if default is None else default
+        free = lower_bound is None and upper_bound is None
+        flag = Flag(name, default, help if help is not None else docstring,
+                    parse if free else _bounded(parse, lower_bound, upper_bound), short_name,
+                    **options)
+        flag.required = required
+        (FLAGS if flag_values is None else flag_values)._define(flag)
+    return define
+
+
+def _enum(name, default, enum_values, help=None, flag_values=None, module_name=None,
+          required=False, short_name=None, case_sensitive=True):
+    def parse(text):
+        for value in enum_values:
+            if text == value or not case_sensitive and text.lower() == value.lower():
+                return value
+        raise ValueError(f"value should be one of <{'|'.join(enum_values)}>")
+    flag = Flag(name, default, help, parse, short_name)
+    flag.required = required
+    (FLAGS if flag_values is None else flag_values)._define(flag)
+
+
+def mark_flag_as_required(flag_name, flag_values=FLAGS):
+    flag_values[flag_name].required = True
+
+
+def mark_flags_as_required(flag_names, flag_values=FLAGS):
+    for name in flag_names:
+        mark_flag_as_required(name, flag_values)
+
+
+def register_validator(flag_name, checker, message="Flag validation failed", flag_values=FLAGS):
+    flag_values._checks.append(([flag_name], checker, message))
+
+
+def validator(flag_name, message="Flag validation failed", flag_values=FLAGS):
+    def keep(function):
+        register_validator(flag_name, function, message, flag_values)
+        return function
+    return keep
+
+
+def run(main=None, argv=None):
+    """tf.app.run: reads the flags, calls main with the words that are none, ends the program."""
+    main = main or sys.modules["__main__"].main
+    try:
+        rest = FLAGS(sys.argv if argv is None else argv, known_only=True)
+        installed = sys.modules.get("absl.flags")  # a program may define its flags there
+        if installed is not None and getattr(installed, "FLAGS", FLAGS) is not FLAGS:
+            rest = installed.FLAGS(rest, known_only=True)
+    except Error as error:
+        sys.stderr.write(f"FATAL Flags parsing error:\n  {error}\nPass --helpshort or --helpfull "
+                         "to see help on flags.\n")
+        sys.exit(1)
+    sys.exit(main(rest))
+
+
+_NAMES = {"FLAGS": FLAGS, "FlagValues": FlagValues, "Error": Error,
+          "DuplicateFlagError": DuplicateFlagError,
+          "IllegalFlagValueError": IllegalFlagValueError,
+          "UnparsedFlagAccessError": UnparsedFlagAccessError,
+          "UnrecognizedFlagError": UnrecognizedFlagError,
+          "DEFINE_string": _definer(lambda t: t if isinstance(t, str) else str(t)),
+          "DEFINE_integer": _definer(_integer), "DEFINE_float": _definer(float),
+          "DEFINE_bool": _definer(_truth, boolean=True),
+          "DEFINE_boolean": _definer(_truth, boolean=True), "DEFINE_list": _definer(_list),
+          "DEFINE_spaceseplist": _definer(lambda t: t.split() if isinstance(t, str) else list(t)),
+          "DEFINE_multi_string": _definer(str, multi=True),
+          "DEFINE_multi_integer": _definer(_integer, multi=True),
+          "DEFINE_multi_float": _definer(float, multi=True), "DEFINE_enum": _enum,
+          "mark_flag_as_required": mark_flag_as_required,
+          "mark_flags_as_required": mark_flags_as_required,
+          "register_validator": register_validator, "validator": validator}
+for _prefix in ("app.flags.", "flags.", "python.platform.flags."):
+    V1.update({_prefix + k: v for k, v in _NAMES.items()})
+V1["app.run"] = BOTH["python.platform.app.run"] = run

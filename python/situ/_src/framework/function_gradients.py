@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+"""function_gradients.py: traced functions under tapes: one run forward, which keeps what
+gradients will read, and one run backward. A derivative of a derivative computes again what
+it needs."""
+import _situ
+from situ._src.framework.concrete_function import note_compiled
+from situ._src.framework.config import function_options
+from situ._src.framework.gradients import gradients_of, sources_in
+from situ._src.framework.structure import packed
+from situ._src.ops.array_ops import convert_to_tensor, op
+
+
+def _is_real(tensor):
+    return tensor.dtype.is_floating or tensor.dtype.is_complex
+
+
+def _trace(graph, name, structure, fed, outputs, writes=None, effects=()):
+    writes = writes or {}
+    return _situ.Trace(graph, function_options(), name, structure, tuple(fed), (), (), (), (),
+                       tuple(outputs), tuple(writes.values()), tuple(writes), tuple(effects))
+
+
+def _unlike(tensors, graph):
+    """Tensors that are no input and stand in the list once: a tape tells results apart."""
+    made = []
+    with graph.as_default():
+        for tensor in tensors:
+            again = tensor.op.type == "Placeholder" or any(tensor is m for m in made)
+            made.append(op("Identity", tensor) if again else tensor)
+    return made
+
+
+class _Backward:
+    """The gradients of some outputs of a graph for its sources: values that are fed, each of which
+    stands for several tensors (a variable that is read, changed and read again)."""
+
+    def __init__(self, graph, name, ys, sources):
+        before = graph.get_operations()
+        with graph.as_default(), graph.control_dependencies(None):
+            self.arriving = [op("Placeholder", dtype=y.dtype, shape=y.shape, name="arriving")
+                             for y in ys]
+        found = gradients_of(graph, ys, sources, self.arriving, "backward")
+        with graph.as_default():
+            self.found = [None if g is None else convert_to_tensor(g) for g in found]
+        self.outputs = _unlike([g for g in self.found if g is not None], graph)
+        old, self.reads, seen = set(before), [], set()
+        for operation in graph.get_operations()[len(before):]:
+            for tensor in operation.inputs:
+                if tensor.op in old and tensor.op.type != "Const" and id(tensor) not in seen:
+                    seen.add(id(tensor))
+                    self.reads.append(tensor)
+
+    def spread(self, made):
+        """Gradients one by one for each source, None where there is none."""
+        made = iter(made)
+        return [None if g is None else next(made) for g in self.found]
+
+
+class Pure:
+    """Tensors of a graph as a function of others, with gradients of every order."""
+
+    def __init__(self, graph, name, fed, outputs):
+        self._graph, self._name, self._fed, self._outputs = graph, name, list(fed), list(outputs)
+        self._run = _trace(graph, name, list(outputs), fed, outputs)
+        self._backward = {}
+
+    def call(self, values):
+        count = _situ.tape_pause()
+        try:
+            results = self._run.run(list(values))
+        finally:
+            _situ.tape_resume(count)
+        if _situ.tape_count():
+            _situ.tape_function(list(values), list(results), self._back(values))
+        return results
+
+    def _back(self, values):
+        def back(grads):
+            return pure_gradient(self._graph, self._name, self._outputs,
+                                 [[f] for f in self._fed], self._fed, self._backward, grads,
+                                 values)
+        return back
+
+
+def pure_gradient(graph, name, outputs, sources, fed, known, grads, values):
+    """Gradients for the values that are fed, as a function of them and of what arrives."""
+    mask = tuple(g is not None for g in grads)
+    if mask not in known:
+        ys = [o for o, there in zip(outputs, mask) if there]
+        backward = _Backward(graph, name, ys, sources)
+        known[mask] = backward, Pure(graph, name, [*fed, *backward.arriving], backward.outputs)
+    backward, run = known[mask]
+    made = run.call([*values, *[g for g in grads if g is not None]])
+    return backward.spread(made) + [None] * (len(values) - len(sources))
+
+
+class Taped:
+    """A concrete function as a tape calls it."""
+
+    def __init__(self, concrete):
+        self._name, self._graph = concrete.name, concrete.graph
+        graph = self._graph
+        self.captured = list(graph.captured.values())
+        self.reads = list(graph.reads)
+        self._fed = [*concrete.inputs, *[p for _, p in self.captured], *graph.reads.values()]
+        tensors = [*concrete.inputs, *[p for _, p in self.captured]]
+        self._sources = [[t] for t in tensors] + [sources_in(graph, v) for v in self.reads]
+        self._outputs = _unlike(concrete.outputs, graph)
+        self._drawn = [t for o in graph.get_operations() if "andom" in o.type or
+                       "Multinomial" in o.type for t in o.outputs]
+        self._structure = concrete.structure
+        self._real = [_is_real(o) for o in self._outputs]
+        effects = [o for o in graph.get_operations() if not o.outputs]
+        full = _Backward(graph, self._name, [o for o, r in zip(self._outputs, self._real) if r],
+                         self._sources) if any(self._real) else None
+        self._linked = [g is not None for g in full.found] if full else [False] * len(self._fed)
+        skip = {id(t) for t in self._fed}
+        self._kept = [t for t in (full.reads if full else []) if id(t) not in skip]
+        skip.update(id(t) for t in self._kept)
+        self._kept += [t for t in self._drawn if id(t) not in skip]
+        self._forward = _trace(graph, self._name, [list(self._outputs), list(self._kept)],
+                               self._fed, [*self._outputs, *self._kept], graph.writes,
+                               effects + graph.__dict__.get("_effects", []))
+        note_compiled(graph)
+        self._quick, self._pure = {}, {}
+        if full is not None:
+            self._quick[tuple(self._real)] = full, None
+
+    def call(self, tensors):
+        """Runs the function, and tells the tapes."""
+        values = [*tensors, *[t for t, _ in self.captured],
+                  *[v._situ_tensor_() for v in self.reads]]
+        count = _situ.tape_pause()
+        try:
+            results, kept = self._forward.run(values)
+        finally:
+            _situ.tape_resume(count)
+        _situ.tape_function(values, results, lambda grads: self._back(grads, values, kept))
+        return packed(self._structure, iter(results))
+
+    def _back(self, grads, values, kept):
+        grads = [g if r else None for g, r in zip(grads, self._real)]
+        if all(g is None for g in grads):
+            return [None] * len(values)
+        made = self._again(grads, values, kept) if _situ.tape_count() else \
+            self._once(grads, values, kept)
+        return [op("ZerosLike", v) if g is None and linked else g  # as of one op of its own
+                for g, v, linked in zip(made, values, self._linked)]
+
+    def _again(self, grads, values, kept):
+        """Gradients that a tape hears of, as a function of what was given."""
+        held = {id(t): k for t, k in zip(self._kept, kept)}
+        drawn = [held[id(t)] for t in self._drawn]
+        return pure_gradient(self._graph, self._name, self._outputs, self._sources,
+                             [*self._fed, *self._drawn], self._pure, grads,
+                             [*values, *drawn])[:len(values)]
+
+    def _once(self, grads, values, kept):
+        """Gradients that nobody differentiates again, of what the run forward kept."""
+        mask = tuple(g is not None for g in grads)
+        backward, run = self._quick.get(mask) or (None, None)
+        if backward is None:
+            ys = [o for o, there in zip(self._outputs, mask) if there]
+            backward = _Backward(self._graph, self._name, ys, self._sources)
+        if run is None:
+            run = _trace(self._graph, self._name, list(backward.outputs),
+                         [*self._fed, *self._kept, *backward.arriving], backward.outputs)
+            self._quick[mask] = backward, run
+        return backward.spread(run.run([*values, *kept, *[g for g in grads if g is not None]]))

@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+"""function_library.py: the functions of a graph (branches, bodies of loops) as data, and back."""
+import json
+
+from situ._src.framework import branch_graph, import_graph_def
+
+
+def written(graph):
+    """The functions that a graph was given, by name."""
+    return {name: {"nodes": json.loads(body._save(True)).get("node", []),
+                   "inputs": [t.name for t in inputs], "outputs": [t.name for t in outputs],
+                   "functions": written(body)}
+            for name, (body, inputs, outputs) in graph.__dict__.get("_bodies", {}).items()}
+
+
+def read(graph, functions):
+    """Gives the functions to a graph; the names they have there, by those they had."""
+    names = {}
+    for name, entry in functions.items():
+        body = branch_graph.BranchGraph(graph)
+        with body.as_default():
+            inner = read(body, entry["functions"])
+            made = import_graph_def.import_nodes(entry["nodes"], functions=inner)
+
+            def tensors(some):
+                return [made[n.partition(":")[0]].outputs[int(n.partition(":")[2])] for n in some]
+            inputs, outputs = tensors(entry["inputs"]), tensors(entry["outputs"])
+        names[name] = branch_graph.add(graph, name.rpartition("_")[0], body, inputs, outputs)
+    return names

@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: Apache-2.0
+"""gradient_tape.py: tf.GradientTape. Eager tensors are seen to by _situ.Tape."""
+import contextlib
+
+import _situ
+from situ._src.framework import tensor_shape
+from situ._src.framework.api import export
+from situ._src.framework.gradients import UnconnectedGradients, flat, graph_gradients, is_zero, like
+from situ._src.framework.indexed_slices import IndexedSlices, add
+from situ._src.framework.tensor import EagerTensor, GraphTensor
+from situ._src.ops.array_ops import convert_to_tensor, op
+from situ._src.variables.eager_variable import EagerVariable
+
+
+@export("GradientTape", "autodiff.GradientTape")
+class GradientTape(_situ.Tape):
+    """Records operations, to compute their gradients."""
+
+    def _watch_others(self, tensor):
+        """What `watch` leaves: lists, variables, tensors of graphs."""
+        for item in flat(tensor):
+            if isinstance(item, EagerVariable):
+                self._watch_variable(item._here(), item._value)
+            elif isinstance(item, EagerTensor):
+                self._watch(item)
+            elif not isinstance(item, GraphTensor) and not hasattr(item, "_situ_tensor_"):
+                raise ValueError("Passed in object of type {}, not tf.Tensor or tf.Variable"
+                                 .format(type(item)))
+
+    def watched_variables(self):
+        """The variables, in the order in which they were first read."""
+        graph = _situ.current_graph()
+        if graph is not None and hasattr(graph, "reads"):
+            return tuple(v._owner or v for v in graph.reads if v.trainable)
+        return tuple(v._owner or v for v in self._variables)
+
+    def reset(self):
+        """Forgets everything that was recorded."""
+        self._forget()
+
+    @contextlib.contextmanager
+    def stop_recording(self):
+        """What happens inside is not recorded."""
+        if not self._recording:
+            raise ValueError("Tape is not recording.")
+        self._pop()
+        try:
+            yield
+        finally:
+            self._push()
+
+    def _gradient(self, target, sources, output_gradients=None,
+                  unconnected_gradients=UnconnectedGradients.NONE):
+        """What `gradient` leaves: structures, variables, graphs, given gradients."""
+        if sources is None:
+            raise TypeError("Argument `sources` to GradientTape.gradient cannot be None.")
+        zero = is_zero(unconnected_gradients)
+        targets, wanted = flat(target), flat(sources)
+        for read in targets:  # a variable is read here, and its gradient for itself is 1
+            if isinstance(read, EagerVariable) and read.trainable and \
+                    _situ.current_graph() is None:
+                self._watch_variable(read._here(), read._value)
+        given = None if output_gradients is None else flat(output_gradients)
+        if given is not None:  # rows of a tensor: what arrives at those rows
+            given = [op("GatherV2", g, t.indices, 0) if isinstance(t, IndexedSlices) and
+                     g is not None else g for g, t in zip(given, targets)]
+        targets = [t.values if isinstance(t, IndexedSlices) else t for t in targets]
+        targets = [t._situ_tensor_() if hasattr(t, "_situ_tensor_") else t for t in targets]
+        inside = [t for t in targets if isinstance(t, GraphTensor)]
+        if inside:
+            found = graph_gradients(inside[0].graph, targets, wanted, given, zero=zero)
+        else:
+            found = self._eager(targets, wanted, given, zero)
+        return like(sources, found)
+
+    def _eager(self, targets, sources, given, zero):
+        flat_sources, counts = [], []
+        for source in sources:
+            behind = self._variables.get(source._here(), [source._value]) \
+                if isinstance(source, EagerVariable) else [source]
+            if not isinstance(behind[0], EagerTensor):
+                raise ValueError(f"{source!r} is not a tensor or a variable.")
+            flat_sources += behind
+            counts.append(len(behind))
+        if given is not None:
+            given = [None if g is None else convert_to_tensor(g, t.dtype)
+                     for g, t in zip(given, targets)]
+        made = iter(self._compute([convert_to_tensor(t) for t in targets], flat_sources, given))
+        found = []
+        for source, count in zip(sources, counts):
+            parts = [g for g in [next(made) for _ in range(count)] if g is not None]
+            total = add(parts) if parts else None
+            found.append(op("ZerosLike", convert_to_tensor(source)) if total is None and zero else
+                         total)
+        return found
+
+    @staticmethod
+    def _slices(values, indices, source):
+        """A gradient of which the library gives rows."""
+        return IndexedSlices(values, indices, convert_to_tensor(source.shape.as_list(), "int32"))
+
+    @contextlib.contextmanager
+    def _again(self):
+        """Lets a tape be used several times, as if it were once."""
+        before = self._persistent
+        if self._recording and not before:
+            self._pop()
+        self._persistent = True
+        try:
+            yield
+        finally:
+            self._persistent = before
+
+    def jacobian(self, target, sources, unconnected_gradients=UnconnectedGradients.NONE,
+                 parallel_iterations=None, experimental_use_pfor=True):
+        """The derivative of each element of the target for each element of the sources."""
+        target = convert_to_tensor(target)
+        shape = [int(d) for d in target.shape]
+        count = 1
+        for size in shape:
+            count *= size
+        wanted = flat(sources)
+        with self._again():
+            rows = [self._gradient(target, wanted, op("Reshape", _unit(i, count, target), shape),
+                                   unconnected_gradients) for i in range(count)]
+        found = []
+        for k, source in enumerate(wanted):
+            parts = [None if row[k] is None else convert_to_tensor(row[k]) for row in rows]
+            found.append(None if any(p is None for p in parts) else
+                         op("Reshape", op("Pack", parts), shape + [int(d) for d in source.shape]))
+        return like(sources, found)
+
+    def batch_jacobian(self, target, source, unconnected_gradients=UnconnectedGradients.NONE,
+                       parallel_iterations=None, experimental_use_pfor=True):
+        """The same for each example of a batch by itself."""
+        shape = [int(d) for d in target.shape]
+        count = 1
+        for size in shape[1:]:
+            count *= size
+        rows = []
+        with self._again():
+            for i in range(count):
+                ones = op("BroadcastTo", _unit(i, count, target), [shape[0], count])
+                rows.append(self._gradient(target, source, op("Reshape", ones, shape),
+                                           unconnected_gradients))
+        if any(r is None for r in rows):
+            return None
+        rows = [convert_to_tensor(row) for row in rows]
+        inner = [int(d) for d in source.shape][1:]
+        return op("Reshape", op("Pack", rows, axis=1), shape + inner)
+
+
+def _unit(i, count, target):
+    """A vector with a 1 at place i."""
+    return op("OneHot", i, count, convert_to_tensor(1, target.dtype),
+              convert_to_tensor(0, target.dtype))
+
+
+@export("autodiff.ForwardAccumulator")
+class ForwardAccumulator:
+    """Derivatives along a direction: products of Jacobian matrices and vectors (jvp), as gradients
+    of gradients, which are linear in what arrives."""
+
+    def __init__(self, primals, tangents):
+        self._primals, directions = flat(primals), flat(tangents)
+        self._tangents = [convert_to_tensor(t, convert_to_tensor(p).dtype)
+                          for p, t in zip(self._primals, directions)]
+        for p, t in zip(self._primals, self._tangents):
+            if not tensor_shape.as_shape(p.shape).is_compatible_with(t.shape):
+                raise ValueError(f"Dimensions of tangent {t.shape} do not match the shape "
+                                 f"{p.shape} of its primal.")
+        self._tape = GradientTape(persistent=True)
+
+    def __enter__(self):
+        self._tape.__enter__()
+        self._tape.watch(self._primals)
+        return self
+
+    def __exit__(self, *exception):
+        self._tape.__exit__(*exception)
+
+    def jvp(self, primals, unconnected_gradients=UnconnectedGradients.NONE):
+        """The derivatives of tensors that were computed inside, along the tangents."""
+        return like(primals, [self._along(p, is_zero(unconnected_gradients))
+                              for p in flat(primals)])
+
+    def _along(self, target, zero):
+        target = convert_to_tensor(target)
+        arriving = op("OnesLike", target)
+        with GradientTape() as outer:
+            outer.watch(arriving)
+            found = self._tape.gradient(target, self._primals, output_gradients=[arriving])
+            parts = [op("Sum", convert_to_tensor(g) * t, list(range(t.shape.rank)))
+                     for g, t in zip(found, self._tangents) if g is not None]
+            total = add(parts) if parts else None
+        made = None if total is None else outer.gradient(total, arriving)
+        return op("ZerosLike", target) if made is None and zero else made

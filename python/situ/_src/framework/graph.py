@@ -1,0 +1,338 @@
+# SPDX-License-Identifier: Apache-2.0
+"""graph.py: Graph: scopes of names, devices and control edges, collections, finding things."""
+import contextlib
+import re
+
+import _situ
+from situ._src.framework import graph_scopes, node_def, style
+from situ._src.framework.dtypes import as_dtype
+from situ._src.framework.tensor_shape import TensorShape
+
+
+class GraphKeys:
+    """The names of the collections that situ itself fills."""
+    GLOBAL_VARIABLES = "variables"
+    VARIABLES = GLOBAL_VARIABLES
+    LOCAL_VARIABLES = "local_variables"
+    TRAINABLE_VARIABLES = "trainable_variables"
+    MODEL_VARIABLES = "model_variables"
+    MOVING_AVERAGE_VARIABLES = "moving_average_variables"
+    SUMMARIES = "summaries"
+    LOSSES = "losses"
+    REGULARIZATION_LOSSES = "regularization_losses"
+    UPDATE_OPS = "update_ops"
+    QUEUE_RUNNERS = "queue_runners"
+    INIT_OP = "init_op"
+    LOCAL_INIT_OP = "local_init_op"
+    TRAIN_OP = "train_op"
+    GLOBAL_STEP = "global_step"
+    ACTIVATIONS = "activations"
+    WEIGHTS = "weights"
+    BIASES = "biases"
+    SAVERS = "savers"
+    SAVEABLE_OBJECTS = "saveable_objects"
+    SUMMARY_OP = "summary_op"
+    READY_OP = "ready_op"
+    READY_FOR_LOCAL_INIT_OP = "ready_for_local_init_op"
+    TABLE_INITIALIZERS = "table_initializer"
+    METRIC_VARIABLES = "metric_variables"
+    RESOURCES = "resources"
+    LOCAL_RESOURCES = "local_resources"
+    CONCATENATED_VARIABLES = "concatenated_variables"
+    ASSET_FILEPATHS = "asset_filepaths"
+    EVAL_STEP = "eval_step"
+    COND_CONTEXT = "cond_context"
+    WHILE_CONTEXT = "while_context"
+    UNBOUND_INPUTS = "unbound_inputs"
+
+
+class _Coming:
+    """What is known of a variable that is about to be made."""
+
+    def __init__(self, name, op, shape, dtype):
+        self.name, self.op, self.shape, self.dtype = name, op, shape, dtype
+
+    def get_shape(self):
+        return self.shape
+
+
+class _Proxy:
+    """An operation that is about to be added, as a device function sees it."""
+
+    def __init__(self, graph, type_, name, inputs):
+        self.graph, self.type, self.name = graph, type_, name
+        self.inputs, self.device, self.outputs = inputs or (), "", ()
+        known = graph.__dict__.get("_coming") if type_ in ("VariableV2", "VarHandleOp") else None
+        if known and type_ == "VarHandleOp":  # a handle is a scalar, whatever it names
+            known = dict(shape=TensorShape([]), dtype=as_dtype("resource"))
+        if known:
+            self.outputs = (_Coming(name + ":0", self, **known),)
+
+    @property
+    def node_def(self):
+        return node_def.NodeDef(self.name, self.type, [i.name for i in self.inputs], self.device)
+
+    def get_attr(self, name):
+        """The shape or dtype of a variable that is being made."""
+        known = self.graph.__dict__.get("_coming") or {}
+        if name not in known:
+            raise ValueError(f"Operation '{self.name}' has no attr named '{name}'.")
+        return known[name]
+
+
+class Graph(_situ.Graph):
+    """A graph of operations; it only grows."""
+
+    def __init__(self):
+        self._collections, self._devices, self._controls = {}, [], []
+        self.seed, self._session = None, None
+        self._variable_store = {}
+        self._colocation_name = self._asked = None
+
+    version = property(lambda s: len(s.get_operations()))
+    finalized = property(lambda s: s._finalized)
+    building_function = False
+    graph_def_versions = None
+
+    def finalize(self):
+        self._finalized = True
+
+    def gradient_override_map(self, op_type_map):
+        """Operations added in this scope have the registered gradients that the map names."""
+        from situ._src.framework.gradients import override_map
+        return override_map(self, op_type_map)
+
+    def as_graph_element(self, obj, allow_tensor=True, allow_operation=True):
+        """The tensor or operation that an object or a name means."""
+        convert = getattr(obj, "_as_graph_element", None)
+        if convert is not None:
+            obj = convert()
+        if isinstance(obj, (str, bytes)):
+            return self._by_name(obj if isinstance(obj, str) else obj.decode(), allow_tensor,
+                                 allow_operation)
+        if isinstance(obj, _situ.GraphTensor) and allow_tensor or \
+                isinstance(obj, _situ.Operation) and allow_operation:
+            if obj.graph is not self:
+                raise ValueError(f"{obj} is not an element of this graph.")
+            return obj
+        types = "Tensor or Operation" if allow_tensor and allow_operation else \
+            "Tensor" if allow_tensor else "Operation"
+        raise TypeError(f"Can not convert a {type(obj).__name__} into a {types}.")
+
+    def _by_name(self, name, allow_tensor, allow_operation):
+        if ":" in name and allow_tensor:
+            op_name, _, index = name.rpartition(":")
+            if not index.isdigit():
+                raise ValueError(f"The name {name!r} looks a like a Tensor name, but is not a "
+                                 'valid one. Tensor names must be of the form '
+                                 '"<op_name>:<output_index>".')
+            op = self._find(op_name)
+            if op is None:
+                raise KeyError(f"The name {name!r} refers to a Tensor which does not exist. The "
+                               f"operation, {op_name!r}, does not exist in the graph.")
+            if int(index) >= len(op.outputs):
+                raise KeyError(f"The name {name!r} refers to a Tensor which does not exist. The "
+                               f"operation, {op_name!r}, exists but only has {len(op.outputs)} "
+                               "outputs.")
+            return op.outputs[int(index)]
+        if not allow_operation:
+            known = self._find(name) is not None
+            raise ValueError(f"The name {name!r} " + (
+                "refers to an Operation, not a Tensor. Tensor names must be of the form "
+                '"<op_name>:<output_index>".' if known else
+                "looks like an (invalid) Operation name, not a Tensor. Tensor names must be of "
+                'the form "<op_name>:<output_index>".'))
+        if ":" in name:
+            raise ValueError(f"The name {name!r} appears to refer to a Tensor, not a Operation.")
+        op = self._find(name)
+        if op is None:
+            raise KeyError(f"The name {name!r} refers to an Operation not in the graph.")
+        return op
+
+    def get_operation_by_name(self, name):
+        if not isinstance(name, str):
+            raise TypeError(f"Operation names are strings (or similar), not {type(name).__name__}.")
+        return self.as_graph_element(name, allow_tensor=False)
+
+    def get_tensor_by_name(self, name):
+        if not isinstance(name, str):
+            raise TypeError(f"Tensor names are strings (or similar), not {type(name).__name__}.")
+        return self.as_graph_element(name, allow_operation=False)
+
+    # What sessions ask
+
+    def _fetched(self, fetch):
+        try:
+            return self.as_graph_element(fetch)
+        except TypeError as e:
+            if fetch is None:
+                raise TypeError("Fetch argument None has invalid type <class 'NoneType'>") from None
+            raise TypeError(f"Fetch argument {fetch!r} has invalid type {type(fetch)!r}, must be "
+                            f"a string or Tensor. ({e})") from None
+        except (ValueError, KeyError) as e:
+            raise ValueError(f"Fetch argument {fetch!r} cannot be interpreted as a Tensor. "
+                             f"({e})") from None
+
+    def _fed(self, key):
+        try:
+            return self.as_graph_element(key, allow_operation=False)
+        except Exception as e:
+            raise TypeError("Cannot interpret feed_dict key as Tensor: " +
+                            str(e.args[0] if e.args else e)) from None
+
+    def _flat_feeds(self, feeds):
+        """Feeds with structures as keys: each tensor with its part of the value."""
+        from situ._src.framework import nest
+        return nest.flatten_dict_items(feeds)
+
+    def _feedable(self, tensor, value):
+        import numpy
+        if isinstance(value, _situ.GraphTensor):
+            raise TypeError("The value of a feed cannot be a tf.Tensor object. Acceptable feed "
+                            "values include Python scalars, strings, lists, numpy ndarrays, or "
+                            "TensorHandles.")
+        return numpy.asarray(value, dtype=tensor.dtype.as_numpy_dtype)
+
+    def _capture(self, tensor, name):
+        """An eager tensor in this graph: a constant."""
+        return self._constant(tensor, None, name)
+
+    def is_feedable(self, tensor):
+        return True
+
+    def is_fetchable(self, tensor):
+        return True
+
+    # Scopes
+
+    @contextlib.contextmanager
+    def as_default(self):
+        before = _situ.swap_graph(self)
+        try:
+            yield self
+        finally:
+            _situ.swap_graph(before)
+
+    def unique_name(self, name, mark_as_used=True):
+        return self._unique(self._scope, name)
+
+    def get_name_scope(self):
+        return self._scope[:-1]
+
+    @contextlib.contextmanager
+    def name_scope(self, name):
+        before = self._scope
+        if not name:
+            new = ""
+        elif name.endswith("/"):
+            new = name
+        else:
+            if not re.fullmatch(r"[A-Za-z0-9_.\-/]*", name) or \
+                    not before and not re.match(r"[A-Za-z0-9.]", name):
+                raise ValueError(f"'{name}' is not a valid scope name")
+            new = self._unique(before, name) + "/"
+        self._scope = new
+        try:
+            yield new
+        finally:
+            self._scope = before
+
+    def device(self, device_name_or_function):
+        """Operations of this scope ask for a device: a name, a DeviceSpec, a function, or None."""
+        return graph_scopes.DeviceScope(self, device_name_or_function)
+
+    def _device_of(self, op):
+        """The device that the scopes give an operation."""
+        return graph_scopes.merged_device(self._devices, op)
+
+    @contextlib.contextmanager
+    def _device_functions_follow(self):
+        """Asks the device functions about operations that the library itself makes in this scope,
+        when it ends: all but those of colocation scopes."""
+        if not self._functions:
+            yield
+            return
+        first, before, self._asked = self.version, self._asked, set()
+        try:
+            yield
+            for op in self.get_operations()[first:]:
+                if op.name not in self._asked and op.colocation_groups() == \
+                        [b"loc:@" + op.name.encode()]:
+                    op._ask_device(self._device_of(_Proxy(self, op.type, op.name, op.inputs)))
+        finally:
+            self._asked = before
+
+    def control_dependencies(self, control_inputs):
+        """New operations run after these; None forgets the scopes outside."""
+        return graph_scopes.ControlScope(self, control_inputs)
+
+    def colocate_with(self, op, ignore_existing=False):
+        """New operations are placed where `op` is; None, with ignore_existing: where they like."""
+        return graph_scopes.ColocationScope(self, op, bool(ignore_existing))
+
+    @contextlib.contextmanager
+    def container(self, name):
+        yield name
+
+    # Collections
+
+    def add_to_collection(self, name, value):
+        self._collections.setdefault(name, []).append(value)
+
+    def add_to_collections(self, names, value):
+        for name in (names,) if isinstance(names, str) else set(names):
+            self.add_to_collection(name, value)
+
+    def get_collection_ref(self, name):
+        return self._collections.setdefault(name, [])
+
+    def get_collection(self, name, scope=None):
+        items = self._collections.get(name, [])
+        if scope is None:
+            return list(items)
+        return [i for i in items if hasattr(i, "name") and re.match(scope, i.name)]
+
+    def get_all_collection_keys(self):
+        return [k for k in self._collections if isinstance(k, str)]
+
+    collections = property(get_all_collection_keys)
+
+    def clear_collection(self, name):
+        self._collections.pop(name, None)
+
+    def as_graph_def(self, from_version=None, add_shapes=False):
+        return node_def.GraphDef(self)
+
+
+def device_function(graph, type_, name, inputs):
+    if graph._asked is not None:
+        graph._asked.add(name)
+    return graph._device_of(_Proxy(graph, type_, name, inputs))
+
+
+_situ.hook("device_function", device_function)
+_situ.set_default_graph(Graph())
+
+
+def get_default_graph():
+    style.note_default_graph()
+    return _situ.get_default_graph()
+
+
+def reset_default_graph():
+    if _situ.swap_graph(before := _situ.swap_graph(None)) or before is not None:
+        raise AssertionError("Do not use tf.reset_default_graph() to clear nested graphs. If you "
+                             "need a cleared graph, exit the nesting and create a new graph.")
+    _situ.set_default_graph(Graph())
+    style.forget_default_graph()
+
+
+@contextlib.contextmanager
+def scope(name, default=None):
+    """A scope of names where a graph is being built; in eager mode only the name."""
+    graph = _situ.current_graph()
+    if graph is None:
+        yield name
+        return
+    with graph.name_scope(name if name is not None else default) as full:
+        yield full

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""graph_scopes.py: the context managers of a graph: device, control_dependencies, colocate_with.
+Each may be entered again, also inside itself."""
+from __future__ import annotations
+
+import contextlib
+
+from situ._src.framework import device_spec
+from situ._src.framework.device_spec import DeviceSpec
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # typing takes long to import
+    from typing import Any
+
+
+class ReusableScope(contextlib.ContextDecorator):
+    """A context manager that may be entered several times: `_enter` returns what __enter__ gives
+    and the function that leaves the scope again."""
+
+    def __init__(self) -> None:
+        self._exits: list[Any] = []
+
+    def __enter__(self) -> Any:
+        value, leave = self._enter()
+        self._exits.append(leave)
+        return value
+
+    def __exit__(self, *error: Any) -> Any:
+        return self._exits.pop()(*error)
+
+    def _enter(self) -> tuple[Any, Any]:
+        raise NotImplementedError
+
+
+class DeviceScope(ReusableScope):
+    """Operations ask for a device: a name, a DeviceSpec, a function, or None for no device."""
+
+    def __init__(self, graph: Any, device: Any) -> None:
+        super().__init__()
+        self._graph, self._device = graph, device
+
+    def _enter(self) -> tuple[None, Any]:
+        graph, device = self._graph, self._device
+        if device is not None and not callable(device) and \
+                not isinstance(device, (str, DeviceSpec)):
+            raise TypeError(f"a device is a str, a DeviceSpec, a function or None, not {device!r}")
+        is_function = callable(device)
+        name = "" if is_function else None if device is None else device_spec.for_engine(device)
+        graph._push_device(name)
+        graph._devices.append(device)
+        graph._functions += is_function
+
+        def leave(*_error: Any) -> None:
+            graph._functions -= is_function
+            graph._devices.pop()
+            graph._pop_device()
+        return None, leave
+
+
+def merged_device(levels: list[Any], op: Any) -> str:
+    """The device that a stack of device scopes gives an operation, the innermost scope first: each
+    fills in what the ones inside it left open. A function sees what was found so far as
+    `op.device`, and what it returns is taken as it is."""
+    for level in reversed(levels):
+        if level is None:
+            break
+        if callable(level):
+            result = level(op)
+            if isinstance(result, DeviceSpec):
+                result = result.to_string()
+            elif isinstance(result, bytes):
+                result = result.decode()
+            if not isinstance(result, str):
+                raise TypeError(f"Expected binary or unicode string, got {result!r}")
+            op.device = result
+        elif level != "":
+            outer = level if isinstance(level, DeviceSpec) else DeviceSpec.from_string(level)
+            op.device = outer.make_merged_spec(DeviceSpec.from_string(op.device)).to_string()
+    return op.device
+
+
+class ControlScope(ReusableScope):
+    """Operations run after others; None: the scopes outside do not count."""
+
+    def __init__(self, graph: Any, inputs: Any) -> None:
+        super().__init__()
+        self._graph = graph
+        self._inputs = None if inputs is None else [self._operation(i) for i in inputs]
+
+    def _operation(self, item: Any) -> Any:
+        if getattr(item, "op", item) is None:  # a variable that a function changes
+            item = item._situ_tensor_()
+        return self._graph.as_graph_element(getattr(item, "op", item), allow_tensor=False)
+
+    def _enter(self) -> tuple[None, Any]:
+        graph, hidden = self._graph, []
+        if self._inputs is None:
+            hidden, graph._controls = graph._controls, []
+            for _ in hidden:
+                graph._pop_control()
+        entry = self._inputs or []
+        graph._controls.append(entry)
+        graph._push_control(entry)
+
+        def leave(*_error: Any) -> None:
+            graph._pop_control()
+            graph._controls.pop()
+            for level in hidden:
+                graph._push_control(level)
+                graph._controls.append(level)
+        return None, leave
+
+
+class ColocationScope(ReusableScope):
+    """Operations are placed with another one and ask for its device; the device scopes outside do
+    not count. ignore_existing: neither do the colocation scopes outside."""
+
+    def __init__(self, graph: Any, op: Any, ignore_existing: bool) -> None:
+        super().__init__()
+        if op is None and not ignore_existing:
+            raise ValueError("Trying to reset colocation (op is None) but ignore_existing is not "
+                             "True")
+        self._graph, self._ignore = graph, ignore_existing
+        self._op = None if op is None else self._operation(op)
+
+    def _operation(self, op: Any) -> Any:
+        found = getattr(op, "handle", op)  # of a variable: the op that makes its handle
+        return self._graph.as_graph_element(getattr(found, "op", op), allow_tensor=False)
+
+    def _enter(self) -> tuple[None, Any]:
+        graph = self._graph
+        devices, functions = graph._devices, graph._functions
+        graph._devices, graph._functions = [], 0
+        if self._ignore:
+            graph._push_no_colocation()
+        if self._op is not None:
+            graph._push_colocation(self._op)
+
+        def leave(*_error: Any) -> None:
+            for _ in range(self._ignore + (self._op is not None)):
+                graph._pop_colocation()
+            graph._devices, graph._functions = devices, functions
+        return None, leave
+
+
+@contextlib.contextmanager
+def colocation_named(graph: Any, name: str):
+    """Operations that are made outside of colocation scopes are placed with the operation of that
+    name, which need not be there yet, and ask for no device."""
+    before = graph._colocation_name
+    graph._colocation_name = name
+    graph._name_colocation(name)
+    try:
+        yield
+    finally:
+        graph._colocation_name = before
+        graph._name_colocation(before)

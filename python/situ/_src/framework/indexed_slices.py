@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""indexed_slices.py: tf.IndexedSlices: some rows of a tensor, as gradients of gather are."""
+import collections
+
+from situ._src.framework import tensor_shape
+from situ._src.framework.api import export
+from situ._src.framework.tensor import constant_value
+from situ._src.ops.array_ops import concat, convert_to_tensor, op
+
+IndexedSlicesValue = collections.namedtuple("IndexedSlicesValue", "values indices dense_shape")
+export(v1=("IndexedSlicesValue", "compat.v1.IndexedSlicesValue"))(IndexedSlicesValue)
+
+
+@export("IndexedSlices", "python.framework.ops.IndexedSlices")
+class IndexedSlices:
+    """Rows of a tensor: values[i] belongs to row indices[i]; rows that come twice are added."""
+
+    def __init__(self, values, indices, dense_shape=None):
+        self.values, self.indices = convert_to_tensor(values), convert_to_tensor(indices)
+        self.dense_shape = None if dense_shape is None else convert_to_tensor(dense_shape)
+
+    dtype = property(lambda s: s.values.dtype)
+    name = property(lambda s: s.values.name)
+    op = property(lambda s: s.values.op)
+    graph = property(lambda s: s.values.graph)
+    device = property(lambda s: s.values.device)
+
+    @property
+    def shape(self):
+        """The shape of all of the tensor, as far as it is known."""
+        known = None if self.dense_shape is None else constant_value(self.dense_shape)
+        if known is not None:
+            return tensor_shape.as_shape([int(size) for size in known])
+        rank = tensor_shape.as_shape(self.values.shape).rank
+        return tensor_shape.as_shape(None if rank is None else
+                                     [None,
+                                      *tensor_shape.as_shape(self.values.shape).as_list()[1:]])
+
+    def get_shape(self):
+        return self.shape
+
+    def consumers(self):
+        return self.values.consumers()
+
+    def with_values(self, values):
+        """The same rows with other values."""
+        return IndexedSlices(values, self.indices, self.dense_shape)
+
+    def __neg__(self):
+        return self.with_values(-self.values)
+
+    def _situ_tensor_(self):
+        if self.dense_shape is None:
+            raise ValueError("Tensor conversion requested for IndexedSlices without dense_shape: "
+                             f"{self!r}")
+        rows = op("StridedSlice", self.dense_shape, [0], [1], [1], shrink_axis_mask=1)
+        return op("UnsortedSegmentSum", self.values, self.indices, rows)
+
+    @property
+    def _situ_parts_(self):
+        """What a session fetches for it."""
+        return [p for p in (self.values, self.indices, self.dense_shape) if p is not None]
+
+    def _situ_value_(self, values, session):
+        return IndexedSlicesValue(*values, *[None] * (3 - len(values)))
+
+    def __repr__(self):
+        shape = "" if self.dense_shape is None else f", dense_shape={self.dense_shape}"
+        return f"IndexedSlices(indices={self.indices}, values={self.values}{shape})"
+
+
+def is_slices(value):
+    """Whether something is rows of a tensor, and not all of it."""
+    return isinstance(value, IndexedSlices)
+
+
+def map_values(function, value):
+    """function of a tensor, or of the rows that are given of one."""
+    if is_slices(value):
+        return value.with_values(function(value.values))
+    return function(convert_to_tensor(value))
+
+
+def add(parts):
+    """The sum of gradients: rows one after the other if all are rows; else all of the tensor."""
+    if len(parts) == 1:
+        return parts[0]
+    if not all(is_slices(p) for p in parts):
+        return op("AddN", [convert_to_tensor(p) for p in parts])
+    same = len({p.indices.dtype for p in parts}) == 1
+    indices = [p.indices if same else op("Cast", p.indices, "int64") for p in parts]
+    return IndexedSlices(concat([p.values for p in parts], 0), concat(indices, 0),
+                         parts[0].dense_shape)

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""module.py: tf.Module: an object that finds its variables."""
+import functools
+import re
+
+from situ._src.checkpoint import deferred_restore
+from situ._src.framework.api import export
+from situ._src.framework.scopes import name_scope
+from situ._src.variables.variable import Variable
+
+
+def _snake(name):
+    return re.sub(r"([a-z0-9])([A-Z])", r"\1_\2",
+                  re.sub(r"(.)([A-Z][a-z]+)", r"\1_\2", name)).lower()
+
+
+@export("Module")
+class Module:
+    """Holds variables and other modules as attributes, in lists and dicts, too."""
+
+    def __init__(self, name=None):
+        if name is None:
+            name = _snake(type(self).__name__)
+        elif not re.fullmatch(r"[A-Za-z_]\w*", name):
+            raise ValueError(f"'{name}' is not a valid module name. Module names must be valid "
+                             "Python identifiers (e.g. a valid class name).")
+        self._name = name
+        with name_scope(name) as full:
+            self._scope_name = full
+
+    def __setattr__(self, name, value):
+        object.__setattr__(self, name, value)
+        if deferred_restore.pending and isinstance(value, (Variable, Module, list, tuple, dict)):
+            deferred_restore.settle()
+
+    name = property(lambda s: s.__dict__.get("_name") or _snake(type(s).__name__))
+
+    @property
+    def name_scope(self):
+        """The scope of the module, as it was when the module was made."""
+        return name_scope(self.__dict__.get("_scope_name") or self.name + "/")
+
+    def _flatten(self, recursive=True, predicate=lambda v: True):
+        """What is held, attribute by attribute in the order of their names, then what the modules
+        among it hold."""
+        seen, found = {id(self)}, []
+
+        def leaves(thing):
+            if isinstance(thing, dict):
+                return [leaf for key in sorted(thing, key=str) for leaf in leaves(thing[key])]
+            if isinstance(thing, (list, tuple)):
+                return [leaf for part in thing for leaf in leaves(part)]
+            return [thing] if isinstance(thing, (Variable, Module)) else []
+
+        def members(module):
+            below = []
+            for key in sorted(vars(module)):
+                for leaf in leaves(vars(module)[key]):
+                    if id(leaf) in seen:
+                        continue
+                    seen.add(id(leaf))
+                    if predicate(leaf):
+                        found.append(leaf)
+                    if isinstance(leaf, Module) and recursive:
+                        below.append(leaf)
+            for inner in below:
+                members(inner)
+        members(self)
+        return tuple(found)
+
+    @property
+    def variables(self):
+        return self._flatten(predicate=lambda v: isinstance(v, Variable))
+
+    @property
+    def trainable_variables(self):
+        return self._flatten(predicate=lambda v: isinstance(v, Variable) and v.trainable)
+
+    @property
+    def non_trainable_variables(self):
+        return self._flatten(predicate=lambda v: isinstance(v, Variable) and not v.trainable)
+
+    @property
+    def submodules(self):
+        return self._flatten(predicate=lambda v: isinstance(v, Module))
+
+    @classmethod
+    def with_name_scope(cls, method):
+        """A decorator: names of what the method makes begin with the module's."""
+        @functools.wraps(method)
+        def call(self, *args, **words):
+            with self.name_scope:
+                return method(self, *args, **words)
+        return call

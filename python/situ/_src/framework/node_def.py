@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""node_def.py: nodes as text (NodeDef, GraphDef) and their attributes, as the engine writes
+them."""
+import json
+
+import _situ
+from situ._src.framework import dtypes, tensor_shape
+
+
+class NodeDef:
+    """A node as data: name, op, input, device, attr."""
+
+    def __init__(self, name, op, inputs=(), device="", text="", attr=None):
+        self.name, self.op, self.input, self.device = name, op, list(inputs), device
+        self._text, self.attr = text, attr or {}
+
+    def __str__(self):
+        return self._text
+
+
+def blocks(text):
+    """The `node { ... }` blocks of a GraphDef, each without its braces and its indentation."""
+    block = None
+    for line in text.splitlines():
+        if line == "node {":
+            block = []
+        elif line == "}" and block is not None:
+            yield block
+            block = None
+        elif block is not None:
+            block.append(line[2:])
+
+
+def block_name(block):
+    return next(json.loads(line[6:]) for line in block if line.startswith("name: "))
+
+
+def text_of(operation):
+    block, = blocks(operation._save(False))
+    return "\n".join(block) + "\n"
+
+
+def value_of(attr):
+    """The Python value of an attribute as GraphDef's JSON has it."""
+    (kind, value), = attr.items()
+    if kind == "type":
+        return dtypes.as_dtype(value[3:].lower() if value.startswith("DT_") else value)
+    if kind == "i":
+        return int(value)
+    if kind == "s":
+        import base64
+        return base64.b64decode(value)
+    if kind == "shape":
+        if value.get("unknownRank"):
+            return tensor_shape.TensorShape(None)
+        sizes = [int(d.get("size", 0)) for d in value.get("dim", [])]
+        return tensor_shape.TensorShape([None if n < 0 else n for n in sizes])
+    if kind == "list":
+        return [value_of({k: v}) for k, items in value.items() for v in items]
+    return value
+
+
+class AttrValue:
+    """An attribute as NodeDef has it: the field of its kind (type, i, f, s, b, shape, list)."""
+    EMPTY = {"type": 0, "i": 0, "f": 0.0, "s": b"", "b": False}
+
+    def __init__(self, attr):
+        self._attr = attr
+
+    def WhichOneof(self, group):
+        return next(iter(self._attr), None)
+
+    def HasField(self, name):
+        return name in self._attr
+
+    def __getattr__(self, name):
+        if name.startswith("_"):
+            raise AttributeError(name)
+        if name not in self._attr:
+            return self.EMPTY.get(name)
+        value = value_of({name: self._attr[name]})
+        return value.as_datatype_enum if name == "type" else value
+
+    def __repr__(self):
+        return f"AttrValue({self._attr!r})"
+
+
+def node_def(operation):
+    found = json.loads(operation._save(True))
+    attrs = {name: AttrValue(value) for name, value in found.get("attr", {}).items()}
+    return NodeDef(operation.name, operation.type, found.get("input", ()), operation.device,
+                   text_of(operation), attrs)
+
+
+def get_attr(operation, name):
+    attrs = json.loads(operation._save(True)).get("attr", {})
+    if name not in attrs:
+        raise ValueError(f"No attr named '{name}' in {operation.name}")
+    return value_of(attrs[name])
+
+
+class GraphDef:
+    """A graph as data."""
+
+    def __init__(self, graph=None):
+        self._text = graph._save(False) if graph is not None else ""
+        self._nodes = graph._save(True) if graph is not None else "{}"
+        self.node = []
+        if graph is not None:
+            texts = {block_name(b): "\n".join(b) + "\n" for b in blocks(self._text)}
+            self.node = [NodeDef(o.name, o.type, [t.name for t in o.inputs], o.device,
+                                 texts.get(o.name, "")) for o in graph.get_operations()]
+
+    @classmethod
+    def _of(cls, nodes):
+        """A GraphDef of nodes as JSON has them."""
+        made = cls()
+        made._take(nodes)
+        return made
+
+    def _take(self, nodes):
+        self._nodes = json.dumps({"node": nodes})
+        self.node = [NodeDef(n["name"], n["op"], n.get("input", ()), n.get("device", ""), "", {
+            k: AttrValue(v) for k, v in n.get("attr", {}).items()}) for n in nodes]
+        self._text = "".join(f"node {{\n  name: {json.dumps(n['name'])}\n  op: "
+                             f"{json.dumps(n['op'])}\n}}\n" for n in nodes)
+
+    def __str__(self):
+        return self._text
+
+    def _json(self):
+        """The nodes, on the devices that they have been given meanwhile."""
+        data = json.loads(self._nodes)
+        devices = {n.name: n.device for n in self.node}
+        for node in data.get("node", ()):
+            node["device"] = devices.get(node["name"], "")
+        return json.dumps(data)
+
+    def ParseFromString(self, serialized):
+        """Takes the nodes of a .pb file."""
+        from situ._src.framework import graph_def_reader
+        self._take(graph_def_reader.parse(serialized)["node"])
+        return len(serialized)
+
+    MergeFromString = ParseFromString
+
+    @classmethod
+    def FromString(cls, serialized):
+        made = cls()
+        made.ParseFromString(serialized)
+        return made
+
+    def CopyFrom(self, other):
+        self._take(json.loads(other._json()).get("node", []))
+
+    def SerializeToString(self):
+        """The bytes of the message, as in a .pb file."""
+        from situ._src.framework import graph_def_writer
+        return graph_def_writer.serialize(self._json())
+
+    def ByteSize(self):
+        return len(self.SerializeToString())
+
+
+_situ.hook("node_def", text_of)

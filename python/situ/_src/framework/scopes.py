@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0
+"""scopes.py: tf.device, tf.name_scope, tf.control_dependencies and their like, in both styles."""
+import contextlib
+import threading
+
+import _situ
+from situ._src.framework import style
+from situ._src.framework.api import export
+from situ._src.framework.device_spec import DeviceSpec
+from situ._src.framework.graph import get_default_graph, scope
+from situ._src.framework.graph_scopes import ReusableScope
+
+_HOST = DeviceSpec("localhost", 0, 0, "CPU", 0)
+
+
+class EagerDevice(ReusableScope):
+    """Eager operations of this scope run on a device."""
+
+    def __init__(self, device: object) -> None:
+        super().__init__()
+        self._device = device
+
+    def _enter(self):
+        device = self._device
+        if device is not None and not isinstance(device, (str, DeviceSpec)):
+            raise ValueError(f"Expecting a string device name. Got {type(device)}({device})")
+        before = _situ.swap_device("")
+        try:
+            _situ.swap_device(_nested(before, device))
+        except BaseException:
+            _situ.swap_device(before)
+            raise
+        return None, lambda *_error: _situ.swap_device(before) and None
+
+
+eager_device = EagerDevice
+
+
+def _nested(outer, device):
+    """The name of a device inside the scope of another one."""
+    if device is None:
+        return ""
+    if device == "":
+        return outer
+    spec = device if isinstance(device, DeviceSpec) else DeviceSpec.from_string(device)
+    around = DeviceSpec.from_string(outer) if outer else _HOST
+    return around.make_merged_spec(spec).to_string()
+
+
+class Device(ReusableScope):
+    """What tf.device returns: a scope of the graph that is being built when it is entered, or of
+    eager operations."""
+
+    def __init__(self, name: object) -> None:
+        super().__init__()
+        self._name = name
+
+    def _enter(self):
+        made = get_default_graph().device(self._name) if _is_building() else \
+            EagerDevice(self._name)
+        return made.__enter__(), made.__exit__
+
+
+def _is_building():
+    return _situ.current_graph() is not None
+
+
+@export("device")
+def device(device_name_or_function=None, device_name=None):
+    """Operations of this scope go to a device: a name, a DeviceSpec, None, or (in graphs) a
+    function of the operation."""
+    name = device_name if device_name is not None else device_name_or_function
+    if hasattr(name, "device_type") and not isinstance(name, DeviceSpec):
+        name = name.name  # a tf.config.LogicalDevice
+    if callable(name) and not isinstance(name, DeviceSpec) and not _is_building():
+        raise RuntimeError("tf.device does not support functions when eager execution is enabled.")
+    return Device(name)
+
+
+class name_scope(ReusableScope):
+    """Names of operations of this scope begin with its name."""
+
+    def __init__(self, name, default_name=None, values=None):
+        super().__init__()
+        if default_name is not None and not isinstance(default_name, str):
+            raise TypeError("`default_name` type should be a str")
+        self._name = default_name if name is None else name
+        self.name = self._name
+
+    def _enter(self):
+        if _situ.current_graph() is None:
+            full = _joined(self._name)
+            _scopes().append(full)
+            return full, lambda *_error: _scopes().pop() and None
+        entered = scope(self._name)
+        return entered.__enter__(), entered.__exit__
+
+
+_eager = threading.local()
+
+
+def _scopes():
+    """The scopes of names that this thread has entered outside of graphs: "a/", "a/b/"."""
+    if not hasattr(_eager, "scopes"):
+        _eager.scopes = []
+    return _eager.scopes
+
+
+def eager_scope():
+    """What names of variables and summaries begin with outside of graphs."""
+    return _scopes()[-1] if _scopes() else ""
+
+
+def _joined(name):
+    if not name:
+        return ""
+    return name if name.endswith("/") else f"{eager_scope()}{name}/"
+
+
+export("name_scope")(name_scope)
+
+
+@export(v1="op_scope")
+def op_scope(values, name, default_name=None):
+    return name_scope(name, default_name, values)
+
+
+@export("control_dependencies")
+def control_dependencies(control_inputs):
+    """Operations of this scope run after these."""
+    if not _is_building():
+        return contextlib.nullcontext()
+    return get_default_graph().control_dependencies(control_inputs)
+
+
+@export(v1=("colocate_with",))
+def colocate_with(op, ignore_existing=False):
+    """Operations of this scope go where `op` goes."""
+    if not _is_building():
+        return contextlib.nullcontext()
+    here = get_default_graph()
+    if getattr(op, "graph", here) is not here and hasattr(here, "root"):
+        return contextlib.nullcontext()  # a branch cannot name what is outside of it
+    return here.colocate_with(op, ignore_existing)
+
+
+def colocate_with_variable(variable):
+    """Operations of this scope go where a variable is; an eager variable (or None) has no place in
+    a graph."""
+    op = getattr(variable, "op", None)
+    return contextlib.nullcontext() if op is None else \
+        colocate_with(getattr(getattr(variable, "handle", None), "op", op))
+
+
+@export("init_scope")
+@contextlib.contextmanager
+def init_scope():
+    """Out of functions that are traced, and out of the branches of tf.cond; a graph of the
+    program's own stays."""
+    here = get_default_graph() if style.is_graph() else _situ.current_graph()
+    root = getattr(here, "root", here)
+    if style.is_graph() or root is not None and not root.building_function:
+        with root.as_default(), root.control_dependencies(None):
+            before, root._scope = root._scope, here._scope
+            try:
+                yield
+            finally:
+                root._scope = before
+        return
+    before = _situ.swap_graph(None)
+    try:
+        yield
+    finally:
+        _situ.swap_graph(before)
+
+
+@export(v1="container")
+def container(container_name):
+    return get_default_graph().container(container_name)
+
+
+@export(v1="add_to_collection")
+def add_to_collection(name, value):
+    get_default_graph().add_to_collection(name, value)
+
+
+@export(v1="add_to_collections")
+def add_to_collections(names, value):
+    get_default_graph().add_to_collections(names, value)
+
+
+@export(v1="get_collection")
+def get_collection(key, scope=None):
+    return get_default_graph().get_collection(key, scope)
+
+
+@export(v1="get_collection_ref")
+def get_collection_ref(key):
+    return get_default_graph().get_collection_ref(key)

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""session.py: Session and InteractiveSession."""
+import weakref
+
+import _situ
+from situ._src.framework import default_session, device_lib, protos
+from situ._src.framework.config import function_options
+from situ._src.framework.graph import Graph, get_default_graph
+from situ._src.profiler import step_stats
+
+
+class Session(_situ.Session):
+    """Runs operations of a graph: `run`, as a context manager, and `close`."""
+
+    def __init__(self, target="", graph=None, config=None):
+        if config is not None and not isinstance(config, protos.ConfigProto):
+            raise TypeError(f"config must be a tf.ConfigProto, but got {type(config)}")
+        if graph is not None and not isinstance(graph, Graph):
+            raise TypeError(f"graph must be a tf.Graph, but got {type(graph)}")
+        if target and not isinstance(target, (str, bytes)):
+            raise TypeError(f"target must be a string, but got {type(target)}")
+        self._config, self._target, self._entered = config, target, []
+        self._timeout_ms = config.operation_timeout_in_ms if config is not None else 0
+        self._open(graph if graph is not None else get_default_graph(),
+                   self._options(target, config))
+        self.graph._session = weakref.ref(self)
+
+    def _options(self, target, config):
+        """What the engine opens the session with. A session of a cluster becomes one of another
+        class here."""
+        target = target.decode() if isinstance(target, bytes) else target
+        if target.startswith("grpc://") or _situ.cluster_place()[2] > 1:
+            from situ._src.cluster import tasks
+            return tasks.attach(self, target, config)
+        return function_options() if config is None else protos.options_of(config)
+
+    graph_def = property(lambda s: s.graph.as_graph_def())
+    sess_str = property(lambda s: s._target)
+
+    @staticmethod
+    def reset(target, containers=None, config=None):
+        """Forgets the variables and resources that sessions of a server share; a session without a
+        target has its own."""
+        if target:
+            from situ._src.cluster import tasks
+            tasks.reset(target, containers)
+
+    def __enter__(self):
+        graph = self.graph.as_default()
+        graph.__enter__()
+        self._entered.append(graph)
+        default_session.stack().append(self)
+        return self
+
+    def __exit__(self, *error):
+        default_session.stack().remove(self)
+        self._entered.pop().__exit__(*error)
+        self.close()
+
+    def _run_with(self, fetches, feeds, options, metadata):
+        """run with RunOptions and RunMetadata."""
+        if options is not None and not isinstance(options, protos.RunOptions):
+            raise TypeError(f"options must be a tf.RunOptions, but got {type(options)}")
+        if metadata is not None and not isinstance(metadata, step_stats.RunMetadata):
+            raise TypeError(f"run_metadata must be a tf.RunMetadata, but got {type(metadata)}")
+        options = options or protos.RunOptions()
+        wanted = metadata is not None and options.trace_level > protos.RunOptions.NO_TRACE
+        trace = _situ.Recording() if wanted else None
+        result = self._run_watched(fetches, feeds, options.timeout_in_ms or self._timeout_ms, trace)
+        if metadata is not None:
+            metadata.Clear()
+            if trace is not None:
+                step_stats.fill(metadata.step_stats, trace.records(), self.graph)
+            if options.output_partition_graphs:
+                metadata.partition_graphs.extend(step_stats.partitions(self))
+        return result
+
+    def as_default(self):
+        return _Default(self)
+
+    def list_devices(self):
+        return [device_lib.session_device(d) for d in _situ.devices()]
+
+    def make_callable(self, fetches, feed_list=None, accept_options=False):
+        keys = list(feed_list or [])
+
+        def call(*values, **more):
+            if len(values) != len(keys):
+                raise TypeError(f"takes {len(keys)} arguments ({len(values)} given)")
+            if more and not accept_options:
+                raise TypeError(f"got an unexpected keyword argument '{next(iter(more))}'")
+            return self.run(fetches, dict(zip(keys, values)), **more)
+        return call
+
+    def partial_run_setup(self, fetches, feeds=None):
+        raise NotImplementedError("situ runs a graph in one piece: partial_run is not there.")
+
+    def placement(self):
+        """Where each operation goes, and why: rows (name, op, requested, assigned, cause)."""
+        return self._placement()
+
+    def _places(self):
+        """name -> device, of all operations that there are now."""
+        if self.__dict__.get("_placed_version") != self.graph.version:
+            self._placed = {row[0]: row[3] for row in self._placement()}
+            self._placed_version = self.graph.version
+        return self._placed
+
+
+class _Default:
+    """with sess.as_default(): the session stays open behind."""
+
+    def __init__(self, session):
+        self.session = session
+
+    def __enter__(self):
+        default_session.stack().append(self.session)
+        return self.session
+
+    def __exit__(self, *error):
+        default_session.stack().remove(self.session)
+
+
+class InteractiveSession(Session):
+    """A session that is the default one from the beginning."""
+
+    def __init__(self, target="", graph=None, config=None):
+        super().__init__(target, graph, config)
+        self._before = _situ.swap_graph(graph) if graph is not None else None
+        default_session.stack().append(self)
+
+    def close(self):
+        super().close()
+        if self in default_session.stack():
+            default_session.stack().remove(self)
+
+
+def assigned_device(operation):
+    """The device that an operation runs on, in the newest session of its graph or a plain one."""
+    graph = operation.graph
+    session = graph._session() if graph._session is not None else None
+    if session is None or session._closed:
+        session = Session(graph=graph)
+    return session._places()[operation.name]
+
+
+_situ.extend(_situ.Operation, "assigned_device", property(assigned_device))
+
+
+def get_default_session():
+    return default_session.current()

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""structure.py: structures of arguments and results of functions: lists, dicts, and things that
+are several tensors, such as ragged and sparse tensors."""
+from situ._src.framework.tensor import EagerTensor, GraphTensor
+
+_parts = {}  # class of things that consist of tensors -> class of tuples of these tensors
+
+
+def _whole(kind, pieces):
+    """A ragged or sparse tensor again, of tensors; a tuple of whatever else."""
+    if all(isinstance(p, (EagerTensor, GraphTensor)) for p in pieces):
+        return kind._situ_made_(pieces)
+    return _tuple(kind, pieces)
+
+
+def _tuple(kind, pieces):
+    """The pieces as a tuple that becomes the thing again where results are put together."""
+    if kind not in _parts:
+        _parts[kind] = type(kind.__name__ + "Parts", (tuple,), {
+            "_make": classmethod(lambda cls, some: kind._situ_made_(list(some)))})
+    return _parts[kind](pieces)
+
+
+def split(structure):
+    """Results with ragged and sparse tensors as tuples of their pieces."""
+    if hasattr(structure, "_situ_pieces_"):
+        return _tuple(type(structure), structure._situ_pieces_)
+    if isinstance(structure, dict):
+        return {k: split(v) for k, v in structure.items()}
+    if isinstance(structure, tuple) and hasattr(structure, "_fields"):
+        return type(structure)(*[split(v) for v in structure])
+    return type(structure)(map(split, structure)) if isinstance(structure, (list, tuple)) else \
+        structure
+
+
+def mapped(structure, function):
+    """The structure with what a function makes of each thing in it."""
+    if hasattr(structure, "_situ_pieces_"):
+        before = structure._situ_pieces_
+        after = [function(p) for p in before]
+        return structure if all(a is b for a, b in zip(after, before)) else \
+            _whole(type(structure), after)
+    if isinstance(structure, dict):
+        return {k: mapped(v, function) for k, v in structure.items()}
+    if isinstance(structure, tuple) and hasattr(structure, "_fields"):
+        return type(structure)(*[mapped(v, function) for v in structure])
+    if isinstance(structure, (list, tuple)):
+        return type(structure)(mapped(v, function) for v in structure)
+    return function(structure)
+
+
+def packed(structure, values):
+    """The structure with values one after the other in place of its tensors; ragged and sparse
+    tensors again of their pieces."""
+    if structure is None:
+        return None
+    if isinstance(structure, dict):
+        return {k: packed(v, values) for k, v in structure.items()}
+    if hasattr(structure, "_make"):
+        return type(structure)._make([packed(v, values) for v in structure])
+    if isinstance(structure, (list, tuple)):
+        return type(structure)(packed(v, values) for v in structure)
+    return next(values)
+
+
+def leaves(structure):
+    """The things in a structure, in order."""
+    found = []
+    mapped(structure, found.append)
+    return found

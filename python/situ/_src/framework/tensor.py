@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tensor.py: what tensors print, how they are indexed, and the methods that both kinds share."""
+import _situ
+from situ._src.framework import default_session, device_spec, dtypes, errors, node_def, tensor_shape
+
+Tensor, EagerTensor, GraphTensor = _situ.Tensor, _situ.EagerTensor, _situ.GraphTensor
+Operation = _situ.Operation
+
+
+def _text(tensor):
+    value = tensor.numpy()
+    return repr(value) if isinstance(value, bytes) else str(value)
+
+
+def eager_str(tensor):
+    text = _text(tensor)
+    if "\n" in text:
+        text = "\n" + text
+    return f"tf.Tensor({text}, shape={tensor.shape}, dtype={tensor.dtype.name})"
+
+
+def eager_repr(tensor):
+    text = repr(tensor.numpy()) if tensor.ndim else _text(tensor)
+    if "\n" in text:
+        text = "\n" + text
+    return f"<tf.Tensor: shape={tensor.shape}, dtype={tensor.dtype.name}, numpy={text}>"
+
+
+_situ.hook("str", eager_str)
+_situ.hook("repr", eager_repr)
+
+
+def _extend(cls, **members):
+    """Adds members to a type of the extension."""
+    for name, member in members.items():
+        _situ.extend(cls, name, member)
+
+
+def _eval(self, feed_dict=None, session=None):
+    if isinstance(self, EagerTensor):
+        raise NotImplementedError("eval is not supported when eager execution is enabled, is "
+                                  ".numpy() what you're looking for?")
+    session = session or default_session.current()
+    if session is None:
+        raise ValueError("Cannot evaluate tensor using `eval()`: No default session is registered. "
+                         "Use `with sess.as_default()` or pass an explicit session to "
+                         "`eval(session=sess)`")
+    return session.run(self, feed_dict)
+
+
+def _run(self, feed_dict=None, session=None):
+    session = session or default_session.current()
+    if session is None:
+        raise ValueError("Cannot execute operation using `run()`: No default session is "
+                         "registered. Use `with sess.as_default():` or pass an explicit session "
+                         "to `run(session=sess)`")
+    session.run(self, feed_dict)
+
+
+def _set_shape(self, shape):
+    merged = self.shape.merge_with(shape)
+    if isinstance(self, GraphTensor):
+        self._store_shape(merged)
+
+
+def _consumers(self):
+    return [o for o in self.graph.get_operations() if any(i is self for i in o.inputs)]
+
+
+def copy_to_device(tensor, device):
+    """A copy of an eager tensor on a device; its gradient is a copy on the device it came from."""
+    made = _situ.copy_to(tensor, device)
+    if _situ.tape_count() and made is not tensor:
+        home = tensor.device
+        _situ.tape_function([tensor], [made], lambda grads: [
+            None if grads[0] is None else copy_to_device(grads[0], home)])
+    return made
+
+
+def _to(device):
+    def copy(self, index=0):
+        return copy_to_device(self, f"/device:{device}:{index}")
+    return copy
+
+
+class Reference:
+    """Stands for a tensor or variable where a key is needed: tensor.ref()."""
+
+    def __init__(self, wrapped):
+        self._wrapped = wrapped
+
+    def deref(self):
+        return self._wrapped
+
+    def __eq__(self, other):
+        return isinstance(other, Reference) and self._wrapped is other._wrapped
+
+    def __hash__(self):
+        return id(self._wrapped)
+
+    def __repr__(self):
+        return f"<Reference wrapping {self._wrapped!r}>"
+
+
+def _refuse_bool(self):
+    if not self.graph.building_function:
+        raise TypeError("Using a `tf.Tensor` as a Python `bool` is not allowed. Use `if t is not "
+                        "None:` instead of `if t:` to test if a tensor is defined, and use "
+                        "TensorFlow ops such as tf.cond to execute subgraphs conditioned on the "
+                        "value of a tensor.")
+    raise errors.OperatorNotAllowedInGraphError(
+        "Using a symbolic `tf.Tensor` as a Python `bool` is not allowed: AutoGraph did not convert "
+        "this code.\n" + _WAY_OUT)
+
+
+_WAY_OUT = ("`if`, `while` and `for` over tensors are converted in functions whose source is "
+            "there, outside of generators and installed packages; elsewhere they see tensors "
+            "that have no value yet.\nUse tf.cond, tf.while_loop or tf.where, or let the "
+            "decision hang on an argument that is no tensor.")
+
+
+def _refuse_iteration(self):
+    if not self.graph.building_function:
+        raise TypeError("Tensor objects are only iterable when eager execution is enabled. To "
+                        "iterate over this tensor use tf.map_fn.")
+    if self.shape.rank == 0:
+        raise TypeError("Cannot iterate over a scalar tensor.")
+    if self.shape.rank is None or self.shape.as_list()[0] is None:
+        raise errors.OperatorNotAllowedInGraphError(
+            "Iterating over a symbolic `tf.Tensor` is not allowed: AutoGraph did not convert this "
+            "code.\n" + _WAY_OUT)
+
+
+def _refuse_array(self, dtype=None, copy=None):
+    raise NotImplementedError(f"Cannot convert a symbolic Tensor ({self.name}) to a numpy array.")
+
+
+def _refuse_length(self):
+    raise TypeError(f"len is not well defined for symbolic Tensors. ({self.name}) Please call "
+                    "`x.shape` rather than `len(x)` for shape information.")
+
+
+def _undefined(name):
+    def get(self):
+        raise AttributeError(f"Tensor.{name} is undefined when eager execution is enabled.")
+    return property(get)
+
+
+_extend(GraphTensor, _refuse_bool=_refuse_bool, _refuse_iteration=_refuse_iteration,
+        _refuse_length=_refuse_length, __array__=_refuse_array,
+        __format__=lambda self, spec: format(str(self), spec))
+_extend(EagerTensor, **{name: _undefined(name) for name in ("graph", "name", "op", "value_index")},
+        __format__=lambda self, spec: format(self.numpy(), spec) if spec or self.ndim == 0 else
+        str(self.numpy()), __deepcopy__=lambda self, memo: self, __copy__=lambda self: self,
+        __reduce__=lambda self: (_restore, (self.numpy(), self.dtype.name)))
+
+
+def _dlpack(self, stream=None, max_version=None, dl_device=None, copy=None):
+    return _situ.to_dlpack(self.cpu() if dl_device == (1, 0) else self)
+
+
+def _dlpack_device(self):
+    if "/device:CPU:" not in self.device:
+        raise BufferError(f"DLPack knows no device {self.device}: copy the tensor to the CPU first")
+    return 1, 0
+
+
+_extend(EagerTensor, __dlpack__=_dlpack, __dlpack_device__=_dlpack_device)
+
+
+def _restore(array, dtype):
+    return _situ.constant(array, dtypes.as_dtype(dtype))
+
+
+def _ref(self):
+    return Reference(self)
+
+
+_extend(Tensor, ref=_ref, experimental_ref=_ref, eval=_eval, set_shape=_set_shape,
+        get_shape=lambda self: self.shape, __array_priority__=100)
+_extend(GraphTensor, consumers=_consumers, _as_graph_element=lambda self: self)
+_extend(EagerTensor, cpu=_to("CPU"), gpu=_to("GPU"),
+        _shape_tuple=lambda self: tuple(self.shape.as_list()))
+
+
+def _set_device(self, device):
+    """Asks for another device; `device` shows the text as it was given."""
+    text = device.to_string() if hasattr(device, "to_string") else device or ""
+    self._ask_device(device_spec.for_engine(text))
+    self._device_text = text
+
+
+_extend(Operation, run=_run, _set_device=_set_device,
+        get_attr=node_def.get_attr, node_def=property(node_def.node_def),
+        _as_graph_element=lambda self: self,
+        colocation_groups=lambda self: [g.encode() for g in _groups(self)],
+        values=lambda self: tuple(self.outputs))
+
+
+def _groups(operation):
+    try:
+        return [g.decode() for g in node_def.get_attr(operation, "_class")]
+    except ValueError:
+        return ["loc:@" + operation.name]
+
+
+def constant_value(tensor):
+    """The value of a tensor where it is known while the graph is built, else None."""
+    if isinstance(tensor, EagerTensor):
+        return tensor.numpy()
+    value = getattr(tensor, "_constant", None)
+    if value is None and isinstance(tensor, GraphTensor):
+        known = tensor.graph._known(tensor)
+        value = None if known is None else known.numpy()
+    return value
+
+
+def static_shape(tensor):
+    return tensor_shape.as_shape(tensor.shape)

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tensor_proto.py: tensors as messages (TensorProto): tf.io.serialize_tensor and back."""
+import numpy
+
+from situ._src.framework import errors, graph_def_reader
+from situ._src.framework.api import export
+from situ._src.framework.dtypes import as_dtype
+from situ._src.framework.import_graph_def import tensor_value
+from situ._src.framework.protobuf_wire import block, tagged, varint
+from situ._src.ops.array_ops import convert_to_tensor
+from situ._src.ops.script_ops import py_func
+
+
+def _message(array, dtype):
+    sizes = b"".join(block(2, tagged(1, 0, varint(n)) if n else b"") for n in array.shape)
+    made = tagged(1, 0, varint(dtype.as_datatype_enum)) + block(2, sizes)
+    if dtype.name == "string":
+        return made + b"".join(block(8, text) for text in array.ravel())
+    return made + (block(4, array.tobytes()) if array.size else b"")
+
+
+@export("io.serialize_tensor", v1="serialize_tensor")
+def serialize_tensor(tensor, name=None):
+    """A tensor as the bytes of a TensorProto."""
+    tensor = convert_to_tensor(tensor)
+    dtype = tensor.dtype.base_dtype
+
+    def write(array):
+        return numpy.array(_message(numpy.asarray(array), dtype), object)
+    made = py_func(write, [tensor], "string", name=name)
+    if hasattr(made, "set_shape"):
+        made.set_shape([])
+    return made
+
+
+@export("io.parse_tensor", v1="parse_tensor")
+def parse_tensor(serialized, out_type, name=None):
+    """The tensor of the bytes of a TensorProto."""
+    dtype = as_dtype(out_type).base_dtype
+
+    def read(data):
+        try:
+            found = graph_def_reader._tensor(numpy.asarray(data, object).item())
+            array = tensor_value(found)
+        except (ValueError, KeyError, IndexError) as error:
+            raise errors.InvalidArgumentError(
+                None, None, f"Could not parse `serialized` as TensorProto: {error}") from None
+        if found["dtype"] != "DT_" + dtype.name.upper():
+            raise errors.InvalidArgumentError(
+                None, None, f"Type mismatch between parsed tensor ({found['dtype'][3:].lower()}) "
+                f"and dtype ({dtype.name})")
+        return array
+    return py_func(read, [convert_to_tensor(serialized, "string")], dtype, name=name)

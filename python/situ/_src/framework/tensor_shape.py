@@ -1,0 +1,290 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tensor_shape.py: TensorShape and Dimension."""
+import operator
+
+import _situ
+from situ._src.framework import style
+
+
+def _size(value):
+    """The size that an integer (or what has an __index__) means; None for an unknown one."""
+    if value is None:
+        return None
+    try:
+        size = operator.index(getattr(value, "value", value))
+    except TypeError:
+        raise TypeError("Dimension value must be integer or None or have an __index__ method, got "
+                        f"value '{value!r}' with type '{type(value)!r}'") from None
+    if size < 0:
+        raise ValueError(f"Dimension {size} must be >= 0")
+    return size
+
+
+def _arithmetic(function, is_reflected=False):
+    def compute(self, other):
+        try:
+            pair = self.value, as_dimension(other).value
+        except (TypeError, ValueError):
+            return NotImplemented
+        if is_reflected:
+            pair = pair[::-1]
+        return Dimension(None if None in pair else function(*pair))
+    return compute
+
+
+def _comparison(function):
+    """None where one of both is unknown."""
+    def compare(self, other):
+        pair = self.value, as_dimension(other).value
+        return None if None in pair else function(*pair)
+    return compare
+
+
+class Dimension:
+    """A size that may be unknown (None)."""
+
+    def __init__(self, value):
+        self.value = value.value if isinstance(value, Dimension) else _size(value)
+
+    def is_compatible_with(self, other):
+        other = as_dimension(other)
+        return self.value is None or other.value is None or self.value == other.value
+
+    def assert_is_compatible_with(self, other):
+        """Raises ValueError where both are known and differ."""
+        if not self.is_compatible_with(other):
+            raise ValueError(f"Dimensions {self} and {other} are not compatible")
+
+    def merge_with(self, other):
+        other = as_dimension(other)
+        self.assert_is_compatible_with(other)
+        return Dimension(other.value if self.value is None else self.value)
+
+    __add__ = __radd__ = _arithmetic(operator.add)
+    __mul__ = __rmul__ = _arithmetic(operator.mul)
+    __sub__, __rsub__ = _arithmetic(operator.sub), _arithmetic(operator.sub, True)
+    __floordiv__, __rfloordiv__ = _arithmetic(operator.floordiv), _arithmetic(operator.floordiv,
+                                                                              True)
+    __mod__, __rmod__ = _arithmetic(operator.mod), _arithmetic(operator.mod, True)
+
+    def __truediv__(self, other):
+        raise TypeError(f"unsupported operand type(s) for /: 'Dimension' and "
+                        f"'{type(other).__name__}', please use // instead")
+
+    def __rtruediv__(self, other):
+        raise TypeError(f"unsupported operand type(s) for /: '{type(other).__name__}' and "
+                        "'Dimension', please use // instead")
+
+    def __eq__(self, other):
+        try:
+            other = as_dimension(other)
+        except (TypeError, ValueError):
+            return NotImplemented
+        return None if None in (self.value, other.value) else self.value == other.value
+
+    def __ne__(self, other):
+        equal = self.__eq__(other)
+        return equal if equal in (None, NotImplemented) else not equal
+
+    def __hash__(self):
+        return hash(self.value)
+
+    __lt__, __gt__ = _comparison(operator.lt), _comparison(operator.gt)
+    __le__, __ge__ = _comparison(operator.le), _comparison(operator.ge)
+
+    def __int__(self):
+        return self.value
+
+    def __index__(self):
+        return self.value
+
+    def __bool__(self):
+        return bool(self.value)
+
+    def __repr__(self):
+        return f"Dimension({self.value})"
+
+    def __str__(self):
+        return "?" if self.value is None else str(self.value)
+
+
+def as_dimension(value):
+    """A Dimension, or what becomes one."""
+    return value if isinstance(value, Dimension) else Dimension(value)
+
+
+class TensorShape:
+    """The shape of a tensor, as far as it is known."""
+
+    __slots__ = ("_dims",)
+
+    def __init__(self, dims):
+        if dims is None:
+            self._dims = None
+        elif isinstance(dims, TensorShape):
+            self._dims = dims._dims
+        else:
+            if isinstance(dims, Dimension) or hasattr(dims, "__index__") and \
+                    not hasattr(dims, "__len__"):
+                dims = [dims]
+            self._dims = tuple(d.value if isinstance(d, Dimension) else _size(d) for d in dims)
+
+    rank = property(lambda s: None if s._dims is None else len(s._dims))
+    ndims = rank
+    dims = property(lambda s: None if s._dims is None else [Dimension(d) for d in s._dims])
+
+    def as_list(self):
+        if self._dims is None:
+            raise ValueError("as_list() is not defined on an unknown TensorShape.")
+        return list(self._dims)
+
+    def num_elements(self):
+        if not self.is_fully_defined():
+            return None
+        count = 1
+        for d in self._dims:
+            count *= d
+        return count
+
+    def is_fully_defined(self):
+        return self._dims is not None and None not in self._dims
+
+    def assert_is_fully_defined(self):
+        if not self.is_fully_defined():
+            raise ValueError(f"Shape {self} is not fully defined")
+
+    def is_compatible_with(self, other):
+        other = TensorShape(other)
+        if self._dims is None or other._dims is None:
+            return True
+        return len(self._dims) == len(other._dims) and all(
+            a is None or b is None or a == b for a, b in zip(self._dims, other._dims))
+
+    def assert_is_compatible_with(self, other):
+        if not self.is_compatible_with(other):
+            raise ValueError(f"Shapes {self} and {TensorShape(other)} are incompatible")
+
+    def assert_has_rank(self, rank):
+        if self.rank not in (None, rank):
+            raise ValueError(f"Shape {self} must have rank {rank}")
+
+    def assert_same_rank(self, other):
+        """Raises ValueError where both ranks are known and differ."""
+        other = TensorShape(other)
+        if None not in (self.rank, other.rank) and self.rank != other.rank:
+            raise ValueError(f"Shapes {self} and {other} must have the same rank")
+
+    def with_rank_at_least(self, rank):
+        """The shape itself; ValueError where it has fewer dimensions."""
+        if self.rank is not None and self.rank < rank:
+            raise ValueError(f"Shape {self} must have rank at least {rank}")
+        return self
+
+    def with_rank_at_most(self, rank):
+        """The shape itself; ValueError where it has more dimensions."""
+        if self.rank is not None and self.rank > rank:
+            raise ValueError(f"Shape {self} must have rank at most {rank}")
+        return self
+
+    def is_subtype_of(self, other):
+        """Whether every shape that this one stands for is one of the other's."""
+        if not isinstance(other, TensorShape):
+            return False
+        if other._dims is None:
+            return True
+        return self.rank == other.rank and all(
+            b is None or a == b for a, b in zip(self._dims, other._dims))
+
+    def merge_with(self, other):
+        other = TensorShape(other)
+        if not self.is_compatible_with(other):
+            raise ValueError(f"Shapes {self} and {other} are not compatible")
+        if self._dims is None or other._dims is None:
+            return other if self._dims is None else self
+        return TensorShape([b if a is None else a for a, b in zip(self._dims, other._dims)])
+
+    def most_specific_compatible_shape(self, other):
+        """The shape of both: what differs is unknown."""
+        other = TensorShape(other)
+        if self.rank is None or self.rank != other.rank:
+            return TensorShape(None)
+        return TensorShape([a if a == b else None for a, b in zip(self._dims, other._dims)])
+
+    def concatenate(self, other):
+        other = TensorShape(other)
+        if self._dims is None or other._dims is None:
+            return TensorShape(None)
+        return TensorShape(self._dims + other._dims)
+
+    def with_rank(self, rank):
+        return self.merge_with([None] * rank)
+
+    def __len__(self):
+        if self._dims is None:
+            raise ValueError("Cannot take the length of shape with unknown rank.")
+        return len(self._dims)
+
+    def __bool__(self):
+        return self._dims is not None
+
+    def __iter__(self):
+        if self._dims is None:
+            raise ValueError("Cannot iterate over a shape with unknown rank.")
+        return iter(self.dims if style.is_graph() else self._dims)
+
+    def __getitem__(self, key):
+        if isinstance(key, slice):
+            return TensorShape(_unknown_slice(key) if self._dims is None else self._dims[key])
+        value = None if self._dims is None else self._dims[key]
+        return Dimension(value) if style.is_graph() else value
+
+    def __add__(self, other):
+        return self.concatenate(other)
+
+    def __radd__(self, other):
+        return TensorShape(other).concatenate(self)
+
+    def __eq__(self, other):
+        try:
+            return self._dims == TensorShape(other)._dims
+        except TypeError:
+            return NotImplemented
+
+    def __hash__(self):
+        return hash(self._dims)
+
+    def __repr__(self):
+        if self._dims is None:
+            return "TensorShape(None)"
+        return f"TensorShape({self.dims if style.is_graph() else list(self._dims)})"
+
+    def __str__(self):
+        if self._dims is None:
+            return "<unknown>"
+        unknown = "?" if style.is_graph() else "None"
+        words = [unknown if d is None else str(d) for d in self._dims]
+        return f"({words[0]},)" if len(words) == 1 else f"({', '.join(words)})"
+
+    def __reduce__(self):
+        return TensorShape, (self._dims,)
+
+
+def _unknown_slice(key):
+    """The sizes of a part of a shape of unknown rank: as many unknown ones, where that is known."""
+    if key.step not in (None, 1):
+        raise ValueError("Steps are not yet handled")
+    start = key.start or 0
+    if key.stop is None or start < 0 or key.stop < 0:
+        return None
+    return [None] * max(key.stop - start, 0)
+
+
+_situ.hook("shape", TensorShape)
+
+
+def as_shape(value):
+    return value if isinstance(value, TensorShape) else TensorShape(value)
+
+
+def dimension_value(dimension):
+    return dimension.value if isinstance(dimension, Dimension) else dimension

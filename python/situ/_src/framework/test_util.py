@@ -1,0 +1,252 @@
+# SPDX-License-Identifier: Apache-2.0
+"""test_util.py: tf.test: test cases, gradients checked by differences. Devices for tests are
+situ.testing's."""
+import atexit
+import contextlib
+import random
+import re
+import shutil
+import tempfile
+import unittest
+from unittest import mock
+
+import _situ
+from situ._src.framework import errors, style
+from situ._src.framework.api import BOTH, export
+from situ._src.ops import random_ops
+
+_SEED = 87654321
+_folders = []  # of the process: get_temp_dir
+BOTH["test.mock"] = mock
+
+
+@export("test.get_temp_dir")
+def get_temp_dir():
+    """A folder that is gone when the program ends."""
+    if not _folders:
+        _folders.append(tempfile.mkdtemp())
+        atexit.register(shutil.rmtree, _folders[0], ignore_errors=True)
+    return _folders[0]
+
+
+def _fresh():
+    """What a test begins with: an empty graph, and the same random numbers as every other."""
+    import numpy
+    random.seed(_SEED)
+    numpy.random.seed(_SEED)
+    if style.is_graph():
+        from situ._src.framework.graph import reset_default_graph
+        reset_default_graph()
+    random_ops.set_seed(_SEED)
+
+
+def _array(value):
+    import numpy
+    if not _situ.executing_eagerly() and hasattr(value, "eval"):
+        value = value.eval()
+    return numpy.asarray(value.numpy() if hasattr(value, "numpy") else value)
+
+
+class _Arrays:
+    """Comparisons of arrays."""
+
+    def assertAllEqual(self, a, b, msg=None):
+        import numpy
+        numpy.testing.assert_array_equal(_array(a), _array(b), msg or "")
+
+    def assertNotAllEqual(self, a, b, msg=None):
+        a, b = _array(a), _array(b)
+        self.assertFalse(a.shape == b.shape and (a == b).all(), msg)
+
+    def assertAllClose(self, a, b, rtol=1e-6, atol=1e-6, msg=None):
+        import numpy
+        if isinstance(a, dict):
+            self.assertEqual(set(a), set(b), msg)
+            for key in a:
+                self.assertAllClose(a[key], b[key], rtol, atol, msg)
+            return
+        if isinstance(a, (list, tuple)) and len(a) == len(b) and \
+                len({numpy.shape(_array(x)) for x in a}) > 1:
+            for x, y in zip(a, b):
+                self.assertAllClose(x, y, rtol, atol, msg)
+            return
+        numpy.testing.assert_allclose(_array(a), _array(b), rtol, atol, err_msg=msg or "")
+
+    def assertAllCloseAccordingToType(self, a, b, rtol=1e-6, atol=1e-6, half_rtol=1e-3,
+                                      half_atol=1e-3, msg=None, float_rtol=1e-6, float_atol=1e-6,
+                                      bfloat16_rtol=1e-2, bfloat16_atol=1e-2):
+        kinds = (_array(a).dtype.name, _array(b).dtype.name)
+        if "float32" in kinds:
+            rtol, atol = max(rtol, float_rtol), max(atol, float_atol)
+        if "float16" in (_array(a).dtype.name, _array(b).dtype.name):
+            rtol, atol = max(rtol, half_rtol), max(atol, half_atol)
+        self.assertAllClose(a, b, rtol, atol, msg)
+
+    def assertNotAllClose(self, a, b, rtol=1e-6, atol=1e-6, msg=None):
+        import numpy
+        self.assertFalse(numpy.allclose(_array(a), _array(b), rtol, atol), msg)
+
+    def assertAllGreater(self, a, bound):
+        self.assertTrue((_array(a) > bound).all())
+
+    def assertAllLess(self, a, bound):
+        self.assertTrue((_array(a) < bound).all())
+
+    def assertAllGreaterEqual(self, a, bound):
+        self.assertTrue((_array(a) >= bound).all())
+
+    def assertAllLessEqual(self, a, bound):
+        self.assertTrue((_array(a) <= bound).all())
+
+    def assertAllInRange(self, a, lower, upper, open_lower_bound=False, open_upper_bound=False):
+        a = _array(a)
+        self.assertTrue((a > lower if open_lower_bound else a >= lower).all())
+        self.assertTrue((a < upper if open_upper_bound else a <= upper).all())
+
+    def assertAllInSet(self, a, expected):
+        self.assertTrue(set(_array(a).ravel().tolist()) <= set(expected))
+
+    def assertNear(self, a, b, err, msg=None):
+        self.assertLessEqual(abs(a - b), err, msg)
+
+    def assertArrayNear(self, a, b, err, msg=None):
+        self.assertEqual(len(a), len(b), msg)
+        for x, y in zip(a, b):
+            self.assertNear(x, y, err, msg)
+
+    def assertNDArrayNear(self, a, b, err, msg=None):
+        self.assertTrue((abs(_array(a) - _array(b)) < err).all(), msg)
+
+    def assertShapeEqual(self, array, tensor, msg=None):
+        self.assertEqual(list(array.shape), tensor.shape.as_list(), msg)
+
+    def assertDTypeEqual(self, target, expected):
+        self.assertEqual(_array(target).dtype, expected)
+
+
+@export("test.TestCase")
+class TestCase(_Arrays, unittest.TestCase):
+    """unittest's, with comparisons of arrays; each test begins with a graph of its own."""
+
+    def setUp(self):
+        super().setUp()
+        if self._testMethodName == "test_session":
+            self.skipTest("Not a test.")  # its name looks like one
+        _fresh()
+
+    def get_temp_dir(self):
+        return tempfile.mkdtemp(prefix=self._testMethodName, dir=get_temp_dir())
+
+    create_tempdir = get_temp_dir
+
+    def evaluate(self, tensors):
+        """The values of tensors, in both styles."""
+        from situ._src.framework import nest
+        from situ._src.framework.session import get_default_session
+        if not _situ.executing_eagerly():
+            return get_default_session().run(tensors)
+        return nest.map_structure(lambda t: t.numpy() if hasattr(t, "numpy") else t, tensors)
+
+    @contextlib.contextmanager
+    def session(self, graph=None, config=None, use_gpu=False, force_gpu=False):
+        """A session of a graph; of the graph that is there where none is named."""
+        from situ._src.framework.graph import Graph
+        from situ._src.framework.session import Session
+        if graph is None and not style.is_graph():
+            graph = Graph()
+        with Session(graph=graph, config=config) as sess:
+            yield sess
+
+    test_session = session
+
+    @contextlib.contextmanager
+    def cached_session(self, graph=None, config=None, use_gpu=False, force_gpu=False):
+        """The same session each time in a test."""
+        from situ._src.framework.session import Session
+        if "_cached" not in self.__dict__:
+            self._cached = Session(graph=graph, config=config)
+            self.addCleanup(self._cached.close)
+        with self._cached.graph.as_default(), self._cached.as_default():
+            yield self._cached
+
+    @contextlib.contextmanager
+    def assertRaisesWithPredicateMatch(self, exception_type, expected_err_re_or_predicate):
+        with self.assertRaises(exception_type) as caught:
+            yield
+        check = expected_err_re_or_predicate
+        good = check(caught.exception) if callable(check) else \
+            check is None or re.search(check, str(caught.exception))
+        self.assertTrue(good, f"{caught.exception} does not match {check}")
+
+    def assertRaisesOpError(self, expected_err_re_or_predicate):
+        return self.assertRaisesWithPredicateMatch(errors.OpError, expected_err_re_or_predicate)
+
+    def assertStartsWith(self, actual, expected_start, msg=None):
+        self.assertTrue(actual.startswith(expected_start), msg)
+
+    def assertLen(self, container, expected_len, msg=None):
+        self.assertEqual(len(container), expected_len, msg)
+
+    def assertEmpty(self, container, msg=None):
+        self.assertEqual(len(container), 0, msg)
+
+    def assertNotEmpty(self, container, msg=None):
+        self.assertGreater(len(container), 0, msg)
+
+
+def _shift(values, i, delta):
+    moved = values.copy().reshape(-1)
+    moved[i] += delta
+    return moved.reshape(values.shape)
+
+
+@export(v1="test.compute_gradient")
+def compute_gradient(x, x_shape, y, y_shape, x_init_value=None, delta=1e-3, init_targets=None,
+                     extra_feed_dict=None):
+    """Two tables of how y changes with x, one row for each element of x: by tf.gradients, and by
+    differences. Needs a session that is the default."""
+    import numpy
+    from situ._src.framework.session import get_default_session
+    if isinstance(x, (list, tuple)):
+        starts = x_init_value or [None] * len(x)
+        return [compute_gradient(a, s, y, y_shape, v, delta, init_targets, extra_feed_dict)
+                for a, s, v in zip(x, x_shape, starts)]
+    sess, kind = get_default_session(), x.dtype.base_dtype.as_numpy_dtype
+    for target in init_targets or []:
+        sess.run(target)
+    start = numpy.random.random_sample(x_shape).astype(kind) if x_init_value is None else \
+        numpy.asarray(x_init_value, kind)
+    feeds, weights = dict(extra_feed_dict or {}), numpy.zeros(y_shape, kind)
+    slope, given = _gradient_of(y, x, y_shape)
+    told = numpy.zeros((start.size, weights.size), kind)
+    for j in range(weights.size):
+        row = sess.run(slope, {**feeds, x: start, given: _shift(weights, j, 1)})
+        told[:, j] = numpy.asarray(row).reshape(-1)
+    found = numpy.zeros_like(told)
+    for i in range(start.size):
+        above, below = (sess.run(y, {**feeds, x: _shift(start, i, d)}) for d in (delta, -delta))
+        found[i] = ((above - below) / (2 * delta)).reshape(-1)
+    return told, found
+
+
+def _gradient_of(y, x, y_shape):
+    """(the gradient of y by x, the placeholder of the weights of y)"""
+    from situ._src.framework.api import OPS
+    from situ._src.framework.gradients import gradients
+    weights = OPS["Placeholder"](dtype=y.dtype.base_dtype, shape=y_shape)
+    return gradients(y, x, weights)[0], weights
+
+
+@export(v1="test.compute_gradient_error")
+def compute_gradient_error(x, x_shape, y, y_shape, x_init_value=None, delta=1e-3,
+                           init_targets=None, extra_feed_dict=None):
+    """The largest difference of the two tables of compute_gradient."""
+    tables = compute_gradient(x, x_shape, y, y_shape, x_init_value, delta, init_targets,
+                              extra_feed_dict)
+    tables = [tables] if isinstance(tables, tuple) else tables
+    return max([0.0] + [float(abs(a - b).max()) for a, b in tables if a.size])
+
+
+@export("test.main")
+def main(argv=None):
+    unittest.main(argv=argv)

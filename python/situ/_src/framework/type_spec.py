@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""type_spec.py: tf.TypeSpec, tf.TensorSpec: what arguments and elements are like; how the
+signatures of functions are written for people."""
+from situ._src.framework import tensor_shape
+from situ._src.framework.api import export
+from situ._src.framework.dtypes import as_dtype
+
+
+@export("TypeSpec")
+class TypeSpec:
+    """What a value is like: its kind, shape and type."""
+    value_type = property(lambda s: None)
+
+    def is_compatible_with(self, spec_or_value):
+        """Whether a value, or every value that another spec describes, is like this."""
+        other = spec_or_value if isinstance(spec_or_value, TypeSpec) else spec_of(spec_or_value)
+        return type(other) is type(self) and other.dtype == self.dtype and \
+            self.shape.is_compatible_with(other.shape)
+
+    def is_subtype_of(self, other):
+        return type(other) is type(self) and other.dtype == self.dtype and \
+            other.shape.most_specific_compatible_shape(self.shape) == other.shape
+
+    def most_specific_common_supertype(self, others):
+        """The narrowest spec that describes what each of them does; None if there is none."""
+        shape = self.shape
+        for other in others:
+            if type(other) is not type(self) or other.dtype != self.dtype:
+                return None
+            shape = shape.most_specific_compatible_shape(other.shape)
+        return type(self)(shape, self.dtype)
+
+    def most_specific_compatible_type(self, other):
+        found = self.most_specific_common_supertype([other])
+        if found is None:
+            raise ValueError(f"No TypeSpec is compatible with both {self} and {other}")
+        return found
+
+    def __eq__(self, other):
+        return type(other) is type(self) and (self.shape, self.dtype) == (other.shape, other.dtype)
+
+    def __hash__(self):
+        return hash((type(self), self.shape, self.dtype))
+
+
+@export("TensorSpec")
+class TensorSpec(TypeSpec):
+    """The shape and type of an argument: tf.TensorSpec([None, 3], tf.float32)."""
+
+    def __init__(self, shape=None, dtype="float32", name=None):
+        self.shape, self.dtype, self.name = tensor_shape.as_shape(shape), as_dtype(dtype), name
+
+    rank = property(lambda s: s.shape.rank)
+
+    @property
+    def value_type(self):
+        from situ._src.framework.tensor import Tensor
+        return Tensor
+
+    @classmethod
+    def from_spec(cls, spec, name=None):
+        return cls(spec.shape, spec.dtype, name or getattr(spec, "name", None))
+
+    @classmethod
+    def from_tensor(cls, tensor, name=None):
+        return cls(tensor.shape, tensor.dtype, name)
+
+    def __repr__(self):
+        return f"TensorSpec(shape={self.shape}, dtype={self.dtype!r}, name={self.name!r})"
+
+
+@export("SparseTensorSpec")
+class SparseTensorSpec(TypeSpec):
+    """What a sparse tensor is like."""
+
+    def __init__(self, shape=None, dtype="float32"):
+        self.shape, self.dtype = tensor_shape.as_shape(shape), as_dtype(dtype)
+
+    rank = property(lambda s: s.shape.rank)
+
+    @property
+    def value_type(self):
+        from situ._src.ops.sparse_ops import SparseTensor
+        return SparseTensor
+
+    @property
+    def _situ_pieces_(self):
+        rank = self.shape.rank
+        return [TensorSpec([None, rank], "int64"), TensorSpec([None], self.dtype),
+                TensorSpec([rank], "int64")]
+
+    def _situ_made_(self, pieces):
+        return self.value_type(*pieces)
+
+    def __repr__(self):
+        return f"SparseTensorSpec({self.shape!r}, {self.dtype!r})"
+
+
+@export("type_spec_from_value")
+def spec_of(value):
+    """What a value is like."""
+    if hasattr(value, "with_flat_values"):
+        from situ._src.ops.ragged_ops import RaggedTensorSpec
+        return RaggedTensorSpec(value.shape, value.dtype, value.ragged_rank)
+    if hasattr(value, "dense_shape") and hasattr(value, "indices"):
+        return SparseTensorSpec(value.shape, value.dtype)
+    if hasattr(value, "element_spec"):
+        from situ._src.data.structure import DatasetSpec
+        return DatasetSpec(value.element_spec)
+    from situ._src.ops.array_ops import convert_to_tensor
+    try:
+        tensor = convert_to_tensor(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"Could not build a TypeSpec for {value!r} of unsupported type "
+                        f"{type(value)}.") from None
+    return TensorSpec(tensor.shape, tensor.dtype)
+
+
+# Signatures for people
+
+
+def word(value):
+    """An argument, or a result, as the signature of a function shows it."""
+    if isinstance(value, TensorSpec):
+        return repr(TensorSpec(value.shape, value.dtype))
+    if isinstance(value, TypeSpec):
+        return repr(value)
+    if isinstance(value, dict):
+        return f"Dict[{', '.join(f'[{k!r}, {word(v)}]' for k, v in value.items())}]"
+    if isinstance(value, (list, tuple)):
+        return f"{type(value).__name__.capitalize()}[{', '.join(map(word, value))}]"
+    return f"Literal[{value!r}]"
+
+
+class Signature:
+    """What a traced function takes and gives; printed as `(a: ..., *, b: ...) -> ...`."""
+
+    def __init__(self, parameters, output, captures):
+        self.parameters = parameters  # (name, kind, argument) of each
+        self.output, self.captures = output, captures
+
+    def pretty(self):
+        lines = ["Input Parameters:"]
+        lines += [f"  {n} ({kind}): {word(v)}" for n, kind, v in self.parameters] or ["  None"]
+        lines += ["Output Type:", f"  {word(self.output)}", "Captures:"]
+        lines += [f"  {k}: {word(v)}" for k, v in self.captures] or ["  None"]
+        return "\n".join(lines)
+
+    def __repr__(self):
+        words, named = [], False
+        for name, kind, value in self.parameters:
+            if kind == "KEYWORD_ONLY" and not named:
+                words.append("*")
+                named = True
+            words.append(f"{name}: {word(value)}")
+        return f"({', '.join(words)}) -> {word(self.output)}"

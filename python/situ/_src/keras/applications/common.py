@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""common.py: what the networks of tf.keras.applications share: their input, their end, their
+weights, what is done to images before, and the names of the classes of ImageNet."""
+import functools
+import inspect
+import json
+import os
+
+import numpy
+
+from situ._src.framework import api
+from situ._src.keras import context, input_layer, model, registry
+from situ._src.keras.registry import shown
+
+
+def layers():
+    """tf.keras.layers: layers by name."""
+    return _Layers
+
+
+class _Layers:
+    """Layers by the names that programs give them."""
+    def __getattr__(self, name):
+        return registry.KINDS_OF_LAYERS.find(name)
+
+
+_Layers = _Layers()
+
+
+def folder():
+    home = os.environ.get("KERAS_HOME", os.path.expanduser("~/.keras"))
+    return os.path.join(home, "models")
+
+
+def named(module, *kinds):
+    """A decorator: a network's names: in the module of its family and beside it."""
+    def record(function):
+        @functools.wraps(function)
+        def network(*args, name=None, **kwargs):
+            made = function(*args, **kwargs)
+            made._name = made.name if name is None else name
+            return made
+        whole = inspect.signature(function)
+        network.__signature__ = whole.replace(parameters=[
+            *whole.parameters.values(),
+            inspect.Parameter("name", inspect.Parameter.KEYWORD_ONLY, default=None)])
+        places = [f"applications.{m}.{function.__name__}" for m in (module, *kinds)]
+        shown(f"applications.{function.__name__}", *places)(network)
+        return network
+    return record
+
+
+def check(weights, include_top, classes, name):
+    if not (weights in ("imagenet", None) or os.path.exists(weights)):
+        raise ValueError("The `weights` argument should be either `None` (random initialization), "
+                         "`imagenet` (pre-training on ImageNet), or the path to the weights file "
+                         f"to be loaded.  Received: `weights={weights}`")
+    if weights == "imagenet" and include_top and classes != 1000:
+        raise ValueError("If using `weights` as `'imagenet'` with `include_top` as true, `classes` "
+                         f"should be 1000.  Received `classes={classes}`")
+
+
+def image_input(input_tensor, input_shape, default, least, include_top, weights=None):
+    """The input of a network: [height, width, channels], or the tensor that was given."""
+    first = context.setting("format") == "channels_first"
+    if input_shape is None and input_tensor is None:
+        input_shape = (default, default, 3) if include_top else (None, None, 3)
+        if first:
+            input_shape = (3, *input_shape[:2])
+    if input_shape is not None:
+        sizes = input_shape[1:] if first else input_shape[:2]
+        if len(input_shape) != 3:
+            raise ValueError("`input_shape` must be a tuple of three integers.")
+        if include_top and weights == "imagenet" and tuple(sizes) != (default, default):
+            raise ValueError("When setting `include_top=True` and loading `imagenet` weights, "
+                             f"`input_shape` should be {(default, default, 3)}.  Received: "
+                             f"input_shape={input_shape}")
+        if any(s is not None and s < least for s in sizes):
+            raise ValueError(f"Input size must be at least {least}x{least}; Received: "
+                             f"input_shape={input_shape}")
+    if input_tensor is None:
+        return input_layer.Input(shape=input_shape)
+    return input_tensor if context.is_symbolic(input_tensor) else \
+        input_layer.Input(tensor=input_tensor, shape=input_shape)
+
+
+def axis():
+    """Of the channels."""
+    return 1 if context.setting("format") == "channels_first" else 3
+
+
+def pooled(x, pooling):
+    if pooling == "avg":
+        return layers().GlobalAveragePooling2D()(x)
+    return layers().GlobalMaxPooling2D()(x) if pooling == "max" else x
+
+
+def finished(inputs, x, name, weights, files, include_top):
+    """The model, with the weights that were asked for; `files`: names with and without the top."""
+    made = model.Model(inputs, x, name=name)
+    if weights == "imagenet":
+        path = os.path.join(folder(), files[0] if include_top else files[1])
+        if not os.path.exists(path):
+            raise FileNotFoundError(
+                f"tf.keras.applications: situ does not download the weights of '{name}'. Put them "
+                f"to {path}, or give weights=None for a network that has not learned yet.")
+        made.load_weights(path)
+    elif weights is not None:
+        made.load_weights(weights)
+    return made
+
+
+# Images before a network sees them
+
+
+def _scaled(x, mode, data_format):
+    first = data_format == "channels_first"
+    is_array = isinstance(x, numpy.ndarray)
+    if is_array and not numpy.issubdtype(x.dtype, numpy.floating):
+        x = x.astype(context.setting("float"))
+    elif not is_array:
+        x = api.named("cast")(x, context.setting("float"))
+    if mode == "tf":
+        return x / 127.5 - 1.0
+    shape = (-1, 1, 1) if first else (-1,)
+    if mode == "torch":
+        x = x / 255.0
+        mean, deviation = [0.485, 0.456, 0.406], [0.229, 0.224, 0.225]
+        return (x - _vector(x, mean, shape)) / _vector(x, deviation, shape)
+    flip = (slice(None, None, -1), slice(None), slice(None)) if first else \
+        (Ellipsis, slice(None, None, -1))
+    if first and len(x.shape) == 4:
+        flip = (slice(None), *flip)
+    return x[flip] - _vector(x, [103.939, 116.779, 123.68], shape)
+
+
+def _vector(x, values, shape):
+    return numpy.array(values, x.dtype if isinstance(x, numpy.ndarray) else
+                       x.dtype.as_numpy_dtype).reshape(shape)
+
+
+def preprocessing(mode, *modules):
+    """Exports preprocess_input and decode_predictions of families of networks."""
+    def preprocess_input(x, data_format=None):
+        """Images as the network was trained with them."""
+        return x if mode is None else _scaled(x, mode, data_format or context.setting("format"))
+    shown(*[f"applications.{m}.preprocess_input" for m in modules])(preprocess_input)
+    shown(*[f"applications.{m}.decode_predictions" for m in modules])(decode_predictions)
+
+
+@shown("applications.imagenet_utils.preprocess_input")
+def preprocess_input(x, data_format=None, mode="caffe"):
+    if mode not in ("caffe", "tf", "torch"):
+        raise ValueError("Expected mode to be one of `caffe`, `tf` or `torch`. Received: "
+                         f"mode={mode}")
+    return _scaled(x, mode, data_format or context.setting("format"))
+
+
+@shown("applications.imagenet_utils.decode_predictions")
+def decode_predictions(preds, top=5):
+    """The names of the likeliest classes of ImageNet: (number of WordNet, name, score)."""
+    preds = numpy.asarray(preds)
+    if preds.ndim != 2 or preds.shape[1] != 1000:
+        raise ValueError("`decode_predictions` expects a batch of predictions (i.e. a 2D array of "
+                         f"shape (samples, 1000)). Found array with shape: {preds.shape}")
+    path = os.path.join(folder(), "imagenet_class_index.json")
+    if not os.path.exists(path):
+        raise FileNotFoundError("tf.keras.applications: situ does not download the names of the "
+                                f"classes of ImageNet. Put imagenet_class_index.json to {path}")
+    with open(path, encoding="utf-8") as file:
+        classes = json.load(file)
+    return [[(*classes[str(i)], row[i]) for i in row.argsort()[-top:][::-1]] for row in preds]

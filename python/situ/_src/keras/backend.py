@@ -1,0 +1,554 @@
+# SPDX-License-Identifier: Apache-2.0
+"""backend.py: tf.keras.backend."""
+import numpy
+
+from situ._src.framework import default_session, style
+from situ._src.framework.api import BOTH, V1, export, named as function
+from situ._src.framework.keywords import unsupported
+from situ._src.framework.tensor import GraphTensor
+from situ._src.keras import activations, context, losses, registry
+from situ._src.keras.context import set_setting, setting
+from situ._src.keras.registry import forget_names, shown
+from situ._src.ops import array_ops, random_ops
+from situ._src.ops.array_ops import cast, convert_to_tensor, op, shape as shape_op
+from situ._src.ops.nn import conv, ctc, pool as nn_conv
+from situ._src.ops.sparse_ops import SparseTensor, sparse_tensor_to_dense
+from situ._src.variables import variable as variables
+from situ._src.variables.eager_variable import EagerVariable
+
+_state = {"session": None}
+
+
+def _shown(thing):
+    return shown("backend." + thing.__name__.rstrip("_"))(thing)
+
+
+@_shown
+def floatx():
+    return setting("float")
+
+
+@_shown
+def set_floatx(value):
+    if value not in ("float16", "float32", "float64"):
+        raise ValueError(f"Unknown `floatx` value: {value}. Expected one of ('float16', "
+                         "'float32', 'float64')")
+    set_setting("float", value)
+
+
+@_shown
+def epsilon():
+    return setting("epsilon")
+
+
+@_shown
+def set_epsilon(value):
+    set_setting("epsilon", float(value))
+
+
+@_shown
+def image_data_format():
+    return setting("format")
+
+
+@_shown
+def set_image_data_format(data_format):
+    if data_format not in ("channels_last", "channels_first"):
+        raise ValueError(f"Unknown data_format: {data_format}")
+    set_setting("format", data_format)
+
+
+@_shown
+def set_learning_phase(value):
+    """Whether layers train where nobody says: 0, 1, or None."""
+    set_setting("phase", None if value is None else bool(value))
+
+
+@_shown
+def learning_phase():
+    phase = setting("phase")
+    return int(phase) if phase is not None else 0
+
+
+@_shown
+def backend():
+    return "tensorflow"
+
+
+@_shown
+def get_uid(prefix=""):
+    name = registry.unique("uid " + prefix)
+    return int(name.rsplit("_", 1)[1]) + 1 if name != "uid " + prefix else 1
+
+
+@_shown
+def get_session(op_input_list=()):
+    """The session of graph style in which variables have values."""
+    session = default_session.current()
+    if session is None:
+        if _state["session"] is None:
+            _state["session"] = V1["Session"]()
+        session = _state["session"]
+    from situ._src.variables import initialization
+    open_ = initialization.without_value(session, variables.global_variables())
+    if open_:
+        session.run([v.initializer for v in open_])
+    return session
+
+
+@_shown
+def set_session(session):
+    _state["session"] = session
+
+
+@_shown
+def get_value(x):
+    if hasattr(x, "numpy"):
+        return x.numpy()
+    return get_session().run(x) if style.is_graph() else numpy.asarray(x)
+
+
+@_shown
+def batch_get_value(tensors):
+    return [get_value(t) for t in tensors]
+
+
+@_shown
+def set_value(x, value):
+    if isinstance(x, EagerVariable):
+        with context.eager():
+            x.assign(numpy.asarray(value, x.dtype.as_numpy_dtype))
+    else:
+        x.load(numpy.asarray(value), get_session())
+
+
+@_shown
+def batch_set_value(tuples):
+    for x, value in tuples:
+        set_value(x, value)
+
+
+@_shown
+def variable(value, dtype=None, name=None, constraint=None):
+    return variables.variable(value, dtype=dtype or floatx(), name=name, constraint=constraint)
+
+
+@_shown
+def constant(value, dtype=None, shape=None, name="Const"):
+    return array_ops.constant(value, dtype or floatx(), shape, name)
+
+
+@_shown
+def placeholder(shape=None, ndim=None, dtype=None, sparse=False, name=None, ragged=False):
+    unsupported("placeholder", sparse=(sparse, False), ragged=(ragged, False))
+    from situ._src.keras.input_layer import Input
+    return Input(batch_shape=shape if shape is not None else (None,) * ndim, dtype=dtype, name=name)
+
+
+@_shown
+def is_keras_tensor(x):
+    return hasattr(x, "_keras_history")
+
+
+@_shown
+def int_shape(x):
+    return tuple(x.shape.as_list()) if x.shape.rank is not None else None
+
+
+@_shown
+def ndim(x):
+    return x.shape.rank
+
+
+@_shown
+def dtype(x):
+    return x.dtype.base_dtype.name
+
+
+@_shown
+def count_params(x):
+    return int(numpy.prod(x.shape.as_list()))
+
+
+@_shown
+def eval_(x):
+    return get_value(convert_to_tensor(x))
+
+
+@_shown
+def function_(inputs, outputs, updates=None, name=None, **kwargs):
+    """A function of arrays: what the layers between symbolic tensors give."""
+    unsupported("function", updates=(updates or None, None))
+    if kwargs:
+        raise ValueError("Some keys in session_kwargs are not supported at this time: "
+                         f"{list(kwargs)}")
+    from situ._src.keras.model import Model
+    one = not isinstance(outputs, (list, tuple))
+    model = Model(list(inputs), [outputs] if one else list(outputs))
+
+    def run(values):
+        made = model.predict_on_batch(list(values))
+        made = made if isinstance(made, list) else [made]
+        return made[0] if one else made
+    return run
+
+
+def _axes(axis):
+    return axis if axis is None or isinstance(axis, (list, tuple)) else [axis]
+
+
+def _reduction(name, row):
+    def reduce(x, axis=None, keepdims=False):
+        x = convert_to_tensor(x)
+        if row == "Mean" and x.dtype.is_bool:
+            x = cast(x, floatx())
+        axes = list(range(x.shape.rank)) if axis is None else list(_axes(axis))
+        return op(row, x, axes, keep_dims=keepdims)
+    reduce.__name__ = name
+    return _shown(reduce)
+
+
+for _name, _row in (("mean", "Mean"), ("max", "Max"), ("min", "Min"), ("prod", "Prod"),
+                    ("any", "Any"), ("all", "All")):
+    _reduction(_name, _row)
+sum_ = _reduction("sum", "Sum")
+
+
+def _plain(name, row, count=1):
+    def call(*args):
+        return op(row, *[convert_to_tensor(a) for a in args])
+    call.__name__ = name
+    return _shown(call)
+
+
+for _name, _row in (("abs", "Abs"), ("square", "Square"), ("sqrt", "Sqrt"), ("exp", "Exp"),
+                    ("log", "Log"), ("round", "Round"), ("sign", "Sign"), ("sin", "Sin"),
+                    ("cos", "Cos"), ("maximum", "Maximum"), ("minimum", "Minimum"),
+                    ("equal", "Equal"), ("not_equal", "NotEqual"), ("greater", "Greater"),
+                    ("greater_equal", "GreaterEqual"), ("less", "Less"),
+                    ("less_equal", "LessEqual"), ("zeros_like", "ZerosLike"),
+                    ("ones_like", "OnesLike"), ("identity", "Identity"), ("softsign", "Softsign"),
+                    ("softplus", "Softplus"), ("shape", "Shape"), ("stop_gradient",
+                                                                   "StopGradient")):
+    _plain(_name, _row)
+for _function in (activations.relu, activations.elu, activations.softmax, activations.sigmoid,
+                  activations.tanh, activations.hard_sigmoid):
+    _shown(_function)
+for _name in ("concatenate:concat", "stack:stack", "reshape:reshape", "transpose:transpose",
+              "expand_dims:expand_dims", "squeeze:squeeze", "tile:tile", "gather:gather",
+              "one_hot:one_hot", "pow:pow", "clip:clip_by_value", "l2_normalize:nn.l2_normalize",
+              "argmax:argmax", "argmin:argmin", "cumsum:cumsum", "dot:matmul", "var:"
+              "math.reduce_variance", "std:math.reduce_std", "logsumexp:reduce_logsumexp",
+              "eye:eye", "zeros:zeros", "ones:ones", "reverse:reverse"):
+    _short, _long = _name.split(":")
+
+    def _call(*args, _long=_long, **words):
+        return function(_long)(*args, **words)
+    _call.__name__ = _short
+    _shown(_call)
+
+
+@_shown
+def cast_(x, dtype):
+    return cast(convert_to_tensor(x), dtype)
+
+
+@_shown
+def permute_dimensions(x, pattern):
+    return array_ops.transpose(x, pattern)
+
+
+@_shown
+def flatten(x):
+    return op("Reshape", x, [-1])
+
+
+@_shown
+def batch_flatten(x):
+    return op("Reshape", x, [-1, int(numpy.prod(x.shape.as_list()[1:]))])
+
+
+@_shown
+def switch(condition, then_expression, else_expression):
+    pick = lambda f: f() if callable(f) else f
+    return op("SelectV2", condition, pick(then_expression), pick(else_expression))
+
+
+@_shown
+def dropout(x, level, noise_shape=None, seed=None):
+    return function("nn.dropout")(x, rate=level, noise_shape=noise_shape, seed=seed)
+
+
+@_shown
+def categorical_crossentropy(target, output, from_logits=False, axis=-1):
+    return losses.categorical_crossentropy(target, output, from_logits, axis=axis)
+
+
+@_shown
+def sparse_categorical_crossentropy(target, output, from_logits=False, axis=-1,
+                                    ignore_class=None):
+    return losses.sparse_categorical_crossentropy(target, output, from_logits, ignore_class, axis)
+
+
+@_shown
+def binary_crossentropy(target, output, from_logits=False):
+    if from_logits:
+        return function("nn.sigmoid_cross_entropy_with_logits")(labels=target, logits=output)
+    output = op("ClipByValue", output, cast(1e-7, output.dtype), cast(1 - 1e-7, output.dtype))
+    return -(target * op("Log", output) + (1.0 - target) * op("Log", 1.0 - output))
+
+
+@_shown
+def random_normal(shape, mean=0.0, stddev=1.0, dtype=None, seed=None):
+    return random_ops.random_normal(shape, mean, stddev, dtype or floatx(), seed=seed)
+
+
+@_shown
+def random_uniform(shape, minval=0.0, maxval=1.0, dtype=None, seed=None):
+    return random_ops.random_uniform(shape, minval, maxval, dtype or floatx(), seed=seed)
+
+
+@_shown
+def gradients(loss, variables_):
+    made = BOTH.get("gradients", V1.get("gradients"))
+    if not isinstance(loss, GraphTensor):
+        return made(loss, variables_)
+    with loss.graph.as_default():
+        return made(loss, variables_)
+
+
+@_shown
+def name_scope(name):
+    return BOTH["name_scope"](name)
+
+
+@_shown
+def arange(start, stop=None, step=1, dtype="int32"):
+    first, last = (0, start) if stop is None else (start, stop)
+    return cast(function("range")(first, last, step), dtype)
+
+
+@_shown
+def cast_to_floatx(x):
+    if hasattr(x, "numpy") or hasattr(x, "graph"):
+        return cast(x, setting("float"))
+    import numpy
+    return numpy.asarray(x, dtype=setting("float"))
+
+
+@_shown
+def repeat(x, n):
+    """A matrix as n steps of a sequence."""
+    return function("tile")(op("ExpandDims", x, 1), [1, n, 1])
+
+
+@_shown
+def repeat_elements(x, rep, axis):
+    return function("repeat")(x, rep, axis=axis)
+
+
+@_shown
+def batch_dot(x, y, axes=None):
+    """Products of examples: over one dimension of each."""
+    x, y = convert_to_tensor(x), convert_to_tensor(y)
+    ranks = x.shape.rank, y.shape.rank
+    if axes is None:
+        axes = (ranks[0] - 1, ranks[1] - 1 if ranks[1] == 2 else ranks[1] - 2)
+    axes = (axes, axes) if isinstance(axes, int) else tuple(axes)
+    first, second = (a % r for a, r in zip(axes, ranks))
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    left = list(letters[:ranks[0]])
+    right = ["a", *letters[ranks[0]:ranks[0] + ranks[1] - 1]]
+    right[second] = left[first]
+    out = [c for i, c in enumerate(left) if i != first] + \
+        [c for i, c in enumerate(right) if i not in (0, second)]
+    made = function("einsum")(f"{''.join(left)},{''.join(right)}->{''.join(out)}", x, y)
+    return op("ExpandDims", made, 1) if len(out) == 1 else made
+
+
+@_shown
+def bias_add(x, bias, data_format=None):
+    first = (data_format or setting("format")) == "channels_first"
+    if first and x.shape.rank > 2:
+        return x + op("Reshape", bias, [1, -1] + [1] * (x.shape.rank - 2))
+    return x + bias
+
+
+def _layout(data_format):
+    return "NCHW" if (data_format or setting("format")) == "channels_first" else "NHWC"
+
+
+@_shown
+def conv2d(x, kernel, strides=(1, 1), padding="valid", data_format=None, dilation_rate=(1, 1)):
+    return conv.conv2d(x, kernel, strides, padding.upper(), data_format=_layout(data_format),
+                       dilations=dilation_rate)
+
+
+@_shown
+def conv1d(x, kernel, strides=1, padding="valid", data_format=None, dilation_rate=1):
+    first = _layout(data_format) == "NCHW"
+    x = op("Transpose", x, [0, 2, 1]) if first else x
+    if padding == "causal":
+        left = dilation_rate * (kernel.shape.as_list()[0] - 1)
+        x, padding = op("Pad", x, [[0, 0], [left, 0], [0, 0]]), "valid"
+    made = function("nn.conv1d")(x, kernel, strides, padding.upper(), dilations=dilation_rate)
+    return op("Transpose", made, [0, 2, 1]) if first else made
+
+
+@_shown
+def pool2d(x, pool_size, strides=(1, 1), padding="valid", data_format=None, pool_mode="max"):
+    pool = nn_conv.max_pool if pool_mode == "max" else nn_conv.avg_pool
+    return pool(x, pool_size, strides, padding.upper(), _layout(data_format))
+
+
+@_shown
+def temporal_padding(x, padding=(1, 1)):
+    return op("Pad", x, [[0, 0], list(padding), [0, 0]])
+
+
+@_shown
+def spatial_2d_padding(x, padding=((1, 1), (1, 1)), data_format=None):
+    pads = [list(p) for p in padding]
+    return op("Pad", x, [[0, 0], [0, 0], *pads] if _layout(data_format) == "NCHW" else
+              [[0, 0], *pads, [0, 0]])
+
+
+@_shown
+def resize_images(x, height_factor, width_factor, data_format, interpolation="nearest"):
+    first = data_format == "channels_first"
+    x = op("Transpose", x, [0, 2, 3, 1]) if first else x
+    sizes = [n if n is not None else shape_op(x)[1 + i]
+             for i, n in enumerate(x.shape.as_list()[1:3])]
+    made = function("image.resize")(x, [sizes[0] * height_factor, sizes[1] * width_factor],
+                                    interpolation)
+    return op("Transpose", made, [0, 3, 1, 2]) if first else made
+
+
+@_shown
+def in_train_phase(x, alt, training=None):
+    """x while training, else alt."""
+    training = context.call.training if training is None else training
+    chosen = x if training else alt
+    return chosen() if callable(chosen) else chosen
+
+
+@_shown
+def in_test_phase(x, alt, training=None):
+    return in_train_phase(alt, x, training)
+
+
+@_shown
+def in_top_k(predictions, targets, k):
+    return function("math.in_top_k")(targets, predictions, k)
+
+
+@_shown
+def update(x, new_x):
+    return x.assign(new_x)
+
+
+@_shown
+def update_add(x, increment):
+    return x.assign_add(increment)
+
+
+@_shown
+def update_sub(x, decrement):
+    return x.assign_sub(decrement)
+
+
+@_shown
+def moving_average_update(x, value, momentum):
+    return x.assign(x * momentum + cast(value, x.dtype.base_dtype) * (1 - momentum))
+
+
+@_shown
+def print_tensor(x, message="", summarize=3):
+    """Prints a tensor when it is computed, and gives it back."""
+    function("print")(message, x, summarize=summarize)
+    return x
+
+
+@_shown
+def map_fn(fn, elems, name=None, dtype=None):
+    return function("map_fn")(fn, elems, dtype=dtype)
+
+
+@_shown
+def foldl(fn, elems, initializer=None, name=None):
+    return function("foldl")(fn, elems, initializer=initializer)
+
+
+@_shown
+def foldr(fn, elems, initializer=None, name=None):
+    return function("foldr")(fn, elems, initializer=initializer)
+
+
+@_shown
+def truncated_normal(shape, mean=0.0, stddev=1.0, dtype=None, seed=None):
+    return function("random.truncated_normal")(shape, mean, stddev, dtype or setting("float"),
+                                               seed)
+
+
+@_shown
+def random_bernoulli(shape, p=0.0, dtype=None, seed=None):
+    drawn = function("random.uniform")(shape, seed=seed)
+    return cast(op("LessEqual", drawn, convert_to_tensor(float(p))), dtype or setting("float"))
+
+
+shown("backend.random_binomial")(random_bernoulli)
+
+
+@_shown
+def is_sparse(tensor):
+    return isinstance(tensor, SparseTensor)
+
+
+@_shown
+def to_dense(tensor):
+    return function("sparse.to_dense")(tensor) if is_sparse(tensor) else tensor
+
+
+@_shown
+def reset_uids():
+    forget_names()
+
+
+@_shown
+def cumprod(x, axis=0):
+    return function("math.cumprod")(x, axis)
+
+
+def _flat(lengths):
+    return op("Reshape", cast(lengths, "int32"), [-1])
+
+
+def _by_time(shares):
+    """Logits [time, batch, classes] of probabilities [batch, time, classes]."""
+    return op("Log", op("Transpose", convert_to_tensor(shares), [1, 0, 2]) + 1e-7)
+
+
+@export("keras.backend.ctc_batch_cost")
+def ctc_batch_cost(y_true, y_pred, input_length, label_length):
+    """The loss of labels [batch, most] under probabilities [batch, time, classes]: [batch, 1]."""
+    labels = ctc_label_dense_to_sparse(cast(y_true, "int32"), _flat(label_length))
+    return op("ExpandDims", ctc.ctc_loss(labels, _by_time(y_pred), _flat(input_length)), 1)
+
+
+@export("keras.backend.ctc_decode")
+def ctc_decode(y_pred, input_length, greedy=True, beam_width=100, top_paths=1):
+    """([labels, -1 behind them], scores) of probabilities [batch, time, classes]."""
+    logits, lengths = _by_time(y_pred), _flat(input_length)
+    if greedy:
+        found, scores = ctc.ctc_greedy_decoder(logits, lengths)
+    else:
+        found, scores = ctc.ctc_beam_search_decoder_v2(logits, lengths, beam_width, top_paths)
+    wide = op("Shape", y_pred, out_type="int64")[:2]
+    return [sparse_tensor_to_dense(SparseTensor(f.indices, f.values, wide), -1)
+            for f in found], scores
+
+
+@export("keras.backend.ctc_label_dense_to_sparse")
+def ctc_label_dense_to_sparse(labels, label_lengths):
+    """Labels as a sparse tensor, without what stands behind their end."""
+    return ctc.sparse(labels, cast(label_lengths, "int32"))

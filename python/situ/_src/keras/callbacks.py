@@ -1,0 +1,599 @@
+# SPDX-License-Identifier: Apache-2.0
+"""callbacks.py: tf.keras.callbacks: what is called between steps of training."""
+import csv
+import os
+
+import numpy
+
+from situ._src.framework import logs as messages
+from situ._src.framework.keywords import reject_unknown, unsupported
+from situ._src.keras.progbar import Progbar
+from situ._src.keras.registry import shown
+
+
+@shown("callbacks.Callback")
+class Callback:
+    """Sub-classes give the methods that they want to be called."""
+
+    def __init__(self):
+        self.validation_data = self.model = self.params = None
+
+    def set_params(self, params):
+        self.params = params
+
+    def set_model(self, model):
+        self.model = model
+
+    def on_batch_begin(self, batch, logs=None):
+        """Before a step of training."""
+
+    def on_batch_end(self, batch, logs=None):
+        """After a step of training."""
+
+    def on_epoch_begin(self, epoch, logs=None):
+        """Before an epoch."""
+
+    def on_epoch_end(self, epoch, logs=None):
+        """After an epoch and its validation."""
+
+    def on_train_batch_begin(self, batch, logs=None):
+        self.on_batch_begin(batch, logs)
+
+    def on_train_batch_end(self, batch, logs=None):
+        self.on_batch_end(batch, logs)
+
+    def on_test_batch_begin(self, batch, logs=None):
+        """Before a step of evaluation."""
+
+    def on_test_batch_end(self, batch, logs=None):
+        """After a step of evaluation."""
+
+    def on_predict_batch_begin(self, batch, logs=None):
+        """Before a step of prediction."""
+
+    def on_predict_batch_end(self, batch, logs=None):
+        """After a step of prediction."""
+
+    def on_train_begin(self, logs=None):
+        """Before training."""
+
+    def on_train_end(self, logs=None):
+        """After training."""
+
+    def on_test_begin(self, logs=None):
+        """Before evaluation."""
+
+    def on_test_end(self, logs=None):
+        """After evaluation."""
+
+    def on_predict_begin(self, logs=None):
+        """Before prediction."""
+
+    def on_predict_end(self, logs=None):
+        """After prediction."""
+
+
+_BATCH = {"on_train_batch_begin": "on_batch_begin", "on_train_batch_end": "on_batch_end",
+          "on_test_batch_begin": None, "on_test_batch_end": None, "on_predict_batch_begin": None,
+          "on_predict_batch_end": None}
+
+
+def _overrides(callback, name):
+    """Whether a callback does something at a step: where none does, nothing is read."""
+    for word in (name, _BATCH[name]):
+        if word is not None and (getattr(type(callback), word, None) is not
+                                 getattr(Callback, word, None) or word in vars(callback)):
+            return True
+    return not isinstance(callback, Callback)
+
+
+def numbers(logs):
+    """Results of a step as numbers: waits for it."""
+    found = {}
+    for name, value in (logs or {}).items():
+        if hasattr(value, "numpy"):
+            array = numpy.asarray(value.numpy())
+            value = float(array) if array.ndim == 0 else array
+        found[name] = value
+    return found
+
+
+@shown("callbacks.CallbackList")
+class CallbackList:
+    """Callbacks that are called together."""
+
+    def __init__(self, callbacks=None, add_history=False, add_progbar=False, model=None, **params):
+        self.callbacks = list(callbacks or [])
+        self.params = params
+        for callback in self.callbacks:
+            callback.set_model(model)
+            callback.set_params(params)
+        self._at = {name: [c for c in self.callbacks if _overrides(c, name)] for name in _BATCH}
+
+    def append(self, callback):
+        self.callbacks.append(callback)
+        self._at = {name: [c for c in self.callbacks if _overrides(c, name)] for name in _BATCH}
+
+    def set_params(self, params):
+        for callback in self.callbacks:
+            callback.set_params(params)
+
+    def set_model(self, model):
+        for callback in self.callbacks:
+            callback.set_model(model)
+
+    def learn_steps(self, steps):
+        """How many steps an epoch has, once that is known."""
+        if self.params.get("steps") is None:
+            self.params["steps"] = steps
+
+    def _step(self, name, batch, logs):
+        some = self._at[name]
+        if not some:
+            return
+        read = None
+        for callback in some:
+            if isinstance(callback, ProgbarLogger):
+                getattr(callback, name)(batch, logs)
+            else:
+                read = numbers(logs) if read is None else read
+                getattr(callback, name)(batch, read)
+
+    def on_epoch_begin(self, epoch, logs=None):
+        for callback in self.callbacks:
+            callback.on_epoch_begin(epoch, logs or {})
+
+    def on_epoch_end(self, epoch, logs=None):
+        for callback in self.callbacks:
+            callback.on_epoch_end(epoch, logs if logs is not None else {})
+
+
+def _batch_method(name):
+    def method(self, batch, logs=None):
+        if self._at[name]:
+            self._step(name, batch, logs)
+    return method
+
+
+def _plain_method(name):
+    def method(self, logs=None):
+        for callback in self.callbacks:
+            getattr(callback, name)(logs if logs is not None else {})
+    return method
+
+
+for _name in _BATCH:
+    setattr(CallbackList, _name, _batch_method(_name))
+for _name in ("train", "test", "predict"):
+    for _end in ("begin", "end"):
+        setattr(CallbackList, f"on_{_name}_{_end}", _plain_method(f"on_{_name}_{_end}"))
+
+
+def make_callbacks(model, callbacks, verbose, epochs, steps, history=True):
+    """The callbacks of a run: those given, the progress bar, the history."""
+    if isinstance(callbacks, CallbackList):
+        return callbacks
+    listed = [callbacks] if isinstance(callbacks, Callback) else list(callbacks or [])
+    if verbose and not any(isinstance(c, ProgbarLogger) for c in listed):
+        listed.append(ProgbarLogger())
+    if history:
+        model.history = next((c for c in listed if isinstance(c, History)), None) or History()
+        if model.history not in listed:
+            listed.append(model.history)
+    return CallbackList(listed, model=model, verbose=verbose, epochs=epochs, steps=steps)
+
+
+@shown("callbacks.BaseLogger")
+class BaseLogger(Callback):
+    """Means are kept by the metrics themselves."""
+
+    def __init__(self, stateful_metrics=None):
+        super().__init__()
+
+
+@shown("callbacks.History")
+class History(Callback):
+    """What each epoch gave: history['loss'] is a list."""
+
+    def __init__(self):
+        super().__init__()
+        self.history, self.epoch = {}, []
+
+    def on_train_begin(self, logs=None):
+        self.epoch = []
+
+    def on_epoch_end(self, epoch, logs=None):
+        self.epoch.append(epoch)
+        for name, value in (logs or {}).items():
+            self.history.setdefault(name, []).append(value)
+        self.model.history = self
+
+
+@shown("callbacks.ProgbarLogger")
+class ProgbarLogger(Callback):
+    """The progress bar; it reads results only when it shows them."""
+
+    def __init__(self, count_mode="steps", stateful_metrics=None):
+        super().__init__()
+        self._bar, self._step, self._logs = None, 0, None
+
+    def _begin(self):
+        self._step, self._bar = 0, None
+
+    def _make(self):
+        if self._bar is None:
+            self._bar = Progbar(self.params.get("steps"), verbose=self.params.get("verbose", 1),
+                                stateful_metrics=_All())
+
+    def on_epoch_begin(self, epoch, logs=None):
+        self._begin()
+        self._make()
+        if self.params.get("epochs", 1) > 1:
+            print(f"Epoch {epoch + 1}/{self.params['epochs']}", flush=True)
+
+    def on_test_begin(self, logs=None):
+        if not self._is_training():
+            self._begin()
+
+    def on_predict_begin(self, logs=None):
+        self._begin()
+
+    def _is_training(self):
+        return self._training if hasattr(self, "_training") else False
+
+    def on_train_begin(self, logs=None):
+        self._training = True
+
+    def on_train_end(self, logs=None):
+        self._training = False
+
+    def _update(self, logs):
+        self._make()
+        self._step, self._logs = self._step + 1, logs
+        if self._bar.wants() and self._step != self._bar.target:
+            self._bar.update(self._step, list(numbers(logs).items()), finalize=False)
+
+    def on_train_batch_end(self, batch, logs=None):
+        self._update(logs)
+
+    def on_test_batch_end(self, batch, logs=None):
+        if not self._is_training():
+            self._update(logs)
+
+    def on_predict_batch_end(self, batch, logs=None):
+        self._update({})
+
+    def _finish(self, logs):
+        self._make()
+        if self._bar.target is None:
+            self._bar.target = self._step
+        self._bar.update(self._step or 1, list(numbers(logs).items()), finalize=True)
+
+    def on_epoch_end(self, epoch, logs=None):
+        self._finish(logs)
+
+    def on_test_end(self, logs=None):
+        if not self._is_training():
+            self._finish(logs)
+
+    def on_predict_end(self, logs=None):
+        self._finish({})
+
+
+class _All:
+    """Every metric is a mean already."""
+
+    def __iter__(self):
+        return iter(())
+
+    def __contains__(self, name):
+        return True
+
+
+@shown("callbacks.LambdaCallback")
+class LambdaCallback(Callback):
+    """Calls functions: LambdaCallback(on_epoch_end=lambda epoch, logs: ...)."""
+
+    def __init__(self, on_epoch_begin=None, on_epoch_end=None, on_batch_begin=None,
+                 on_batch_end=None, on_train_begin=None, on_train_end=None, **words):
+        super().__init__()
+        given = {"on_epoch_begin": on_epoch_begin, "on_epoch_end": on_epoch_end,
+                 "on_batch_begin": on_batch_begin, "on_batch_end": on_batch_end,
+                 "on_train_begin": on_train_begin, "on_train_end": on_train_end, **words}
+        for name, function in given.items():
+            if function is not None:
+                setattr(self, name, function)
+
+
+@shown("callbacks.TerminateOnNaN")
+class TerminateOnNaN(Callback):
+    """Ends training when the loss is no number."""
+
+    def on_batch_end(self, batch, logs=None):
+        loss = (logs or {}).get("loss")
+        if loss is not None and not numpy.isfinite(loss):
+            print(f"Batch {batch}: Invalid loss, terminating training")
+            self.model.stop_training = True
+
+
+def _better(mode, monitor, min_delta=0.0):
+    """Whether larger is better, and the function that compares."""
+    larger = mode == "max" or mode not in ("min", "max") and (
+        "acc" in monitor or "auc" in monitor or monitor.startswith("fmeasure"))
+    return larger, (lambda a, b: a - min_delta > b) if larger else (lambda a, b: a + min_delta < b)
+
+
+def rate_of(optimizer):
+    """The learning rate as a number."""
+    rate = optimizer.learning_rate
+    return float(rate.numpy() if hasattr(rate, "numpy") else rate)
+
+
+@shown("callbacks.EarlyStopping")
+class EarlyStopping(Callback):
+    """Ends training when a value has not become better for some epochs."""
+
+    def __init__(self, monitor="val_loss", min_delta=0, patience=0, verbose=0, mode="auto",
+                 baseline=None, restore_best_weights=False, start_from_epoch=0):
+        super().__init__()
+        self.monitor, self.patience, self.verbose = monitor, patience, verbose
+        self.baseline, self.min_delta = baseline, abs(min_delta)
+        self.restore_best_weights, self.start_from_epoch = restore_best_weights, start_from_epoch
+        self.larger, self.is_better = _better(mode, monitor, self.min_delta)
+        self.wait = self.stopped_epoch = self.best_epoch = 0
+        self.best, self.best_weights = None, None
+
+    def on_train_begin(self, logs=None):
+        self.wait = self.stopped_epoch = self.best_epoch = 0
+        self.best = -numpy.inf if self.larger else numpy.inf
+        self.best_weights = None
+
+    def on_epoch_end(self, epoch, logs=None):
+        current = (logs or {}).get(self.monitor)
+        if current is None:
+            messages.warn("Early stopping conditioned on metric `%s` which is not available. "
+                          "Available metrics are: %s", self.monitor, ",".join(logs or {}))
+            return
+        if epoch < self.start_from_epoch:
+            return
+        if self.restore_best_weights and self.best_weights is None:
+            self.best_weights = self.model.get_weights()
+        self.wait += 1
+        if self.is_better(current, self.best):
+            self.best, self.best_epoch = current, epoch
+            if self.restore_best_weights:
+                self.best_weights = self.model.get_weights()
+            if self.baseline is None or self.is_better(current, self.baseline):
+                self.wait = 0
+            return
+        if self.wait >= self.patience and epoch > 0:
+            self.stopped_epoch, self.model.stop_training = epoch, True
+            if self.restore_best_weights and self.best_weights is not None:
+                if self.verbose:
+                    print("Restoring model weights from the end of the best epoch: "
+                          f"{self.best_epoch + 1}.")
+                self.model.set_weights(self.best_weights)
+
+    def on_train_end(self, logs=None):
+        if self.stopped_epoch > 0 and self.verbose > 0:
+            print(f"Epoch {self.stopped_epoch + 1}: early stopping")
+
+
+@shown("callbacks.ModelCheckpoint")
+class ModelCheckpoint(Callback):
+    """Saves the model or its weights, always or when a value has become better."""
+
+    def __init__(self, filepath, monitor="val_loss", verbose=0, save_best_only=False,
+                 save_weights_only=False, mode="auto", save_freq="epoch", period=1,
+                 initial_value_threshold=None, options=None, **kwargs):
+        reject_unknown(type(self), kwargs)
+        super().__init__()
+        self.filepath, self.monitor, self.verbose = os.fspath(filepath), monitor, verbose
+        self.save_best_only, self.save_weights_only = save_best_only, save_weights_only
+        self.save_freq, self.period = save_freq, period
+        self.larger, self.is_better = _better(mode, monitor)
+        self.best = initial_value_threshold
+        if self.best is None:
+            self.best = -numpy.inf if self.larger else numpy.inf
+        self._epoch = self._seen = self._since = 0
+        if save_freq != "epoch":
+            self.on_train_batch_end = self._on_batch
+
+    def on_epoch_begin(self, epoch, logs=None):
+        self._epoch = epoch
+
+    def _on_batch(self, batch, logs=None):
+        self._seen += 1
+        if self._seen % self.save_freq == 0:
+            self._save(self._epoch, batch, logs)
+
+    def on_epoch_end(self, epoch, logs=None):
+        self._since += 1
+        if self.save_freq == "epoch" and self._since >= self.period:
+            self._since = 0
+            self._save(epoch, None, logs)
+
+    def _path(self, epoch, batch, logs):
+        try:
+            return self.filepath.format(epoch=epoch + 1, batch=(batch or 0) + 1, **(logs or {}))
+        except KeyError as e:
+            raise KeyError(f'Failed to format this callback filepath: "{self.filepath}". Reason: '
+                           f"{e}") from None
+
+    def _save(self, epoch, batch, logs):
+        path = self._path(epoch, batch, logs)
+        if self.save_best_only:
+            current = (logs or {}).get(self.monitor)
+            if current is None:
+                messages.warn("Can save best model only with %s available, skipping.",
+                              self.monitor)
+                return
+            if not self.is_better(current, self.best):
+                if self.verbose:
+                    print(f"\nEpoch {epoch + 1}: {self.monitor} did not improve from "
+                          f"{self.best:.5f}")
+                return
+            if self.verbose:
+                print(f"\nEpoch {epoch + 1}: {self.monitor} improved from {self.best:.5f} to "
+                      f"{current:.5f}, saving model to {path}")
+            self.best = current
+        elif self.verbose:
+            print(f"\nEpoch {epoch + 1}: saving model to {path}")
+        os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+        (self.model.save_weights if self.save_weights_only else self.model.save)(path)
+
+
+@shown("callbacks.BackupAndRestore", "callbacks.experimental.BackupAndRestore")
+class BackupAndRestore(Callback):
+    """Keeps the weights of the last epoch, and begins with them."""
+
+    def __init__(self, backup_dir, save_freq="epoch", double_checkpoint=False,
+                 delete_checkpoint=True, save_before_preemption=False):
+        super().__init__()
+        unsupported("BackupAndRestore", save_freq=(save_freq, "epoch"),
+                    double_checkpoint=(double_checkpoint, False),
+                    save_before_preemption=(save_before_preemption, False))
+        self.backup_dir, self.delete_checkpoint = backup_dir, delete_checkpoint
+        self._path = os.path.join(backup_dir, "chief.weights.safetensors")
+
+    def on_train_begin(self, logs=None):
+        if os.path.exists(self._path):
+            self.model.load_weights(self._path)
+
+    def on_epoch_end(self, epoch, logs=None):
+        os.makedirs(self.backup_dir, exist_ok=True)
+        self.model.save_weights(self._path)
+
+    def on_train_end(self, logs=None):
+        if self.delete_checkpoint and os.path.exists(self._path):
+            os.remove(self._path)
+
+
+@shown("callbacks.LearningRateScheduler")
+class LearningRateScheduler(Callback):
+    """Sets the learning rate of each epoch: schedule(epoch, rate)."""
+
+    def __init__(self, schedule, verbose=0):
+        super().__init__()
+        self.schedule, self.verbose = schedule, verbose
+
+    def on_epoch_begin(self, epoch, logs=None):
+        if not hasattr(self.model.optimizer, "learning_rate"):
+            raise ValueError('Optimizer must have a "lr" attribute.')
+        try:
+            rate = self.schedule(epoch, rate_of(self.model.optimizer))
+        except TypeError:
+            rate = self.schedule(epoch)
+        rate = float(rate.numpy() if hasattr(rate, "numpy") else rate)
+        self.model.optimizer.learning_rate = rate
+        if self.verbose > 0:
+            print(f"\nEpoch {epoch + 1}: LearningRateScheduler setting learning rate to {rate}.")
+
+    def on_epoch_end(self, epoch, logs=None):
+        logs["lr"] = rate_of(self.model.optimizer)
+
+
+@shown("callbacks.ReduceLROnPlateau")
+class ReduceLROnPlateau(Callback):
+    """Makes the learning rate smaller when a value does not become better."""
+
+    def __init__(self, monitor="val_loss", factor=0.1, patience=10, verbose=0, mode="auto",
+                 min_delta=1e-4, cooldown=0, min_lr=0.0, epsilon=None, **kwargs):
+        reject_unknown(type(self), kwargs)
+        super().__init__()
+        min_delta = min_delta if epsilon is None else epsilon  # its name before Keras 2.1.6
+        if factor >= 1.0:
+            raise ValueError("ReduceLROnPlateau does not support a factor >= 1.0. Got " +
+                             str(factor))
+        self.monitor, self.factor, self.patience, self.verbose = monitor, factor, patience, verbose
+        self.cooldown, self.min_lr = cooldown, min_lr
+        self.larger, self.is_better = _better(mode, monitor, min_delta)
+        self.on_train_begin()
+
+    def on_train_begin(self, logs=None):
+        self.best = -numpy.inf if self.larger else numpy.inf
+        self.wait = self.cooldown_counter = 0
+
+    def on_epoch_end(self, epoch, logs=None):
+        rate = rate_of(self.model.optimizer)
+        logs["lr"] = rate
+        current = logs.get(self.monitor)
+        if current is None:
+            messages.warn("Learning rate reduction is conditioned on metric `%s` which is not "
+                          "available. Available metrics are: %s", self.monitor, ",".join(logs))
+            return
+        if self.cooldown_counter > 0:
+            self.cooldown_counter -= 1
+            self.wait = 0
+        if self.is_better(current, self.best):
+            self.best, self.wait = current, 0
+        elif self.cooldown_counter <= 0:
+            self.wait += 1
+            if self.wait >= self.patience and rate > self.min_lr:
+                new = max(rate * self.factor, self.min_lr)
+                self.model.optimizer.learning_rate = new
+                if self.verbose > 0:
+                    print(f"\nEpoch {epoch + 1}: ReduceLROnPlateau reducing learning rate to "
+                          f"{new}.")
+                self.cooldown_counter, self.wait = self.cooldown, 0
+
+
+@shown("callbacks.CSVLogger")
+class CSVLogger(Callback):
+    """Writes the results of each epoch as a line of a file."""
+
+    def __init__(self, filename, separator=",", append=False):
+        super().__init__()
+        self.filename, self.sep, self.append = os.fspath(filename), separator, append
+        self.keys = self.writer = self._file = None
+
+    def on_train_begin(self, logs=None):
+        has_lines = self.append and os.path.exists(self.filename) and \
+            os.path.getsize(self.filename) > 0
+        self.append_header = not has_lines
+        self._file = open(self.filename, "a" if self.append else "w", newline="")
+        self.writer = None
+
+    def on_epoch_end(self, epoch, logs=None):
+        logs = logs or {}
+        if self.writer is None:
+            self.keys = sorted(logs)
+            self.writer = csv.DictWriter(self._file, ["epoch", *self.keys], delimiter=self.sep,
+                                         lineterminator="\n")
+            if self.append_header:
+                self.writer.writeheader()
+        row = {"epoch": epoch}
+        row.update((k, logs.get(k, "NA") if not isinstance(logs.get(k), numpy.ndarray) else
+                    f'"[{", ".join(map(str, logs[k]))}]"') for k in self.keys)
+        self.writer.writerow(row)
+        self._file.flush()
+
+    def on_train_end(self, logs=None):
+        self._file.close()
+        self.writer = None
+
+
+@shown("callbacks.RemoteMonitor")
+class RemoteMonitor(Callback):
+    """Sends the results of each epoch to a web server."""
+
+    def __init__(self, root="http://localhost:9000", path="/publish/epoch/end/", field="data",
+                 headers=None, send_as_json=False):
+        super().__init__()
+        self.root, self.path, self.field, self.headers = root, path, field, headers or {}
+        self.send_as_json = send_as_json
+
+    def on_epoch_end(self, epoch, logs=None):
+        import json
+        import urllib.parse
+        import urllib.request
+        body, headers = json.dumps({"epoch": epoch, **(logs or {})}), dict(self.headers)
+        if self.send_as_json:
+            headers["Content-Type"] = "application/json"
+        else:
+            body = urllib.parse.urlencode({self.field: body})
+        try:
+            urllib.request.urlopen(urllib.request.Request(
+                self.root + self.path, body.encode(), headers), timeout=5).close()
+        except OSError:
+            messages.warn("Could not reach RemoteMonitor root server at %s", self.root)

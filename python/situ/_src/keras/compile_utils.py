@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: Apache-2.0
+"""compile_utils.py: the losses and metrics that compile was given, for the outputs of a model."""
+from situ._src.framework import nest, style
+from situ._src.keras import context, loss_classes, losses, metrics, mixed_precision
+from situ._src.ops.array_ops import cast, convert_to_tensor, op, shape
+
+
+def spread(given, outputs, names):
+    """One of something for each output: of a single thing, a list or a dict by name."""
+    count = len(names)
+    if isinstance(given, dict):
+        unknown = set(given) - set(names)
+        if unknown and not isinstance(outputs, dict):
+            raise ValueError(f"Found unexpected keys that do not correspond to any Model output: "
+                             f"{sorted(unknown)}. Expected: {names}")
+        return [given.get(n) for n in names]
+    if isinstance(given, (list, tuple)):
+        if len(given) != count:
+            raise ValueError(f"When passing a list, it should have one entry per model output. The "
+                             f"model has {count} outputs, but you passed {given}")
+        return list(given)
+    return [given] * count
+
+
+def output_names(model, outputs):
+    flat = nest.flatten(outputs)
+    known = getattr(model, "output_names", None)
+    if known and len(known) == len(flat):
+        return list(known)
+    if isinstance(outputs, dict):
+        return sorted(outputs)
+    return [f"output_{i + 1}" for i in range(len(flat))]
+
+
+def in_order(values, outputs, names):
+    """Labels or weights in the order of the outputs; None where there are none."""
+    if values is None:
+        return [None] * len(names)
+    if isinstance(values, dict):
+        return [values.get(n) for n in names]
+    flat = nest.flatten(values)
+    return flat if len(flat) == len(names) else flat + [None] * (len(names) - len(flat))
+
+
+def batch_size(tensor):
+    known = tensor.shape.as_list()
+    return float(known[0]) if known and known[0] is not None else \
+        cast(shape(tensor)[0], "float32") if known else 1.0
+
+
+def _is_column(label, prediction):
+    """Whether a vector of labels stands for one column. Keras of TensorFlow 1 expands every vector
+    of labels; in eager style only predictions of one column ask for it: a vector beside more of
+    them is no column, and must not be broadcast over them."""
+    if label.shape.rank != 1 or prediction.shape.rank != 2:
+        return False
+    return style.is_graph_program() or prediction.shape.as_list()[-1] == 1
+
+
+def matched(label, prediction):
+    """Labels as losses and metrics see them: a column for a vector of labels of one column, in the
+    type of the predictions where both are real or both whole."""
+    label = convert_to_tensor(label)
+    prediction = mixed_precision.at_least_floatx(convert_to_tensor(prediction))
+    if _is_column(label, prediction):
+        label = op("ExpandDims", label, -1)
+    kinds = [(t.dtype.is_floating, t.dtype.is_integer) for t in (label, prediction)]
+    if label.dtype != prediction.dtype and kinds[0] == kinds[1] and any(kinds[0]):
+        label = cast(label, prediction.dtype)
+    return label, prediction
+
+
+def _check_target(loss, label, prediction):
+    """The ValueError of Keras in TensorFlow 1 for labels that a squared error would broadcast."""
+    if not style.is_graph_program() or getattr(loss, "fn", None) is not losses.mean_squared_error:
+        return
+    known = label.shape.rank, prediction.shape.rank
+    if None not in known and not label.shape[1:].is_compatible_with(prediction.shape[1:]):
+        raise ValueError(f"A target array with shape {label.shape} was passed for an output of "
+                         f"shape {prediction.shape} while using as loss `{loss.name}`. This loss "
+                         "expects targets to have the same shape as the output.")
+
+
+class LossesContainer:
+    """The loss of a model: the weighted sum of those of its outputs."""
+
+    def __init__(self, loss, loss_weights=None):
+        self._loss, self._weights = loss, loss_weights
+        self._losses = self._parts = None
+        self._total = metrics.Mean("loss")
+
+    @property
+    def metrics(self):
+        return [self._total] + [m for m in self._parts or [] if m is not None]
+
+    def build(self, model, outputs):
+        names = self._names = output_names(model, outputs)
+        given = self._loss
+        if isinstance(given, (list, tuple)) and len(given) == 1 == len(names):
+            given = given[0]
+        self._losses = [loss_classes.as_loss(x) for x in spread(given, outputs, names)]
+        self._factors = spread(self._weights, outputs, names)
+        self._parts = [None] * len(names) if len(names) == 1 else \
+            [None if x is None else metrics.Mean(n + "_loss")
+             for n, x in zip(names, self._losses)]
+
+    def __call__(self, y_true, y_pred, sample_weight=None, regularization_losses=None, model=None):
+        if self._losses is None:
+            self.build(model, y_pred)
+        share, values, seen = context.call.share, [], []
+        flat, size = nest.flatten(y_pred), None
+        labels = in_order(y_true, y_pred, self._names)
+        weights = in_order(sample_weight, y_pred, self._names)
+        for i, (loss, y, p, w) in enumerate(zip(self._losses, labels, flat, weights)):
+            if loss is None or y is None:
+                continue
+            y, p = matched(y, p)
+            _check_target(loss, y, p)
+            each = loss.values(y, p, w)
+            value = loss_classes.reduced(each, "sum" if loss.reduction == "sum" else "auto")
+            size = size if size is not None else batch_size(p)
+            scaled = value if share is None or loss.reduction == "sum" else value * share
+            if self._parts[i] is not None:
+                self._parts[i].update_state(value, sample_weight=batch_size(p))
+            factor = self._factors[i]
+            values.append(scaled if factor is None else scaled * factor)
+            seen.append(value if factor is None else value * factor)
+        for penalty in regularization_losses or []:
+            penalty = convert_to_tensor(penalty)
+            values.append(penalty if share is None else penalty * share)
+            seen.append(penalty)
+        if not values:
+            return convert_to_tensor(0.0)
+        self._total.update_state(_sum(seen), sample_weight=size if size is not None else 1.0)
+        return _sum(values)
+
+    def reset_state(self):
+        for metric in self.metrics:
+            metric.reset_state()
+
+
+def _sum(values):
+    return values[0] if len(values) == 1 else op("AddN", values)
+
+
+_ACCURACIES = {"binary": metrics.binary_accuracy, "categorical": metrics.categorical_accuracy,
+               "sparse": metrics.sparse_categorical_accuracy}
+_ENTROPIES = {"binary": losses.binary_crossentropy,
+              "categorical": losses.categorical_crossentropy,
+              "sparse": losses.sparse_categorical_crossentropy}
+
+
+def _kind(y_true, y_pred):
+    """What labels and predictions look like."""
+    labels, predictions = y_true.shape.as_list(), y_pred.shape.as_list()
+    if not predictions or predictions[-1] == 1 or len(predictions) == 1:
+        return "binary"
+    if len(labels) < len(predictions) or labels[-1] == 1:
+        return "sparse"
+    return "categorical"
+
+
+def _as_metric(given, y_true, y_pred):
+    """A metric object of what compile was given."""
+    if given is None or isinstance(given, metrics.Metric):
+        return given
+    name = given if isinstance(given, str) else None
+    if name in ("accuracy", "acc"):
+        function = _ACCURACIES[_kind(y_true, y_pred)]
+    elif name in ("crossentropy", "ce"):
+        function = _ENTROPIES[_kind(y_true, y_pred)]
+    else:
+        try:
+            function = metrics.KIND.get(given)
+        except ValueError:
+            function = losses.KIND.get(given)
+    if isinstance(function, metrics.Metric):
+        return function
+    if isinstance(function, loss_classes.Loss):
+        function, name = function.call, name or function.name
+    return metrics.MeanMetricWrapper(function, name or getattr(function, "__name__", "metric"))
+
+
+def objects(given):
+    """The metrics that a program made itself, among those that compile was given."""
+    return [m for m in nest.flatten(given) if isinstance(m, metrics.Metric)]
+
+
+class MetricsContainer:
+    """The metrics of a model, for each output."""
+
+    def __init__(self, given=None, weighted=None):
+        self._given, self._weighted, self._made = given, weighted, None
+
+    @property
+    def metrics(self):
+        return [] if self._made is None else [m for some in self._made for m, _ in some]
+
+    def _lists(self, given, outputs, names):
+        """One list of metrics per output."""
+        if given is None:
+            return [[] for _ in names]
+        if isinstance(given, dict):
+            found = [given.get(n) for n in names]
+        elif len(names) == 1:
+            found = [given]
+        elif isinstance(given, (list, tuple)) and any(isinstance(g, (list, tuple)) for g in given):
+            found = list(given)
+        else:
+            found = [given] * len(names)
+        return [list(f) if isinstance(f, (list, tuple)) else [] if f is None else [f]
+                for f in found]
+
+    def build(self, model, y_true, y_pred):
+        names = self._names = output_names(model, y_pred)
+        labels = in_order(y_true, y_pred, names)
+        plain = self._lists(self._given, y_pred, names)
+        weighted = self._lists(self._weighted, y_pred, names)
+        self._made, taken = [], set()
+        for name, y, p, a, b in zip(names, labels, nest.flatten(y_pred), plain, weighted):
+            made = []
+            for given, with_weights in [(g, False) for g in a] + [(g, True) for g in b]:
+                if y is None:
+                    continue
+                metric = _as_metric(given, convert_to_tensor(y), convert_to_tensor(p))
+                if len(names) > 1 and metric is not given:
+                    metric._name = f"{name}_{metric.name}"
+                while metric.name in taken:
+                    metric._name += "_1"
+                taken.add(metric.name)
+                made.append((metric, with_weights))
+            self._made.append(made)
+
+    def update_state(self, y_true, y_pred, sample_weight=None, model=None):
+        if self._given is None and self._weighted is None:
+            self._made = self._made or []
+            return
+        if self._made is None:
+            self.build(model, y_true, y_pred)
+        labels = in_order(y_true, y_pred, self._names)
+        weights = in_order(sample_weight, y_pred, self._names)
+        for some, y, p, w in zip(self._made, labels, nest.flatten(y_pred), weights):
+            if y is None:
+                continue
+            y, p = matched(y, p)
+            for metric, with_weights in some:
+                metric.update_state(y, p, sample_weight=w if with_weights else None)
+
+    def reset_state(self):
+        for metric in self.metrics:
+            metric.reset_state()

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""compiled_step.py: steps of training as compiled programs: one per kind and shapes of a batch."""
+from numpy import ndarray
+
+from situ._src.framework import nest
+from situ._src.framework.concrete_function import ConcreteFunction
+from situ._src.framework.function import functions_run_eagerly
+from situ._src.framework.scopes import device
+from situ._src.framework.structure import leaves as _leaves
+from situ._src.framework.type_spec import TensorSpec
+from situ._src.keras import context
+from situ._src.keras.data_adapter import array, as_tensor, pack
+from situ._src.ops.array_ops import op
+from situ._src.variables.eager_variable import place
+
+
+class Programs:
+    """The compiled steps of a model."""
+
+    def __init__(self, model):
+        self._model, self._made = model, {}
+        self.graphs = {}  # by kind: that of the step that was compiled first
+
+    def run(self, kind, batch):
+        """A step ("train", "test", "predict") on a batch (x, y, weights) of arrays or tensors;
+        what it gives stays where it is."""
+        leaves = [t if t is None or isinstance(t, ndarray) else as_tensor(t)
+                  for t in _leaves(batch)]
+        if self._model.run_eagerly or functions_run_eagerly():
+            return self._python(kind, leaves)(_tensors(batch))
+        key = kind, context.setting("phase"), *map(_kind_of, leaves)
+        made = self._made.get(key)
+        if made is None:
+            made = self._made[key] = self._make(kind, batch, leaves)
+        trace, bounds = made
+        leaves = [array(t) if isinstance(t, ndarray) else t for t in leaves if t is not None]
+        return trace.run(leaves if bounds is None else
+                         [t[a:b] for a, b in bounds for t in leaves])
+
+    def _make(self, kind, batch, leaves):
+        """A trace, and where it wants the arrays of a batch to be cut; None: it cuts itself."""
+        strategy, bounds, parts = self._strategy(), None, [batch]
+        if strategy is not None and not _is_far(strategy, kind) and \
+                all(t is None or isinstance(t, ndarray) for t in leaves):
+            bounds = _bounds(leaves, len(strategy.devices))
+            parts = [_viewed(batch, a, b) for a, b in bounds]
+        made = ConcreteFunction(kind + "_function", self._python(kind, leaves, bounds is not None),
+                                tuple(map(_tensors, parts)), {},
+                                lambda v: TensorSpec(v.shape, v.dtype))
+        self.graphs.setdefault(kind, made.graph)
+        return made.trace, bounds
+
+    def _strategy(self):
+        """The strategy of the model, if it has several replicas."""
+        strategy = self._model._strategy
+        return None if strategy is None or strategy.num_replicas_in_sync == 1 else strategy
+
+    def _python(self, kind, leaves, is_cut=False):
+        """A step as a function of a batch, or of its parts."""
+        model, strategy = self._model, self._strategy()
+        if strategy is None:
+            step = getattr(model, kind + "_step")
+            return lambda data: context.graphed(step)(pack(*data))
+        far = _is_far(strategy, kind)
+        bounds = _bounds(leaves, strategy.num_replicas_in_sync if far else len(strategy.devices))
+
+        def run(*parts):
+            if not is_cut:
+                with device("/cpu:0"):
+                    parts = [_sliced(parts[0], a, b) for a, b in bounds]
+            shares = [(b - a) / bounds[-1][1] for a, b in bounds]
+            if far:
+                parts, shares = strategy.own_parts(parts, shares)
+            return _towers(model, strategy, kind, parts, shares)
+        return run
+
+
+def _is_far(strategy, kind):
+    """Whether other processes compute parts of a batch, too."""
+    return strategy.several_processes and kind != "predict"
+
+
+def _kind_of(leaf):
+    """The type and shape of an array or tensor."""
+    if isinstance(leaf, ndarray):
+        return leaf.dtype.char, leaf.shape
+    return None if leaf is None else (leaf.dtype.name, tuple(leaf.shape))
+
+
+def _tensors(batch):
+    return tuple(nest.map_structure(as_tensor, part) for part in batch)
+
+
+def _bounds(leaves, replicas):
+    """Where a batch is cut: parts of the same size, the last smaller; those without examples fall
+    away."""
+    count = next(int(t.shape[0]) for t in leaves if t is not None)
+    each = -(-count // replicas)
+    return [(i, min(i + each, count)) for i in range(0, count, each)]
+
+
+def _viewed(batch, start, stop):
+    """Some examples of a batch of arrays, without a copy."""
+    return nest.map_structure(lambda t: None if t is None else t[start:stop], batch)
+
+
+def _sliced(batch, start, stop):
+    """The same of a batch of tensors."""
+    def part(tensor):
+        if tensor is None:
+            return None
+        rest = [0] * (tensor.shape.rank - 1)
+        return op("Slice", tensor, [start, *rest], [stop - start, *[-1 for _ in rest]])
+    return nest.map_structure(part, batch)
+
+
+def _towers(model, strategy, kind, parts, shares):
+    """One step of all replicas: towers in one graph, each on its device with its part."""
+    from situ._src.keras.training import Training
+    far, step = _is_far(strategy, kind), getattr(model, kind + "_step")
+
+    def replica(part, share):
+        before, context.call.share = context.call.share, share
+        place.idle = not share  # its part belongs to others: metrics do not see it
+        try:
+            return context.graphed(step)(pack(*part))
+        finally:
+            context.call.share, place.idle = before, False
+    own = getattr(type(model), kind + "_step") is not getattr(Training, kind + "_step")
+    made = strategy.run_parts(replica, list(zip(parts, shares)), may_meet=own)
+    if kind == "predict":
+        with device("/cpu:0"):
+            return nest.pack_sequence_as(made[0], [
+                op("ConcatV2", list(some), 0) if len(some) > 1 else some[0]
+                for some in zip(*[nest.flatten(m) for m in made])])
+    found = dict(made[0])
+    for name in found:
+        if len(made) > 1:
+            found[name] = op("AddN", [m[name] * s for m, s in zip(made, shares)])
+        elif far:
+            found[name] = found[name] * shares[0]
+    if far:
+        found = dict(zip(found, strategy.sum_over_processes(list(found.values()))))
+    for metric in model.metrics:
+        if metric.name in found:
+            found[metric.name] = metric.result()
+    return found

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""constraints.py: tf.keras.constraints: what weights are brought to after each step."""
+from situ._src.keras.registry import Kind, shown
+from situ._src.ops.array_ops import cast, convert_to_tensor, op
+
+KIND = Kind("constraint", {})
+_SMALL = 1e-7
+
+
+@shown("constraints.Constraint")
+class Constraint:
+    """A function of a weight that gives the weight as it should be."""
+
+    def __call__(self, w):
+        return w
+
+    def get_config(self):
+        return {k: v for k, v in vars(self).items()}
+
+    @classmethod
+    def from_config(cls, config):
+        return cls(**config)
+
+
+def _norm(w, axis):
+    axis = list(axis) if isinstance(axis, (list, tuple)) else [axis]
+    return op("Sqrt", op("Sum", op("Square", w), axis, keep_dims=True))
+
+
+def _named(*names):
+    def record(cls):
+        KIND.add(cls, *names)
+        return shown(*["constraints." + n for n in names])(cls)
+    return record
+
+
+@_named("MaxNorm", "max_norm", "maxnorm")
+class MaxNorm(Constraint):
+    """Columns no longer than max_value."""
+
+    def __init__(self, max_value=2, axis=0):
+        self.max_value, self.axis = max_value, axis
+
+    def __call__(self, w):
+        w = convert_to_tensor(w)
+        norms = _norm(w, self.axis)
+        wanted = op("Minimum", norms, cast(self.max_value, w.dtype))
+        return w * (wanted / (norms + _SMALL))
+
+
+@_named("NonNeg", "non_neg", "nonneg")
+class NonNeg(Constraint):
+    def __call__(self, w):
+        return op("Relu", convert_to_tensor(w))
+
+
+@_named("UnitNorm", "unit_norm", "unitnorm")
+class UnitNorm(Constraint):
+    def __init__(self, axis=0):
+        self.axis = axis
+
+    def __call__(self, w):
+        w = convert_to_tensor(w)
+        return w / (_norm(w, self.axis) + _SMALL)
+
+
+@_named("MinMaxNorm", "min_max_norm")
+class MinMaxNorm(Constraint):
+    """Columns with lengths between two values, as far as rate says."""
+
+    def __init__(self, min_value=0.0, max_value=1.0, rate=1.0, axis=0):
+        self.min_value, self.max_value, self.rate, self.axis = min_value, max_value, rate, axis
+
+    def __call__(self, w):
+        w = convert_to_tensor(w)
+        norms = _norm(w, self.axis)
+        inside = op("ClipByValue", norms, cast(self.min_value, w.dtype),
+                    cast(self.max_value, w.dtype))
+        wanted = self.rate * inside + (1 - self.rate) * norms
+        return w * (wanted / (norms + _SMALL))
+
+
+KIND.export("constraints")
+get = KIND.get

@@ -1,0 +1,278 @@
+# SPDX-License-Identifier: Apache-2.0
+"""data_adapter.py: what fit is given, as batches: arrays, tensors, tf.data, generators,
+Sequence."""
+import math
+
+import numpy
+
+import _situ
+from situ._src.framework import default_session, errors, nest
+from situ._src.framework.session import Session
+from situ._src.framework.tensor import EagerTensor, GraphTensor
+from situ._src.keras import context
+from situ._src.keras.registry import shown
+
+
+@shown("utils.Sequence")
+class Sequence:
+    """Batches by number: sub-classes give __len__ and __getitem__."""
+
+    def __getitem__(self, index):
+        raise NotImplementedError
+
+    def __len__(self):
+        raise NotImplementedError
+
+    def on_epoch_end(self):
+        """Called between epochs."""
+
+    def __iter__(self):
+        return (self[i] for i in range(len(self)))
+
+
+def unpack(data):
+    """(x, y, weights) of a batch."""
+    if isinstance(data, list):
+        data = tuple(data)
+    if not isinstance(data, tuple):
+        return data, None, None
+    if len(data) > 3:
+        raise ValueError("Data is expected to be in format `x`, `(x,)`, `(x, y)`, or `(x, y, "
+                         f"sample_weight)`, found: {data}")
+    return (*data, None, None)[:3]
+
+
+shown("utils.unpack_x_y_sample_weight")(unpack)
+
+
+@shown("utils.pack_x_y_sample_weight")
+def pack(x, y=None, sample_weight=None):
+    if y is None:
+        return x if not isinstance(x, (list, tuple)) else (x,)
+    return (x, y) if sample_weight is None else (x, y, sample_weight)
+
+
+def array(value):
+    """An array as a batch is cut from it."""
+    if value is None or isinstance(value, numpy.ndarray):
+        found = value
+    elif isinstance(value, EagerTensor) or hasattr(value, "_situ_tensor_"):
+        found = numpy.asarray(value.numpy())
+    elif hasattr(value, "values") and hasattr(value, "index"):  # of pandas
+        found = numpy.asarray(value.values)
+    else:
+        found = numpy.asarray(value)
+    if found is not None and found.dtype == numpy.float64:
+        found = found.astype(context.setting("float"), copy=False)
+    return found
+
+
+def is_arrays(x):
+    """Whether all that x holds can be cut into batches."""
+    if isinstance(x, Sequence) or hasattr(x, "element_spec") or hasattr(x, "__next__"):
+        return False
+    return all(v is None or isinstance(v, (numpy.ndarray, EagerTensor, float, int)) or
+               hasattr(v, "_situ_tensor_") or hasattr(v, "__array__") for v in nest.flatten(x))
+
+
+def as_tensor(value):
+    if isinstance(value, EagerTensor):
+        return value
+    if value is None:
+        return None
+    value = array(value)
+    return _situ.host(value, None)
+
+
+class Arrays:
+    """Batches of arrays."""
+
+    def __init__(self, x, y=None, sample_weight=None, batch_size=None, shuffle=False):
+        listed = lambda s: _listed(s)
+        self.structure = (listed(x), listed(y), listed(sample_weight))
+        self.leaves = [array(v) for v in nest.flatten(self.structure)]
+        self._is_flat = not any(nest.is_nested(part) for part in self.structure)
+        sizes = {len(a) for a in self.leaves if a is not None}
+        if len(sizes) > 1:
+            raise ValueError("Data cardinality is ambiguous. Make sure all arrays contain the same "
+                             f"number of samples. Sizes: {sorted(sizes)}")
+        self.count = sizes.pop() if sizes else 0
+        self.batch_size = batch_size or 32
+        self.shuffle = shuffle
+        self.steps = -(-self.count // self.batch_size)
+
+    def __iter__(self):
+        order = None
+        if self.shuffle and self.shuffle != "batch":
+            order = numpy.random.permutation(self.count)
+        starts = range(0, self.count, self.batch_size)
+        if self.shuffle == "batch":
+            starts = numpy.random.permutation(list(starts))
+        for start in starts:
+            stop = min(start + self.batch_size, self.count)
+            if order is None:
+                cut = [None if a is None else a[start:stop] for a in self.leaves]
+            else:
+                rows = order[start:stop]
+                cut = [None if a is None else a.take(rows, 0) for a in self.leaves]
+            yield tuple(cut) if self._is_flat else nest.pack_sequence_as(self.structure, cut)
+
+
+def _listed(structure):
+    """Lists of numbers and texts are arrays, lists of arrays stay."""
+    if isinstance(structure, (list, tuple)):
+        if structure and all(isinstance(v, (int, float, bool, str, bytes, numpy.generic)) or
+                             isinstance(v, (list, tuple)) and _is_numbers(v) for v in structure):
+            return numpy.asarray(structure)
+        return [_listed(v) for v in structure]
+    if isinstance(structure, dict):
+        return {k: _listed(v) for k, v in structure.items()}
+    return structure
+
+
+def _is_numbers(value):
+    if isinstance(value, (list, tuple)):
+        return all(_is_numbers(v) for v in value)
+    return isinstance(value, (int, float, bool, str, bytes, numpy.generic))
+
+
+class Batches:
+    """Batches that something else makes: a dataset, a Sequence, a generator."""
+
+    def __init__(self, source, steps=None):
+        self.source, self.limit, self.count, self.batch_size = source, steps, None, None
+        self.is_endless = hasattr(source, "__next__") and not isinstance(source, Sequence)
+        self.steps = steps
+        self._iterator = None
+        if steps is None and not self.is_endless:
+            self.steps = _length(source)
+
+    def __iter__(self):
+        if self.is_endless or self.limit is not None:
+            return self._limited()
+        return (unpack(b) for b in self._round())
+
+    def _round(self):
+        """The source from its beginning; pictures of a generator have an end here."""
+        if isinstance(self.source, Sequence):
+            return Sequence.__iter__(self.source)
+        return iter(self.source)
+
+    def _limited(self):
+        """Goes on where the last epoch ended; a source that ends begins anew."""
+        done = 0
+        while self.limit is None or done < self.limit:
+            if self._iterator is None:
+                self._iterator = self._round()
+            try:
+                batch = next(self._iterator)
+            except StopIteration:
+                self._iterator = None
+                if self.is_endless or done == 0 or _length(self.source) in (None, 0):
+                    return
+                continue
+            done += 1
+            yield unpack(batch)
+
+
+def _length(source):
+    if hasattr(source, "cardinality"):
+        try:
+            count = int(source.cardinality())
+        except (TypeError, ValueError, NotImplementedError, RuntimeError):
+            return None
+        return count if count >= 0 else None
+    try:
+        return len(source)
+    except TypeError:
+        return None
+
+
+def make(x, y=None, sample_weight=None, batch_size=None, shuffle=False, steps=None):
+    """The batches of what fit, evaluate or predict was given."""
+    if isinstance(x, (Arrays, Batches)):
+        return x
+    if any(isinstance(v, GraphTensor) for v in nest.flatten(x)):
+        return Batches(_Evaluated((x, y, sample_weight)), steps)
+    if is_arrays(x) or isinstance(x, (list, tuple)) and _is_numbers(x):
+        found = Arrays(x, y, sample_weight, batch_size, shuffle)
+        if steps is not None:
+            endless = Batches(_Again(found), steps)
+            endless.count, endless.batch_size = found.count, found.batch_size
+            return endless
+        return found
+    if y is not None:
+        raise ValueError("`y` argument is not supported when using dataset, `keras.utils.Sequence` "
+                         "or generator as input.")
+    return Batches(x, steps)
+
+
+class _Evaluated:
+    """Batches that tensors of a graph are, each time that a session asks for them."""
+
+    def __init__(self, parts):
+        self._parts = tuple(p for i, p in enumerate(parts) if not i or p is not None)
+
+    def __iter__(self):
+        leaves = nest.flatten(self._parts)
+        tensors = [v for v in leaves if isinstance(v, GraphTensor)]
+        session = default_session.current()
+        if session is None or session.graph is not tensors[0].graph:
+            session = Session(graph=tensors[0].graph)
+        while True:
+            try:
+                found = iter(session.run(tensors))
+            except errors.CLASSES[11]:
+                return
+            yield nest.pack_sequence_as(self._parts, [
+                next(found) if isinstance(v, GraphTensor) else v for v in leaves])
+
+
+class _Again:
+    """Batches of arrays, for as long as someone wants them."""
+
+    def __init__(self, arrays):
+        self._arrays = arrays
+
+    def __iter__(self):
+        while True:
+            yield from self._arrays
+
+    def __len__(self):
+        return self._arrays.steps
+
+
+def split(x, y, sample_weight, share):
+    """What is trained with and what is validated with: the last of each array."""
+    leaves = [array(v) for v in nest.flatten(_listed((x, y, sample_weight)))]
+    count = next(len(a) for a in leaves if a is not None)
+    at = int(math.floor(count * (1.0 - share)))
+    if at in (0, count):
+        raise ValueError(f"Training data contains {count} samples, which is not sufficient to "
+                         f"split it into a validation and training set as specified by "
+                         f"`validation_split={share}`. Either provide more data, or a different "
+                         "value for the `validation_split` argument.")
+    structure = tuple(_listed((x, y, sample_weight)))
+    first = nest.pack_sequence_as(structure, [None if a is None else a[:at] for a in leaves])
+    second = nest.pack_sequence_as(structure, [None if a is None else a[at:] for a in leaves])
+    return first, second
+
+
+def with_class_weight(batches, class_weight):
+    """Batches whose weights depend on their classes."""
+    most = max(int(k) for k in class_weight) + 1
+    table = numpy.ones(most, context.setting("float"))
+    for key, value in class_weight.items():
+        table[int(key)] = value
+
+    class Weighted:
+        steps, batch_size, count = batches.steps, batches.batch_size, batches.count
+
+        def __iter__(self):
+            for x, y, weight in batches:
+                labels = array(nest.flatten(y)[0])
+                if labels.ndim > 1:
+                    labels = labels.argmax(-1) if labels.shape[-1] > 1 else labels[..., 0]
+                found = table[labels.astype("int64")]
+                yield x, y, found if weight is None else array(weight) * found
+    return Weighted()

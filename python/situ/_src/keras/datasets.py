@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: Apache-2.0
+"""datasets.py: tf.keras.datasets from local files, in the formats in which they are published."""
+import os
+import pickle
+import tarfile
+
+import numpy
+
+from situ._src.framework.api import export
+from situ._src.legacy.mnist import (TEST_IMAGES, TEST_LABELS, TRAIN_IMAGES, TRAIN_LABELS,
+                                    extract_images, extract_labels)
+
+
+def folder():
+    """Where Keras keeps data sets."""
+    return os.path.join(os.environ.get("KERAS_HOME", os.path.expanduser("~/.keras")), "datasets")
+
+
+def _missing(name, *paths):
+    places = " or ".join(paths)
+    return FileNotFoundError(f"tf.keras.datasets.{name}: situ does not download it. Put it to "
+                             f"{places}")
+
+
+def _path(path):
+    return path if os.path.isabs(path) else os.path.join(folder(), path)
+
+
+@export("keras.datasets.mnist.load_data")
+def load_mnist(path="mnist.npz"):
+    """(images, labels) of training and test: uint8, [n, 28, 28] and [n]."""
+    path = _path(path)
+    if os.path.exists(path):
+        with numpy.load(path, allow_pickle=False) as data:
+            return (data["x_train"], data["y_train"]), (data["x_test"], data["y_test"])
+    return _idx("mnist", os.path.join(folder(), "mnist"), path)
+
+
+@export("keras.datasets.fashion_mnist.load_data")
+def load_fashion_mnist():
+    return _idx("fashion_mnist", os.path.join(folder(), "fashion-mnist"))
+
+
+def _idx(name, where, *others):
+    """The four files of MNIST's format in a folder."""
+    found = []
+    for file_name in (TRAIN_IMAGES, TRAIN_LABELS, TEST_IMAGES, TEST_LABELS):
+        path = os.path.join(where, file_name)
+        path = path if os.path.exists(path) else path[:-3]
+        if not os.path.exists(path):
+            raise _missing(name, *others, os.path.join(where, file_name) + " (and its three "
+                           "companions)")
+        with open(path, "rb") as file:
+            found.append(extract_images(file)[..., 0] if "images" in file_name else
+                         extract_labels(file))
+    return (found[0], found[1]), (found[2], found[3])
+
+
+class _Plain(pickle.Unpickler):
+    """Reads arrays and nothing that could run code."""
+
+    def find_class(self, module, name):
+        if (module, name) == ("_codecs", "encode") or module.split(".")[0] == "numpy" and \
+                name in ("_reconstruct", "ndarray", "dtype"):
+            return super().find_class(module, name)
+        raise pickle.UnpicklingError(f"{module}.{name} has no place in a data set")
+
+
+def _pickled(archive, folder_, name):
+    """A part of CIFAR: of the folder, or of the archive."""
+    path = os.path.join(folder_, name)
+    if os.path.exists(path):
+        with open(path, "rb") as file:
+            return _Plain(file, encoding="bytes").load()
+    with tarfile.open(archive) as tar:
+        member = tar.extractfile(os.path.basename(folder_) + "/" + name)
+        return _Plain(member, encoding="bytes").load()
+
+
+def _cifar(name, stem, train, test, label):
+    where = os.path.join(folder(), stem)
+    archive = where + ".tar.gz"
+    if not os.path.isdir(where) and not os.path.exists(archive):
+        raise _missing(name, archive, where)
+
+    def load(parts):
+        read = [_pickled(archive, where, p) for p in parts]
+        images = numpy.concatenate([numpy.asarray(r[b"data"], numpy.uint8) for r in read])
+        labels = numpy.concatenate([numpy.asarray(r[label], numpy.uint8) for r in read])
+        return images.reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1), labels.reshape(-1, 1)
+    return load(train), load(test)
+
+
+@export("keras.datasets.cifar10.load_data")
+def load_cifar10():
+    """(images, labels) of training and test: uint8, [n, 32, 32, 3] and [n, 1]."""
+    return _cifar("cifar10", "cifar-10-batches-py", [f"data_batch_{i}" for i in range(1, 6)],
+                  ["test_batch"], b"labels")
+
+
+@export("keras.datasets.cifar100.load_data")
+def load_cifar100(label_mode="fine"):
+    if label_mode not in ("fine", "coarse"):
+        raise ValueError('`label_mode` must be one of `"fine"`, `"coarse"`. Received: '
+                         f"label_mode={label_mode}.")
+    return _cifar("cifar100", "cifar-100-python", ["train"], ["test"],
+                  label_mode.encode() + b"_labels")
+
+
+@export("keras.datasets.boston_housing.load_data")
+def load_boston_housing(path="boston_housing.npz", test_split=0.2, seed=113):
+    path = _path(path)
+    if not os.path.exists(path):
+        raise _missing("boston_housing", path)
+    with numpy.load(path, allow_pickle=False) as data:
+        x, y = data["x"], data["y"]
+    order = numpy.random.RandomState(seed).permutation(len(x))
+    x, y, at = x[order], y[order], int(len(x) * (1 - test_split))
+    return (x[:at], y[:at]), (x[at:], y[at:])
+
+
+def _words(name, sequences, labels, given):
+    """Reviews or news as lists of numbers: the rarest and the commonest words are left out."""
+    start, oov, index = given["start_char"], given["oov_char"], given["index_from"]
+    most, skip = given["num_words"], given["skip_top"]
+    head = [] if start is None else [start]
+    rows = [head + [w + index for w in row] for row in sequences]
+    if given["maxlen"]:
+        kept = [i for i, row in enumerate(rows) if len(row) < given["maxlen"]]
+        rows, labels = [rows[i] for i in kept], labels[kept]
+        if not rows:
+            raise ValueError(f"After filtering for sequences shorter than maxlen="
+                             f"{given['maxlen']}, no sequence was kept. Increase maxlen.")
+    most = most or max(max(row, default=0) for row in rows) + 1
+    keep = lambda w: skip <= w < most
+    rows = [[w if keep(w) else oov for w in row] if oov is not None else
+            [w for w in row if keep(w)] for row in rows]
+    made = numpy.empty(len(rows), object)
+    made[:] = rows
+    return made, labels
+
+
+def _read_words(name, path, keys):
+    path = _path(path)
+    if not os.path.exists(path):
+        raise _missing(name, path)
+    with open(path, "rb") as file:  # an archive of arrays of lists, which are pickled
+        import io
+        import zipfile
+        found = []
+        with zipfile.ZipFile(io.BytesIO(file.read())) as archive:
+            for key in keys:
+                with archive.open(key + ".npy") as member:
+                    found.append(_array_of_lists(member))
+    return found
+
+
+def _array_of_lists(file):
+    version = numpy.lib.format.read_magic(file)
+    read = numpy.lib.format.read_array_header_1_0 if version[0] == 1 else \
+        numpy.lib.format.read_array_header_2_0
+    shape, fortran, dtype = read(file)
+    if dtype.hasobject:
+        return _Plain(file, encoding="latin1").load().reshape(shape)
+    return numpy.frombuffer(file.read(), dtype).reshape(shape, order="F" if fortran else "C")
+
+
+def _old_words(num_words, kwargs):
+    """num_words, which was nb_words before Keras 2; there are no other keywords."""
+    num_words = kwargs.pop("nb_words", num_words)
+    if kwargs:
+        raise TypeError(f"Unrecognized keyword arguments: {kwargs}.")
+    return num_words
+
+
+@export("keras.datasets.imdb.load_data")
+def load_imdb(path="imdb.npz", num_words=None, skip_top=0, maxlen=None, seed=113, start_char=1,
+              oov_char=2, index_from=3, **kwargs):
+    """Reviews as lists of the ranks of their words, and whether they praise."""
+    num_words = _old_words(num_words, kwargs)
+    given = locals()
+    x, y, x_test, y_test = _read_words("imdb", path, ("x_train", "y_train", "x_test", "y_test"))
+    random = numpy.random.RandomState(seed)
+    parts = []
+    for rows, labels in ((x, y), (x_test, y_test)):
+        order = numpy.arange(len(rows))
+        random.shuffle(order)
+        parts.append((rows[order], labels[order]))
+    both = _words("imdb", numpy.concatenate([parts[0][0], parts[1][0]]),
+                  numpy.concatenate([parts[0][1], parts[1][1]]), given)
+    at = len(x)
+    return (both[0][:at], both[1][:at]), (both[0][at:], both[1][at:])
+
+
+@export("keras.datasets.reuters.load_data")
+def load_reuters(path="reuters.npz", num_words=None, skip_top=0, maxlen=None, test_split=0.2,
+                 seed=113, start_char=1, oov_char=2, index_from=3, **kwargs):
+    """News as lists of the ranks of their words, and their topics."""
+    num_words = _old_words(num_words, kwargs)
+    given = locals()
+    x, y = _read_words("reuters", path, ("x", "y"))
+    order = numpy.arange(len(x))
+    numpy.random.RandomState(seed).shuffle(order)
+    rows, labels = _words("reuters", x[order], y[order], given)
+    at = int(len(rows) * (1 - test_split))
+    return (rows[:at], labels[:at]), (rows[at:], labels[at:])
+
+
+def _index(name, path):
+    import json
+    path = _path(path)
+    if not os.path.exists(path):
+        raise _missing(name, path)
+    with open(path, encoding="utf-8") as file:
+        return json.load(file)
+
+
+@export("keras.datasets.imdb.get_word_index")
+def imdb_words(path="imdb_word_index.json"):
+    """The rank of each word."""
+    return _index("imdb", path)
+
+
+@export("keras.datasets.reuters.get_word_index")
+def reuters_words(path="reuters_word_index.json"):
+    return _index("reuters", path)

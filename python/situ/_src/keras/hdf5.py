@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: Apache-2.0
+"""hdf5.py: models and weights in HDF5, in the layout of Keras 2: a group per layer with its
+weights, and as attributes the configuration in JSON. Needs h5py."""
+import json
+
+import numpy
+
+from situ._src.framework import logs, style
+from situ._src.keras import context, weights
+from situ._src.keras.registry import KINDS_OF_LAYERS, plain
+
+_SIGNATURE = b"\x89HDF\r\n\x1a\n"
+_MOST_ATTRIBUTE = 64000  # bytes that HDF5 keeps of an attribute
+
+
+def module():
+    """h5py, or None where it is not installed."""
+    try:
+        import h5py
+    except ImportError:
+        return None
+    return h5py
+
+
+def is_name(path, save_format=None):
+    """Whether a file of this name is one of HDF5."""
+    return save_format in ("h5", "hdf5") or str(path).endswith((".h5", ".hdf5"))
+
+
+def is_file(path):
+    with open(path, "rb") as file:
+        return file.read(8) == _SIGNATURE
+
+
+def wanted(path, save_format=None):
+    """Whether to write HDF5: where the name says so and h5py is there."""
+    if not is_name(path, save_format):
+        return False
+    if module() is None:
+        logs.warn("h5py is not installed: %s is written in the layout of safetensors, which situ "
+                  "reads, but Keras does not. `pip install h5py` gives HDF5.", path)
+        return False
+    return True
+
+
+def opened(path, mode="r"):
+    h5py = module()
+    if h5py is None:
+        raise ImportError(f"{path} is a file of HDF5: `pip install h5py` to read it.")
+    return h5py.File(path, mode)
+
+
+# Weights
+
+
+def _put_names(group, name, texts):
+    """A list of names as an attribute, in parts where it is too long for one."""
+    data = numpy.array([t.encode() for t in texts]) if texts else numpy.array([], "S1")
+    if data.nbytes <= _MOST_ATTRIBUTE:
+        group.attrs[name] = data
+        return
+    count = -(-data.nbytes // _MOST_ATTRIBUTE)
+    for i, part in enumerate(numpy.array_split(data, count)):
+        group.attrs[f"{name}{i}"] = part
+
+
+def _names(group, name):
+    if name in group.attrs:
+        found = list(group.attrs[name])
+    else:
+        found, i = [], 0
+        while f"{name}{i}" in group.attrs:
+            found += list(group.attrs[f"{name}{i}"])
+            i += 1
+    return [n.decode() if isinstance(n, bytes) else str(n) for n in found]
+
+
+def _own(model):
+    """The weights that a model has beside those of its layers."""
+    inner = {id(v) for layer in model.layers for v in layer.weights}
+    return [v for v in model.weights if id(v) not in inner]
+
+
+def _put(group, variables, values):
+    names = []
+    for variable, value in zip(variables, values):
+        name = variable.name if ":" in variable.name else variable.name + ":0"
+        while name in names:
+            name = name[:-2] + "_1:0"
+        names.append(name)
+        group[name] = value
+    _put_names(group, "weight_names", names)
+
+
+def write_weights(group, model):
+    """The weights of a model below a group."""
+    layers = model.layers
+    _put_names(group, "layer_names", [x.name for x in layers])
+    group.attrs["backend"] = b"tensorflow"
+    group.attrs["keras_version"] = style.VERSIONS["v2"].encode()
+    values = dict(zip(map(id, model.weights), weights.values(model.weights)))
+    for layer in layers:
+        _put(group.create_group(layer.name), layer.weights, [values[id(v)] for v in layer.weights])
+    own = _own(model)
+    _put(group.create_group("top_level_model_weights"), own, [values[id(v)] for v in own])
+
+
+def _values(group):
+    return [numpy.asarray(group[name]) for name in _names(group, "weight_names")]
+
+
+def read_weights(group, model, by_name=False, skip_mismatch=False):
+    """Gives a model the weights below a group: layer by layer in order, or by their names."""
+    group = group["model_weights"] if "layer_names" not in group.attrs and \
+        "model_weights" in group else group
+    saved = [(n, _values(group[n])) for n in _names(group, "layer_names")]
+    saved = [(n, v) for n, v in saved if v]
+    pairs, layers = [], [x for x in model.layers if x.weights]
+    if by_name:
+        known = dict(saved)
+        pairs = [(x, known[x.name]) for x in layers if x.name in known]
+    else:
+        if len(saved) != len(layers):
+            raise ValueError("Layer count mismatch when loading weights from file. Model expected "
+                             f"{len(layers)} layers, found {len(saved)} saved layers.")
+        pairs = [(x, v) for x, (_, v) in zip(layers, saved)]
+    for layer, values in pairs:
+        _give(layer, values, skip_mismatch)
+    top = group.get("top_level_model_weights")
+    own = _own(model)
+    if top is not None and own and not by_name:
+        weights.assign(own, _values(top), f'"{model.name}"')
+
+
+def _give(layer, values, skip_mismatch):
+    fits = [tuple(v.shape.as_list()) for v in layer.weights] == [a.shape for a in values]
+    if not fits and skip_mismatch:
+        logs.warn("Skipping loading of weights for layer %s due to a mismatch.", layer.name)
+        return
+    if len(layer.weights) != len(values):
+        raise ValueError(f"Weight count mismatch for layer {layer.name}: the layer expects "
+                         f"{len(layer.weights)} weights, the file has {len(values)}.")
+    weights.assign(layer.weights, values, f'"{layer.name}"')
+
+
+# Models
+
+
+def write_model(path, model, training):
+    """`training`: what compile was given, as JSON takes it, or None."""
+    with opened(path, "w") as file:
+        file.attrs["backend"] = b"tensorflow"
+        file.attrs["keras_version"] = style.VERSIONS["v2"].encode()
+        config = {"class_name": "Functional" if model._saved() == "Model" else model._saved(),
+                  "config": plain(model.get_config())}
+        file.attrs["model_config"] = json.dumps(config).encode()
+        write_weights(file.create_group("model_weights"), model)
+        if training is None:
+            return
+        given = dict(training)
+        given["optimizer_config"] = given.pop("optimizer")
+        file.attrs["training_config"] = json.dumps(given).encode()
+        state = list(model.optimizer.variables)
+        if state:
+            _put(file.create_group("optimizer_weights"), state, weights.values(state))
+
+
+def _json(text):
+    return json.loads(text.decode() if isinstance(text, bytes) else text)
+
+
+def _cleaned(config):
+    """A configuration without what other releases of Keras add."""
+    if isinstance(config, list):
+        return [_cleaned(c) for c in config]
+    if not isinstance(config, dict):
+        return config
+    if config.get("class_name") == "Policy":
+        return _cleaned(config["config"]["name"])
+    if config.get("class_name") == "__tuple__":
+        return _cleaned(config["items"])
+    return {k: _cleaned(v) for k, v in config.items()
+            if k not in ("module", "registered_name", "build_config")}
+
+
+def read_model(path, custom_objects, compile):
+    """(model, what compile is to be given or None, the state of the optimizer)"""
+    with opened(path) as file:
+        if "model_config" not in file.attrs:
+            raise ValueError(f"No model config found in the file at {path}: it holds weights, use "
+                             "load_weights.")
+        config = _cleaned(_json(file.attrs["model_config"]))
+        model = KINDS_OF_LAYERS.deserialize(config, custom_objects)
+        with context.eager():
+            read_weights(file["model_weights"], model)
+        if not compile or "training_config" not in file.attrs:
+            return model, None, []
+        given = _cleaned(_json(file.attrs["training_config"]))
+        given["optimizer"] = given.pop("optimizer_config")
+        for word in ("metrics", "weighted_metrics"):
+            given[word] = _metrics(given.get(word))
+        known = ("optimizer", "loss", "metrics", "loss_weights", "weighted_metrics")
+        state = _values(file["optimizer_weights"]) if "optimizer_weights" in file else []
+        return model, {k: given.get(k) for k in known}, state
+
+
+def _metrics(given):
+    """Metrics by the names that compile takes."""
+    if isinstance(given, dict) and "class_name" in given:
+        inner = given.get("config", {})
+        return inner.get("fn") or inner.get("name") if given["class_name"] in (
+            "MeanMetricWrapper", "SumOverBatchSizeMetricWrapper") else given
+    if isinstance(given, dict):
+        return {k: _metrics(v) for k, v in given.items()}
+    if isinstance(given, list):
+        made = [_metrics(g) for g in given]
+        return made[0] if len(made) == 1 and isinstance(made[0], list) else made
+    return given

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""image_augmentation.py: changes of pictures as arrays, by chance (NumPy's): turns, shifts,
+shears, zooms, brightness, colours: the functions of tf.keras.preprocessing.image."""
+import numpy
+
+from situ._src.keras import image_utils
+from situ._src.keras.registry import shown
+
+
+def _named(function):
+    return shown("preprocessing.image." + function.__name__)(function)
+
+
+def _inside(at, size, mode):
+    """Coordinates inside of an axis."""
+    if mode == "reflect":
+        at = numpy.mod(at, 2 * size)
+        at = numpy.where(at >= size, 2 * size - 1 - at, at)
+    return numpy.clip(at, 0, size - 1)
+
+
+def _wrapped(at, size):
+    """Coordinates outside of an axis as SciPy's "wrap" has them: the last place is the first."""
+    round_ = max(size - 1, 1)
+    below = at + round_ * (numpy.floor(-at / round_) + 1)
+    return numpy.where(at < 0, below, numpy.where(at > size - 1, numpy.mod(at, round_), at))
+
+
+def _look(x, matrix, offset, order, mode, cval):
+    """x [rows, columns, channels] seen through a map from places of the result to places of x."""
+    rows, columns = x.shape[:2]
+    i, j = numpy.meshgrid(numpy.arange(rows), numpy.arange(columns), indexing="ij")
+    at = [matrix[k, 0] * i + matrix[k, 1] * j + offset[k] for k in (0, 1)]
+    if mode == "wrap":
+        at = [_wrapped(p, s) for p, s in zip(at, (rows, columns))]
+    slack = 1e-9  # what rounding moved over the border
+    outside = numpy.zeros((rows, columns), bool)
+    if mode == "constant":
+        for place, size in zip(at, (rows, columns)):
+            outside |= (place < -slack) | (place > size - 1 + slack)
+    if order == 0:
+        r, c = (_inside(numpy.floor(p + 0.5).astype(int), s, mode)
+                for p, s in zip(at, (rows, columns)))
+        made = x[r, c]
+    else:
+        low = [numpy.floor(p).astype(int) for p in at]
+        part = [(p - q)[..., None] for p, q in zip(at, low)]
+        r0, r1 = (_inside(low[0] + k, rows, mode) for k in (0, 1))
+        c0, c1 = (_inside(low[1] + k, columns, mode) for k in (0, 1))
+        above = x[r0, c0] * (1 - part[1]) + x[r0, c1] * part[1]
+        below = x[r1, c0] * (1 - part[1]) + x[r1, c1] * part[1]
+        made = above * (1 - part[0]) + below * part[0]
+    made[outside] = cval
+    return made.astype(x.dtype)
+
+
+@_named
+def apply_affine_transform(x, theta=0, tx=0, ty=0, shear=0, zx=1, zy=1, row_axis=1, col_axis=2,
+                           channel_axis=0, fill_mode="nearest", cval=0.0, order=1):
+    """A picture turned by degrees, shifted by pixels, sheared by degrees and zoomed."""
+    turn, lean = numpy.deg2rad(theta), numpy.deg2rad(shear)
+    parts = []
+    if theta != 0:
+        parts.append([[numpy.cos(turn), -numpy.sin(turn), 0],
+                      [numpy.sin(turn), numpy.cos(turn), 0], [0, 0, 1]])
+    if tx != 0 or ty != 0:
+        parts.append([[1, 0, tx], [0, 1, ty], [0, 0, 1]])
+    if shear != 0:
+        parts.append([[1, -numpy.sin(lean), 0], [0, numpy.cos(lean), 0], [0, 0, 1]])
+    if zx != 1 or zy != 1:
+        parts.append([[zx, 0, 0], [0, zy, 0], [0, 0, 1]])
+    if not parts:
+        return x
+    matrix = numpy.eye(3)
+    for part in parts:
+        matrix = matrix @ numpy.array(part, float)
+    turned = numpy.moveaxis(x, (row_axis, col_axis, channel_axis), (0, 1, 2))
+    middle = numpy.array([turned.shape[0] / 2 - 0.5, turned.shape[1] / 2 - 0.5])
+    matrix[:2, 2] += middle - matrix[:2, :2] @ middle
+    if col_axis > row_axis:  # the matrix is of x and y, arrays are of y and x
+        matrix = matrix[[1, 0, 2]][:, [1, 0, 2]]
+    made = _look(turned, matrix[:2, :2], matrix[:2, 2], order, fill_mode, cval)
+    return numpy.moveaxis(made, (0, 1, 2), (row_axis, col_axis, channel_axis))
+
+
+def _affine(x, row_axis, col_axis, channel_axis, fill_mode, cval, order, **how):
+    return apply_affine_transform(x, row_axis=row_axis, col_axis=col_axis, fill_mode=fill_mode,
+                                  channel_axis=channel_axis, cval=cval, order=order, **how)
+
+
+@_named
+def random_rotation(x, rg, row_axis=1, col_axis=2, channel_axis=0, fill_mode="nearest", cval=0.0,
+                    interpolation_order=1):
+    theta = numpy.random.uniform(-rg, rg)
+    return _affine(x, row_axis, col_axis, channel_axis, fill_mode, cval, interpolation_order,
+                   theta=theta)
+
+
+@_named
+def random_shift(x, wrg, hrg, row_axis=1, col_axis=2, channel_axis=0, fill_mode="nearest",
+                 cval=0.0, interpolation_order=1):
+    tx = numpy.random.uniform(-hrg, hrg) * x.shape[row_axis]
+    ty = numpy.random.uniform(-wrg, wrg) * x.shape[col_axis]
+    return _affine(x, row_axis, col_axis, channel_axis, fill_mode, cval, interpolation_order,
+                   tx=tx, ty=ty)
+
+
+@_named
+def random_shear(x, intensity, row_axis=1, col_axis=2, channel_axis=0, fill_mode="nearest",
+                 cval=0.0, interpolation_order=1):
+    shear = numpy.random.uniform(-intensity, intensity)
+    return _affine(x, row_axis, col_axis, channel_axis, fill_mode, cval, interpolation_order,
+                   shear=shear)
+
+
+@_named
+def random_zoom(x, zoom_range, row_axis=1, col_axis=2, channel_axis=0, fill_mode="nearest",
+                cval=0.0, interpolation_order=1):
+    if len(zoom_range) != 2:
+        raise ValueError("`zoom_range` should be a tuple or list of two floats. Received: "
+                         f"{zoom_range}")
+    zx, zy = (1, 1) if tuple(zoom_range) == (1, 1) else numpy.random.uniform(*zoom_range, 2)
+    return _affine(x, row_axis, col_axis, channel_axis, fill_mode, cval, interpolation_order,
+                   zx=zx, zy=zy)
+
+
+@_named
+def apply_channel_shift(x, intensity, channel_axis=0):
+    """All channels lighter by a number, between the least and the largest of each picture."""
+    return numpy.clip(x + intensity, x.min(), x.max())
+
+
+@_named
+def random_channel_shift(x, intensity_range, channel_axis=0):
+    return apply_channel_shift(x, numpy.random.uniform(-intensity_range, intensity_range),
+                               channel_axis)
+
+
+@_named
+def apply_brightness_shift(x, brightness, scale=True):
+    """The picture as bright as Pillow makes it with a factor."""
+    image_utils.pillow()
+    from PIL import ImageEnhance
+    least, most = x.min(), x.max()
+    within = least < 0 or most > 255
+    img = image_utils.array_to_img(x, scale=within or scale)
+    made = image_utils.img_to_array(ImageEnhance.Brightness(img).enhance(brightness))
+    if within and not scale:
+        made = made / 255 * (most - least) + least
+    return made
+
+
+@_named
+def random_brightness(x, brightness_range, scale=True):
+    if len(brightness_range) != 2:
+        raise ValueError("`brightness_range should be tuple or list of two floats. Received: "
+                         f"{brightness_range}")
+    return apply_brightness_shift(x, numpy.random.uniform(*brightness_range), scale)

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""image_utils.py: pictures as arrays and in files: tf.keras.utils.load_img and its kin (Pillow)."""
+import os
+
+import numpy
+
+from situ._src.framework import api
+from situ._src.keras import context
+from situ._src.keras.registry import shown
+
+EXTENSIONS = (".bmp", ".gif", ".jpeg", ".jpg", ".png", ".ppm", ".tif", ".tiff")
+_FILTERS = {"nearest": "NEAREST", "bilinear": "BILINEAR", "bicubic": "BICUBIC",
+            "hamming": "HAMMING", "box": "BOX", "lanczos": "LANCZOS"}
+
+
+def pillow():
+    """PIL.Image, or an error that says how to get it."""
+    try:
+        from PIL import Image
+    except ImportError:
+        raise ImportError("Could not import PIL.Image. The use of `load_img` and its kin requires "
+                          "Pillow: pip install pillow") from None
+    return Image
+
+
+def _names(name):
+    return shown(f"utils.{name}", f"preprocessing.image.{name}")
+
+
+@_names("img_to_array")
+def img_to_array(img, data_format=None, dtype=None):
+    """The picture as an array [height, width, channels]."""
+    data_format = data_format or context.setting("format")
+    x = numpy.asarray(img, dtype=dtype or context.setting("float"))
+    if x.ndim == 2:
+        x = x[..., None]
+    if x.ndim != 3:
+        raise ValueError(f"Unsupported image shape: {x.shape}")
+    return x.transpose(2, 0, 1) if data_format == "channels_first" else x
+
+
+@_names("array_to_img")
+def array_to_img(x, data_format=None, scale=True, dtype=None):
+    """The array as a picture; `scale`: its least value becomes 0, its largest 255."""
+    Image = pillow()
+    x = numpy.asarray(x, dtype=dtype or context.setting("float"))
+    if x.ndim != 3:
+        raise ValueError(f"Expected image array to have rank 3 (single image). Got array with "
+                         f"shape: {x.shape}")
+    if (data_format or context.setting("format")) == "channels_first":
+        x = x.transpose(1, 2, 0)
+    if scale:
+        x = x - x.min()
+        most = x.max()
+        x = x / most * 255 if most != 0 else x
+    if x.shape[2] not in (1, 3, 4):
+        raise ValueError(f"Unsupported channel number: {x.shape[2]}")
+    if x.shape[2] == 1:
+        if x.max() > 255:
+            return Image.fromarray(x[:, :, 0].astype("int32"), "I")
+        return Image.fromarray(x[:, :, 0].astype("uint8"), "L")
+    return Image.fromarray(x.astype("uint8"), "RGB" if x.shape[2] == 3 else "RGBA")
+
+
+@_names("save_img")
+def save_img(path, x, data_format=None, file_format=None, scale=True, **words):
+    """Writes an array as a picture."""
+    img = array_to_img(x, data_format, scale)
+    if img.mode == "RGBA" and (file_format in ("jpg", "jpeg") or
+                               str(path).lower().endswith((".jpg", ".jpeg"))):
+        img = img.convert("RGB")
+    img.save(path, format=file_format, **words)
+
+
+@_names("load_img")
+def load_img(path, grayscale=False, color_mode="rgb", target_size=None, interpolation="nearest",
+             keep_aspect_ratio=False):
+    """The picture of a file, in a size of our choice."""
+    Image = pillow()
+    with open(path, "rb") if isinstance(path, (str, os.PathLike)) else path as file:
+        img = Image.open(file)
+        img.load()
+    mode = {"grayscale": "L", "rgba": "RGBA", "rgb": "RGB"}.get(
+        "grayscale" if grayscale else color_mode)
+    if mode is None:
+        raise ValueError('color_mode must be "grayscale", "rgb", or "rgba"')
+    if not (mode == "L" and img.mode in ("L", "I;16", "I")) and img.mode != mode:
+        img = img.convert(mode)
+    if target_size is None:
+        return img
+    if interpolation not in _FILTERS:
+        raise ValueError(f"Invalid interpolation method {interpolation} specified. Supported "
+                         f"methods are {', '.join(_FILTERS)}")
+    height, width = target_size
+    how = getattr(Image, _FILTERS[interpolation])
+    if keep_aspect_ratio:
+        img = img.crop(_middle(*img.size, width, height))
+    return img if img.size == (width, height) else img.resize((width, height), how)
+
+
+def _middle(width, height, to_width, to_height):
+    """The largest box in the middle with the proportions of another."""
+    w = min(width, height * to_width // to_height)
+    h = min(height, width * to_height // to_width)
+    return (width - w) // 2, (height - h) // 2, (width + w) // 2, (height + h) // 2
+
+
+@_names("smart_resize")
+def smart_resize(x, size, interpolation="bilinear"):
+    """An image resized without distortion: the middle of it is cut out."""
+    array = numpy.asarray(x)
+    height, width = array.shape[-3], array.shape[-2]
+    left, top, right, bottom = _middle(width, height, size[1], size[0])
+    cut = array[..., top:bottom, left:right, :]
+    made = api.named("image.resize")(cut, size, method=interpolation)
+    return made.numpy() if isinstance(x, numpy.ndarray) else made

@@ -1,0 +1,448 @@
+# SPDX-License-Identifier: Apache-2.0
+"""layer.py: tf.keras.layers.Layer: something that is called on tensors and holds weights."""
+import difflib
+import inspect
+
+import numpy
+
+import _situ
+from situ._src.checkpoint import deferred_restore
+from situ._src.framework import nest, style, tensor_shape
+from situ._src.framework.dtypes import as_dtype
+from situ._src.framework.graph import scope
+from situ._src.framework.module import Module
+from situ._src.framework.tensor import GraphTensor
+from situ._src.keras import (constraints, context, initializers, input_spec, mixed_precision, nodes,
+                             regularizers, weights)
+from situ._src.keras.registry import shown, snake, unique
+from situ._src.ops.array_ops import cast, convert_to_tensor
+from situ._src.variables import synchronization as variable_modes
+
+_WORDS = ("input_shape", "batch_input_shape", "batch_size", "weights", "activity_regularizer",
+          "input_dim", "input_length", "autocast", "implementation", "dynamic", "experimental_"
+          "autocast", "input_dtype")
+
+
+def as_input(value, dtype=None):
+    """An argument of a layer as a tensor; what is none stays."""
+    if isinstance(value, (numpy.ndarray, numpy.generic, int, float)) and \
+            not isinstance(value, bool):
+        array = numpy.asarray(value)
+        if array.dtype == numpy.float64 and dtype is not None and as_dtype(dtype).is_floating:
+            array = array.astype(as_dtype(dtype).as_numpy_dtype)
+        return convert_to_tensor(array)
+    return value
+
+
+def is_tensor(value):
+    return isinstance(value, _situ.Tensor)
+
+
+def assign_weights(variables, values, name):
+    """Sets the values of a layer's variables."""
+    weights.assign(variables, values, name)
+
+
+def not_understood(kind, keyword):
+    """Keras' error for a keyword that no class of a layer has, with the most similar one."""
+    known = [*_WORDS, *(n for c in kind.__mro__ if "__init__" in vars(c)
+                        for n in inspect.signature(c.__init__).parameters)]
+    similar = difflib.get_close_matches(keyword, known, 1)
+    hint = f". Did you mean '{similar[0]}'?" if similar else ""
+    return TypeError(f"Keyword argument not understood: {keyword}{hint}")
+
+
+@shown("layers.Layer", "__internal__.layers.BaseRandomLayer")
+class Layer(Module):
+    """A layer: build makes its weights when the shape of its input is known, call is what it
+    does. Sub-classes give them, and get_config."""
+    UNTRACKED = ("_inbound_nodes", "_outbound_nodes", "_metrics", "optimizer", "compiled_loss",
+                 "compiled_metrics", "history", "_strategy")
+    supports_masking = False
+
+    def __init__(self, trainable=True, name=None, dtype=None, dynamic=False, **kwargs):
+        for word in kwargs:
+            if word not in _WORDS:
+                raise not_understood(type(self), word)
+        self._name = name if name is not None else unique(snake(type(self).__name__))
+        self._trainable, self.built, self.stateful = trainable, False, False
+        self._policy = mixed_precision.as_policy(dtype)
+        self._dtype = as_dtype(self._policy.variable_dtype) if self._policy is not None else \
+            None if dtype is None else as_dtype(dtype)
+        self._own_weights, self._losses, self._loss_functions = [], [], []
+        self._inbound_nodes, self._outbound_nodes, self._metrics = [], [], []
+        self.input_spec, self._first_weights = None, kwargs.get("weights")
+        self._autocast = kwargs.get("autocast", True)
+        self.activity_regularizer = regularizers.get(kwargs.get("activity_regularizer"))
+        self._batch_input_shape = self._given_shape(kwargs)
+        self._build_input_shape = None
+
+    @staticmethod
+    def _given_shape(words):
+        if "batch_input_shape" in words:
+            return tuple(words["batch_input_shape"])
+        shape = words.get("input_shape")
+        if shape is None and words.get("input_dim"):
+            shape = (words["input_dim"],)
+        if shape is None:
+            return None
+        shape = (shape,) if isinstance(shape, int) else tuple(shape)
+        return (words.get("batch_size"), *shape)
+
+    # What it is
+
+    dtype = property(lambda s: (s._dtype or as_dtype(context.setting("float"))).name)
+    variable_dtype = dtype
+    compute_dtype = property(lambda s: s._policy.compute_dtype if s._is_mixed else s.dtype)
+    dtype_policy = property(lambda s: s._policy if s._is_mixed else mixed_precision.Policy(s.dtype),
+                            doc="The types that the layer computes in, and of its weights.")
+    _is_mixed = property(lambda s: s._policy is not None and s._policy.is_mixed)
+    dynamic = False
+    _is_model = False
+    _sums_in_full = False  # sums that float16 cannot hold: it computes in the type of its weights
+
+    @property
+    def trainable(self):
+        return self._trainable
+
+    @trainable.setter
+    def trainable(self, value):
+        self._trainable = bool(value)
+        for layer in self._sub_layers():
+            layer.trainable = value
+
+    def _sub_layers(self):
+        return weights.held(self, Layer)
+
+    def _flat_layers(self):
+        """This layer and all below."""
+        return weights.once([self, *[x for sub in self._sub_layers()
+                                     for x in sub._flat_layers()]])
+
+    @property
+    def submodules(self):
+        return tuple(self._flat_layers()[1:])
+
+    def _own(self):
+        return weights.once([*self._own_weights,
+                             *[v for v in weights.held(self, weights.VARIABLE)]])
+
+    @property
+    def trainable_weights(self):
+        if not self.trainable:
+            return []
+        found = [v for v in self._own() if v.trainable]
+        return weights.once(found + [v for s in self._sub_layers() for v in s.trainable_weights])
+
+    @property
+    def non_trainable_weights(self):
+        own = [v for v in self._own() if not (self.trainable and v.trainable)]
+        return weights.once(own + [v for s in self._sub_layers() for v in (
+            s.non_trainable_weights if self.trainable else s.weights)])
+
+    @property
+    def weights(self):
+        return weights.once(self.trainable_weights + self.non_trainable_weights)
+
+    variables = property(lambda s: s.weights)
+    trainable_variables = property(lambda s: s.trainable_weights)
+    non_trainable_variables = property(lambda s: s.non_trainable_weights)
+
+    def count_params(self):
+        if not self.built:
+            raise ValueError(f"You tried to call `count_params` on layer {self.name}, but the "
+                             "layer isn't built. You can build it manually via: "
+                             f"`layer.build(batch_input_shape)`.")
+        return sum(int(numpy.prod(v.shape.as_list())) for v in self.weights)
+
+    def get_weights(self):
+        """The values of the weights, as a list of arrays."""
+        return weights.values(self.weights)
+
+    def set_weights(self, weights):
+        assign_weights(self.weights, weights, f'"{self.name}"')
+
+    # What a sub-class uses
+
+    def add_weight(self, name=None, shape=None, dtype=None, initializer=None, regularizer=None,
+                   trainable=None, constraint=None, use_resource=None, synchronization=None,
+                   aggregation=None, autocast=True, overwrite_with_gradient=False, **kwargs):
+        """Makes a variable; the initializer is glorot_uniform or zeros where none is given."""
+        for keyword in kwargs:
+            if keyword not in ("collections", "experimental_autocast", "caching_device", "getter",
+                               "layout", "partitioner"):  # of TensorFlow 1; nothing here uses them
+                raise TypeError(f"Unknown keyword argument: {keyword}")
+        dtype = as_dtype(dtype or self.dtype)
+        if initializer is None:
+            initializer = "glorot_uniform" if dtype.is_floating else "zeros"
+        initializer = initializers.get(initializer)
+        words = {k: v for k, v in (("synchronization", synchronization),
+                                   ("aggregation", aggregation)) if v is not None}
+        mode = variable_modes.synchronization(synchronization, name)
+        if trainable and mode is variable_modes.VariableSynchronization.ON_READ:
+            raise ValueError("Synchronization value can be set to VariableSynchronization.ON_READ "
+                             "only for non-trainable variables. You have specified trainable=True "
+                             "and synchronization=VariableSynchronization.ON_READ.")
+        trainable = variable_modes.is_trainable(trainable, mode)
+        made = weights.create(context.full_name(name or "Variable"), () if shape is None else shape,
+                              dtype, initializer, trainable, constraints.get(constraint), **words)
+        if self._is_mixed and autocast and kwargs.get("experimental_autocast", True):
+            made = mixed_precision.autocast(made)
+        self._own_weights.append(made)
+        if regularizer is not None:
+            penalty = regularizers.get(regularizer)
+            self._loss_functions.append((made, penalty))
+        return made
+
+    def add_variable(self, *args, **words):
+        return self.add_weight(*args, **words)
+
+    def add_loss(self, losses, inputs=None):
+        """A loss that is added to that of training: a tensor, or a function of nothing."""
+        for loss in nest.flatten(losses):
+            if callable(loss):
+                self._loss_functions.append((None, loss))
+            elif loss is not None:
+                self._losses.append(loss)
+
+    def add_metric(self, value, name=None, aggregation=None, inputs=None):
+        """A metric that is shown in training: the mean of a value."""
+        from situ._src.keras import metrics
+        named = {m.name: m for m in self._metrics}
+        if name not in named:
+            named[name] = metrics.Mean(name or "mean")
+            self._metrics.append(named[name])
+        if not context.is_symbolic(value):
+            named[name].update_state(value)
+
+    def add_update(self, updates, inputs=None):
+        """Nothing to do: variables change where their assignments stand."""
+
+    updates = property(lambda s: [])
+
+    @property
+    def losses(self):
+        """Penalties on weights, and what calls added, here and below."""
+        here = _situ.current_graph()
+        found = []
+        for layer in self._flat_layers():
+            for variable, function in layer._loss_functions:
+                found.append(function() if variable is None else function(variable))
+            found += [v for v in layer._losses if not isinstance(v, GraphTensor) or
+                      v.graph is here]
+        return found
+
+    def _clear_losses(self):
+        for layer in self._flat_layers():
+            layer._losses = []
+
+    @property
+    def metrics(self):
+        return weights.once([m for layer in self._flat_layers() for m in layer._metrics])
+
+    def build(self, input_shape):
+        self.built = True
+
+    def call(self, inputs):
+        return inputs
+
+    def compute_mask(self, inputs, mask=None):
+        if not self.supports_masking:
+            return None
+        return mask
+
+    def compute_output_shape(self, input_shape):
+        """The shape of what comes out, found by calling it on something of that shape."""
+        graph = context.KerasGraph()
+        with graph.as_default():
+            made = nest.flatten(input_shape) if isinstance(input_shape, (dict,)) else None
+            inputs = nodes.placeholder(graph, tensor_shape.as_shape(input_shape), self.dtype) \
+                if made is None and not _is_many(input_shape) else \
+                [nodes.placeholder(graph, tensor_shape.as_shape(s),
+                                   self.dtype) for s in input_shape]
+            outputs = self._run(inputs, (), {})
+        return nest.map_structure(lambda t: t.shape, outputs)
+
+    def get_config(self):
+        config = {"name": self.name, "trainable": self.trainable,
+                  "dtype": self._policy.name if self._is_mixed else self.dtype}
+        if self._batch_input_shape is not None:
+            config["batch_input_shape"] = list(self._batch_input_shape)
+        return config
+
+    @classmethod
+    def from_config(cls, config):
+        return cls(**config)
+
+    # Calls
+
+    def _signature(self):
+        found = self.__dict__.get("_call_words")
+        if found is None:
+            parameters = inspect.signature(self.call).parameters
+            found = self.__dict__["_call_words"] = set(parameters)
+        return found
+
+    def _maybe_build(self, inputs):
+        if self.built:
+            return
+        tensors = [t for t in nest.flatten(inputs) if is_tensor(t)]
+        if self._dtype is None and tensors and tensors[0].dtype.is_floating and style.is_graph():
+            self._dtype = tensors[0].dtype.base_dtype  # in eager style it is that of the backend
+        shape = nest.map_structure(
+            lambda t: tensor_shape.as_shape(t.shape) if is_tensor(t) else None, inputs)
+        self._build_input_shape = shape
+        self.build(shape)
+        deferred_restore.settle()
+        self.built = True
+        if self._first_weights is not None:
+            values, self._first_weights = self._first_weights, None
+            self.set_weights(values)
+
+    def _cast(self, inputs):
+        """Floating point inputs in the type that the layer computes in."""
+        dtype = as_dtype(self.compute_dtype) if self._is_mixed else self._dtype
+        if dtype is None and not style.is_graph():
+            dtype = as_dtype(context.setting("float"))
+        if dtype is None or not dtype.is_floating or not self._autocast:
+            return inputs
+        return mixed_precision.cast_all(inputs, dtype)
+
+    def _training(self, words):
+        if "training" in words and words["training"] is not None:
+            return words["training"]
+        if context.call.training is not None:
+            return context.call.training
+        return context.setting("phase")
+
+    def _run(self, inputs, args, words):
+        """Builds where that was not done, and calls."""
+        known = self._signature()
+        training = self._training(words)
+        with context.entered(self, training), scope(self.name):
+            self._maybe_build(inputs)
+            inputs = self._cast(inputs)
+            if "training" in known and "training" not in inspect_bound(self, args):
+                words = {**words, "training": training}
+            else:
+                words = {k: v for k, v in words.items() if k != "training" or "kwargs" in known}
+            masks = nest.map_structure(context.get_mask, inputs)
+            has_mask = any(m is not None for m in nest.flatten(masks))
+            if "mask" in known and words.get("mask") is None and has_mask:
+                words = {**words, "mask": masks}
+            outputs = self._called(inputs, args, words)
+            if self.activity_regularizer is not None:
+                self._penalize(outputs)
+        self._pass_mask(inputs, outputs, words.get("mask", masks if has_mask else None))
+        return outputs
+
+    def _called(self, inputs, args, words):
+        """The outputs, in the type that the layer computes in."""
+        call = context.graphed(self.call)
+        if not self._is_mixed:
+            with mixed_precision.reading_as(None):
+                return call(inputs, *args, **words)
+        if not self._sums_in_full:
+            with mixed_precision.reading_as(self.compute_dtype):
+                return call(inputs, *args, **words)
+        with mixed_precision.reading_as(None):
+            full = mixed_precision.cast_all(inputs, self.variable_dtype)
+            outputs = call(full, *args, **words)
+        return mixed_precision.cast_all(outputs, self.compute_dtype)
+
+    def _penalize(self, outputs):
+        from situ._src.ops.array_ops import op, shape
+        for tensor in nest.flatten(outputs):
+            count = cast(op("GatherV2", shape(tensor), 0, 0), tensor.dtype)
+            self._losses.append(self.activity_regularizer(tensor) / count)
+
+    def _pass_mask(self, inputs, outputs, mask):
+        made = self.compute_mask(inputs, mask)
+        if made is None:
+            return
+        flat = nest.flatten(outputs)
+        for tensor, one in zip(flat, made if isinstance(made, list) else [made] * len(flat)):
+            if one is not None and is_tensor(tensor):
+                context.set_mask(tensor, one)
+
+    def __call__(self, inputs=None, *args, **kwargs):
+        if inputs is None and kwargs:  # given by the name that the layer has for it
+            inputs = kwargs.pop(next(iter(inspect.signature(self.call).parameters)), None)
+        inputs = nest.map_structure(lambda v: as_input(v, self.dtype), inputs) \
+            if inputs is not None else inputs
+        inputs = nest.map_structure(_behind, inputs)
+        input_spec.check(self, inputs)
+        leaves = nest.flatten((inputs, args, kwargs))
+        if not context.call.depth and any(context.is_symbolic(v) for v in leaves):
+            return nodes.record(self, inputs, args, kwargs)
+        if not context.call.depth:
+            if style.is_graph() and weights.is_plain_graph():
+                weights.lend(self._flat_layers())
+            self._clear_losses()
+        return self._run(inputs, args, kwargs)
+
+    def _saved(self):
+        """The name under which it is found when a model is loaded."""
+        return getattr(type(self), "_registered_name", type(self).__name__)
+
+    # Where it stands in models
+
+    @property
+    def inbound_nodes(self):
+        return self._inbound_nodes
+
+    @property
+    def outbound_nodes(self):
+        return self._outbound_nodes
+
+    def _one_node(self, what):
+        if len(self._inbound_nodes) == 0:
+            raise AttributeError(f"Layer {self.name} has never been called and thus has no defined "
+                                 f"{what}.")
+        if len(self._inbound_nodes) > 1 and what in ("input", "output"):
+            raise AttributeError(f"Layer {self.name} has multiple inbound nodes, hence the notion "
+                                 f'of "layer {what}" is ill-defined. Use `get_{what}_at('
+                                 "node_index)` instead.")
+        return self._inbound_nodes[0]
+
+    input = property(lambda s: s._one_node("input").inputs)
+    output = property(lambda s: s._one_node("output").outputs)
+
+    @property
+    def input_shape(self):
+        return nest.map_structure(_sizes, self._one_node("input_shape").inputs)
+
+    @property
+    def output_shape(self):
+        return nest.map_structure(_sizes, self._one_node("output_shape").outputs)
+
+    def get_input_at(self, node_index):
+        return self._inbound_nodes[node_index].inputs
+
+    def get_output_at(self, node_index):
+        return self._inbound_nodes[node_index].outputs
+
+    def __repr__(self):
+        return f"<keras.layers.{type(self).__name__} name={self.name}>"
+
+
+def inspect_bound(layer, args):
+    """The names of the parameters that arguments behind the inputs take."""
+    if not args:
+        return ()
+    names = list(inspect.signature(layer.call).parameters)
+    return names[1:1 + len(args)]
+
+
+def _behind(value):
+    """The tensor that a variable stands for."""
+    return value._situ_tensor_() if isinstance(value, weights.VARIABLE) else value
+
+
+def _sizes(tensor):
+    return tuple(tensor.shape.as_list())
+
+
+def _is_many(shape):
+    return isinstance(shape, list) and bool(shape) and isinstance(shape[0], (
+        list, tuple, tensor_shape.TensorShape))

@@ -1,0 +1,369 @@
+# SPDX-License-Identifier: Apache-2.0
+"""layers_conv.py: convolutional layers of one and two dimensions, also transposed, depthwise
+and separable."""
+from situ._src.framework import tensor_shape
+from situ._src.keras import constraints, context, initializers, regularizers
+from situ._src.keras.input_spec import InputSpec
+from situ._src.keras.layers_core import Weighted, named, settings
+from situ._src.ops.array_ops import convert_to_tensor, op, shape as shape_op
+from situ._src.ops.nn import conv
+
+
+def many(value, rank, what):
+    """A number, or one for each dimension."""
+    made = (int(value),) * rank if isinstance(value, int) else tuple(int(v) for v in value)
+    if len(made) != rank:
+        raise ValueError(f"The `{what}` argument must be a tuple of {rank} integers. Received: "
+                         f"{value}")
+    return made
+
+
+def out_length(size, kernel, stride, padding, dilation=1):
+    """How many windows fit into a row."""
+    if size is None:
+        return None
+    wide = (kernel - 1) * dilation + 1
+    return -(-size // stride) if padding in ("same", "causal") else (size - wide) // stride + 1
+
+
+class _Conv(Weighted):
+    """A convolution over `rank` dimensions."""
+
+    def __init__(self, rank, filters, kernel_size, strides=1, padding="valid", data_format=None,
+                 dilation_rate=1, groups=1, **words):
+        super().__init__(**words)
+        self.rank, self.filters, self.groups = rank, filters, groups
+        self.kernel_size = many(kernel_size, rank, "kernel_size")
+        self.strides = many(strides, rank, "strides")
+        self.dilation_rate = many(dilation_rate, rank, "dilation_rate")
+        self.padding = padding.lower()
+        self.data_format = data_format or context.setting("format")
+        self.input_spec = InputSpec(min_ndim=rank + 2)
+
+    def is_first(self):
+        return self.data_format == "channels_first"
+
+    def channels(self, input_shape):
+        sizes = tensor_shape.as_shape(input_shape).as_list()
+        found = sizes[1 if self.is_first() else -1]
+        if found is None:
+            raise ValueError("The channel dimension of the inputs should be defined. The "
+                             f"input_shape received is {input_shape}, where axis "
+                             f"{1 if self.is_first() else -1} (0-based) is the channel dimension, "
+                             "which found to be `None`.")
+        return found
+
+    def build(self, input_shape):
+        width = self.channels(input_shape) // self.groups
+        self.make([*self.kernel_size, width, self.filters], self.filters)
+
+    def layout(self):
+        return "NCHW" if self.is_first() else "NHWC"
+
+    def convolve(self, inputs, kernel):
+        return conv.conv2d(inputs, kernel, self.strides, self.padding.upper(),
+                           data_format=self.layout(), dilations=self.dilation_rate)
+
+    def call(self, inputs):
+        if self.groups > 1:
+            axis = 1 if self.is_first() else inputs.shape.rank - 1
+            parts = op("Split", axis, inputs, num_split=self.groups)
+            kernels = op("Split", self.rank + 1, self.kernel, num_split=self.groups)
+            made = op("ConcatV2", [self.convolve(p, k) for p, k in zip(parts, kernels)], axis)
+            return self.finish(made, self.layout())
+        return self.finish(self.convolve(inputs, self.kernel), self.layout())
+
+    def get_config(self):
+        return {**super().get_config(), "filters": self.filters, "kernel_size": self.kernel_size,
+                "strides": self.strides, "padding": self.padding, "data_format": self.data_format,
+                "dilation_rate": self.dilation_rate, "groups": self.groups}
+
+
+@named("Conv2D", "Convolution2D")
+class Conv2D(_Conv):
+    """A convolution of images, plus a bias."""
+
+    def __init__(self, filters, kernel_size, strides=(1, 1), padding="valid", data_format=None,
+                 dilation_rate=(1, 1), groups=1, activation=None, use_bias=True, **words):
+        super().__init__(2, filters, kernel_size, strides, padding, data_format, dilation_rate,
+                         groups, activation=activation, use_bias=use_bias, **words)
+
+
+@named("Conv1D", "Convolution1D")
+class Conv1D(_Conv):
+    """A convolution of rows, plus a bias; causal: no window looks ahead."""
+
+    def __init__(self, filters, kernel_size, strides=1, padding="valid",
+                 data_format="channels_last", dilation_rate=1, groups=1, activation=None,
+                 use_bias=True, **words):
+        super().__init__(1, filters, kernel_size, strides, padding, data_format, dilation_rate,
+                         groups, activation=activation, use_bias=use_bias, **words)
+
+    def convolve(self, inputs, kernel):
+        axis = 2 if self.is_first() else 1
+        padding = self.padding
+        if padding == "causal":
+            left = self.dilation_rate[0] * (self.kernel_size[0] - 1)
+            pads = [[0, 0], [0, 0], [0, 0]]
+            pads[axis] = [left, 0]
+            inputs, padding = op("Pad", inputs, pads), "valid"
+        plane = op("ExpandDims", inputs, axis)
+        made = conv.conv2d(plane, op("ExpandDims", kernel, 0), (1, *self.strides),
+                           padding.upper(), data_format=self.layout(),
+                           dilations=(1, *self.dilation_rate))
+        return op("Squeeze", made, [axis])
+
+    def finish(self, made, data_format="NHWC"):
+        if self.use_bias:
+            made = made + (op("Reshape", self.bias, [1, -1, 1]) if self.is_first() else
+                           convert_to_tensor(self.bias))
+        return self.activation(made)
+
+
+class _Transposed(_Conv):
+    """The way back of a convolution: from its output to its input."""
+
+    def __init__(self, rank, filters, kernel_size, strides=1, padding="valid",
+                 output_padding=None, data_format=None, dilation_rate=1, **words):
+        super().__init__(rank, filters, kernel_size, strides, padding, data_format, dilation_rate,
+                         **words)
+        self.output_padding = None if output_padding is None else \
+            many(output_padding, rank, "output_padding")
+
+    def build(self, input_shape):
+        self.make([*self.kernel_size, self.filters, self.channels(input_shape)], self.filters)
+
+    def length(self, size, i):
+        """The length of the output along dimension i."""
+        kernel = (self.kernel_size[i] - 1) * self.dilation_rate[i] + 1
+        stride = self.strides[i]
+        if self.output_padding is None:
+            return size * stride if self.padding == "same" else \
+                size * stride + max(kernel - stride, 0)
+        pad = kernel // 2 if self.padding == "same" else 0
+        return (size - 1) * stride + kernel - 2 * pad + self.output_padding[i]
+
+    def image(self, inputs, kernel, first):
+        known, sizes = inputs.shape.as_list(), None
+        at = (2, 3) if first else (1, 2)
+        batch = known[0]
+        if batch is None or None in [known[a] for a in at]:
+            sizes = shape_op(inputs)
+            batch = sizes[0]
+        lengths = self.lengths(known, sizes, at)
+        shape = [batch, self.filters, *lengths] if first else [batch, *lengths, self.filters]
+        if sizes is not None:
+            shape = op("Pack", [convert_to_tensor(s, "int32") for s in shape])
+        made = conv.conv2d_transpose_v2(inputs, kernel, shape, self.window(),
+                                        self.padding.upper(), "NCHW" if first else "NHWC")
+        if sizes is not None and all(isinstance(n, int) for n in lengths):
+            known = [self.filters, *lengths] if first else [*lengths, self.filters]
+            made = op("Reshape", made, [-1, *known])  # so that the shape is known behind
+        return made
+
+    def lengths(self, known, sizes, at):
+        return [self.length(known[a] if known[a] is not None else sizes[a], i)
+                for i, a in enumerate(at)]
+
+    def window(self):
+        return self.strides
+
+    def call(self, inputs):
+        return self.finish(self.image(inputs, self.kernel, self.is_first()), self.layout())
+
+    def get_config(self):
+        config = super().get_config()
+        config.pop("groups")
+        return {**config, "output_padding": self.output_padding}
+
+
+@named("Conv2DTranspose", "Convolution2DTranspose")
+class Conv2DTranspose(_Transposed):
+    """A transposed convolution of images, plus a bias."""
+
+    def __init__(self, filters, kernel_size, strides=(1, 1), padding="valid", output_padding=None,
+                 data_format=None, dilation_rate=(1, 1), activation=None, use_bias=True, **words):
+        super().__init__(2, filters, kernel_size, strides, padding, output_padding, data_format,
+                         dilation_rate, activation=activation, use_bias=use_bias, **words)
+
+
+@named("Conv1DTranspose", "Convolution1DTranspose")
+class Conv1DTranspose(_Transposed):
+    """A transposed convolution of rows, plus a bias."""
+
+    def __init__(self, filters, kernel_size, strides=1, padding="valid", output_padding=None,
+                 data_format=None, dilation_rate=1, activation=None, use_bias=True, **words):
+        super().__init__(1, filters, kernel_size, strides, padding, output_padding, data_format,
+                         dilation_rate, activation=activation, use_bias=use_bias, **words)
+
+    def lengths(self, known, sizes, at):
+        size = known[at[1]] if known[at[1]] is not None else sizes[at[1]]
+        return [1, self.length(size, 0)]
+
+    def window(self):
+        return (1, *self.strides)
+
+    def call(self, inputs):
+        first = self.is_first()
+        axis = 2 if first else 1
+        made = self.image(op("ExpandDims", inputs, axis), op("ExpandDims", self.kernel, 0), first)
+        if self.use_bias:
+            made = op("BiasAdd", made, self.bias, data_format=self.layout())
+        return self.activation(op("Squeeze", made, [axis]))
+
+
+@named("DepthwiseConv2D")
+class DepthwiseConv2D(_Conv):
+    """A convolution of each channel by itself."""
+
+    def __init__(self, kernel_size, strides=(1, 1), padding="valid", depth_multiplier=1,
+                 data_format=None, dilation_rate=(1, 1), activation=None, use_bias=True,
+                 depthwise_initializer="glorot_uniform", depthwise_regularizer=None,
+                 depthwise_constraint=None, **words):
+        super().__init__(2, None, kernel_size, strides, padding, data_format, dilation_rate,
+                         activation=activation, use_bias=use_bias, **words)
+        self.depth_multiplier = depth_multiplier
+        self.depthwise_initializer = initializers.get(depthwise_initializer)
+        self.depthwise_regularizer = regularizers.get(depthwise_regularizer)
+        self.depthwise_constraint = constraints.get(depthwise_constraint)
+
+    def make_depthwise(self, width):
+        self.depthwise_kernel = self.add_weight(
+            "depthwise_kernel", [*self.kernel_size, width, self.depth_multiplier],
+            initializer=self.depthwise_initializer, regularizer=self.depthwise_regularizer,
+            constraint=self.depthwise_constraint)
+
+    def build(self, input_shape):
+        width = self.channels(input_shape)
+        self.make_depthwise(width)
+        self.make_bias(width * self.depth_multiplier)
+
+    def strided(self, stride):
+        return [1, 1, *stride] if self.is_first() else [1, *stride, 1]
+
+    def call(self, inputs):
+        made = conv.depthwise_conv2d(inputs, self.depthwise_kernel, self.strided(self.strides),
+                                     self.padding.upper(), self.dilation_rate,
+                                     data_format=self.layout())
+        return self.finish(made, self.layout())
+
+    def get_config(self):
+        config = super().get_config()
+        for name in ("filters", "kernel_initializer", "kernel_regularizer", "kernel_constraint",
+                     "groups"):
+            config.pop(name)
+        return {**config, "depth_multiplier": self.depth_multiplier,
+                **settings(self, "depthwise_initializer", "depthwise_regularizer",
+                           "depthwise_constraint")}
+
+
+@named("SeparableConv2D", "SeparableConvolution2D")
+class SeparableConv2D(DepthwiseConv2D):
+    """A depthwise convolution, and one of 1 x 1 behind it."""
+
+    def __init__(self, filters, kernel_size, strides=(1, 1), padding="valid", data_format=None,
+                 dilation_rate=(1, 1), depth_multiplier=1, activation=None, use_bias=True,
+                 depthwise_initializer="glorot_uniform", pointwise_initializer="glorot_uniform",
+                 pointwise_regularizer=None, pointwise_constraint=None, **words):
+        super().__init__(kernel_size, strides, padding, depth_multiplier, data_format,
+                         dilation_rate, activation, use_bias, depthwise_initializer, **words)
+        self.filters = filters
+        self.pointwise_initializer = initializers.get(pointwise_initializer)
+        self.pointwise_regularizer = regularizers.get(pointwise_regularizer)
+        self.pointwise_constraint = constraints.get(pointwise_constraint)
+
+    def build(self, input_shape):
+        width = self.channels(input_shape)
+        self.make_depthwise(width)
+        self.pointwise_kernel = self.add_weight(
+            "pointwise_kernel", [1, 1, width * self.depth_multiplier, self.filters],
+            initializer=self.pointwise_initializer, regularizer=self.pointwise_regularizer,
+            constraint=self.pointwise_constraint)
+        self.make_bias(self.filters)
+
+    def call(self, inputs):
+        made = conv.separable_conv2d(inputs, self.depthwise_kernel, self.pointwise_kernel,
+                                     self.strided(self.strides), self.padding.upper(),
+                                     self.dilation_rate, data_format=self.layout())
+        return self.finish(made, self.layout())
+
+    def get_config(self):
+        return {**super().get_config(), "filters": self.filters,
+                **settings(self, "pointwise_initializer", "pointwise_regularizer",
+                           "pointwise_constraint")}
+
+
+class _OfRows:
+    """A layer of images that is used on rows: they are images of one line."""
+
+    @property
+    def depthwise_kernel(self):
+        return op("ExpandDims", self._kernels["depthwise_kernel"], 0)
+
+    @property
+    def pointwise_kernel(self):
+        return op("ExpandDims", self._kernels["pointwise_kernel"], 0)
+
+    @depthwise_kernel.setter
+    def depthwise_kernel(self, weight):
+        self.__dict__.setdefault("_kernels", {})["depthwise_kernel"] = weight
+
+    @pointwise_kernel.setter
+    def pointwise_kernel(self, weight):
+        self.__dict__.setdefault("_kernels", {})["pointwise_kernel"] = weight
+
+    def add_weight(self, name=None, shape=None, *args, **words):
+        """Kernels of rows, not of images of one line."""
+        return super().add_weight(name, shape[1:] if len(shape) == 4 else shape, *args, **words)
+
+    def build(self, input_shape):
+        sizes = tensor_shape.as_shape(input_shape).as_list()
+        sizes.insert(2 if self.is_first() else 1, 1)
+        super().build(sizes)
+
+    def call(self, inputs):
+        axis = 2 if self.is_first() else 1
+        if self._causal:
+            left = self.dilation_rate[1] * (self.kernel_size[1] - 1)
+            pads = [[0, 0], [0, 0], [0, 0]]
+            pads[axis] = [left, 0]
+            inputs = op("Pad", inputs, pads)
+        made = super().call(op("ExpandDims", inputs, axis))
+        return op("Squeeze", made, squeeze_dims=[axis])
+
+    def get_config(self):
+        config = super().get_config()
+        for word in ("kernel_size", "strides", "dilation_rate"):
+            config[word] = (config[word][1],)
+        return {**config, "padding": "causal" if self._causal else config["padding"]}
+
+
+def _pair(value):
+    return (1, many(value, 1, "kernel_size")[0])
+
+
+@named("SeparableConv1D", "SeparableConvolution1D")
+class SeparableConv1D(_OfRows, SeparableConv2D):
+    """A convolution of rows by channel, and one of channels behind it."""
+
+    def __init__(self, filters, kernel_size, strides=1, padding="valid", data_format=None,
+                 dilation_rate=1, depth_multiplier=1, **words):
+        self._causal = padding == "causal"
+        step = many(strides, 1, "strides")[0]
+        super().__init__(filters, _pair(kernel_size), (step, step),
+                         "valid" if self._causal else padding, data_format, _pair(dilation_rate),
+                         depth_multiplier, **words)
+        self.input_spec = InputSpec(min_ndim=3)
+
+
+@named("DepthwiseConv1D")
+class DepthwiseConv1D(_OfRows, DepthwiseConv2D):
+    """A convolution of rows by channel."""
+
+    def __init__(self, kernel_size, strides=1, padding="valid", depth_multiplier=1,
+                 data_format=None, dilation_rate=1, **words):
+        self._causal = padding == "causal"
+        step = many(strides, 1, "strides")[0]
+        super().__init__(_pair(kernel_size), (step, step), "valid" if self._causal else padding,
+                         depth_multiplier, data_format, _pair(dilation_rate), **words)
+        self.input_spec = InputSpec(min_ndim=3)

@@ -1,0 +1,408 @@
+# SPDX-License-Identifier: Apache-2.0
+"""layers_core.py: Dense, Embedding, Dropout, and layers that change shapes."""
+import numpy
+
+from situ._src.framework import api, tensor_shape
+from situ._src.keras import activations, constraints, context, initializers, nodes, regularizers
+from situ._src.keras.input_spec import InputSpec
+from situ._src.keras.layer import Layer
+from situ._src.keras.registry import KINDS_OF_LAYERS as KIND, serialized, shown
+from situ._src.ops.array_ops import (cast, constant, convert_to_tensor, op, shape as shape_op,
+                                     transpose)
+
+
+def named(*names):
+    def record(cls):
+        KIND.add(cls, *names)
+        return shown(*["layers." + n for n in names])(cls)
+    return record
+
+
+KIND.add(Layer)
+
+
+def settings(layer, *names):
+    """Attributes as a configuration holds them."""
+    return {n: serialized(getattr(layer, n)) for n in names}
+
+
+class Weighted(Layer):
+    """A layer with a kernel and, unless told otherwise, a bias."""
+    WORDS = ("use_bias", "activation", "kernel_initializer", "bias_initializer",
+             "kernel_regularizer", "bias_regularizer", "activity_regularizer", "kernel_constraint",
+             "bias_constraint")
+
+    def __init__(self, activation=None, use_bias=True, kernel_initializer="glorot_uniform",
+                 bias_initializer="zeros", kernel_regularizer=None, bias_regularizer=None,
+                 kernel_constraint=None, bias_constraint=None, **words):
+        super().__init__(**words)
+        self.activation, self.use_bias = activations.get(activation), use_bias
+        self.kernel_initializer = initializers.get(kernel_initializer)
+        self.bias_initializer = initializers.get(bias_initializer)
+        self.kernel_regularizer = regularizers.get(kernel_regularizer)
+        self.bias_regularizer = regularizers.get(bias_regularizer)
+        self.kernel_constraint = constraints.get(kernel_constraint)
+        self.bias_constraint = constraints.get(bias_constraint)
+        self.kernel = self.bias = None
+
+    def make(self, shape, outputs):
+        self.kernel = self.add_weight("kernel", shape, initializer=self.kernel_initializer,
+                                      regularizer=self.kernel_regularizer,
+                                      constraint=self.kernel_constraint)
+        self.make_bias(outputs)
+
+    def make_bias(self, outputs):
+        if self.use_bias:
+            self.bias = self.add_weight("bias", [outputs], initializer=self.bias_initializer,
+                                        regularizer=self.bias_regularizer,
+                                        constraint=self.bias_constraint)
+        self.built = True
+
+    def finish(self, made, data_format="NHWC"):
+        if self.use_bias:
+            made = op("BiasAdd", made, self.bias, data_format=data_format)
+        return self.activation(made)
+
+    def get_config(self):
+        return {**super().get_config(), **settings(self, *self.WORDS)}
+
+
+@named("Dense")
+class Dense(Weighted):
+    """activation(inputs times a matrix, plus a bias)."""
+
+    def __init__(self, units, activation=None, use_bias=True,
+                 kernel_initializer="glorot_uniform", bias_initializer="zeros",
+                 kernel_regularizer=None, bias_regularizer=None, activity_regularizer=None,
+                 kernel_constraint=None, bias_constraint=None, **words):
+        super().__init__(activation, use_bias, kernel_initializer, bias_initializer,
+                         kernel_regularizer, bias_regularizer, kernel_constraint, bias_constraint,
+                         activity_regularizer=activity_regularizer, **words)
+        self.units = int(units)
+        if self.units <= 0:
+            raise ValueError("Received an invalid value for `units`, expected a positive integer. "
+                             f"Received: units={units}")
+        self.supports_masking, self.input_spec = True, InputSpec(min_ndim=2)
+
+    def build(self, input_shape):
+        width = tensor_shape.as_shape(input_shape).as_list()[-1]
+        if width is None:
+            raise ValueError("The last dimension of the inputs to a Dense layer should be defined. "
+                             f"Found None. Full input shape received: {input_shape}")
+        self.input_spec = InputSpec(min_ndim=2, axes={-1: width})
+        self.make([width, self.units], self.units)
+
+    def call(self, inputs):
+        known = inputs.shape.as_list()
+        if inputs.dtype != self.kernel.dtype:
+            inputs = cast(inputs, self.kernel.dtype.base_dtype)
+        if len(known) == 2:
+            return self.finish(op("MatMul", inputs, self.kernel))
+        made = op("MatMul", op("Reshape", inputs, [-1, known[-1]]), self.kernel)
+        return op("Reshape", self.finish(made), with_last(inputs, self.units))
+
+    def compute_output_shape(self, input_shape):
+        sizes = tensor_shape.as_shape(input_shape).as_list()
+        return tensor_shape.TensorShape(sizes[:-1] + [self.units])
+
+    def get_config(self):
+        return {**super().get_config(), "units": self.units}
+
+
+def with_last(tensor, size):
+    """The shape of a tensor with another last size: numbers where they are known."""
+    known = tensor.shape.as_list()[:-1]
+    if known.count(None) <= 1:
+        return [-1 if d is None else d for d in known] + [size]
+    front = op("Slice", shape_op(tensor), [0], [len(known)])
+    return op("ConcatV2", [front, convert_to_tensor([size], "int32")], 0)
+
+
+def batch_and(tensor, sizes):
+    """The size of the batch, then these."""
+    first = tensor.shape.as_list()[0]
+    if all(s is not None and s >= 0 for s in sizes):
+        return [-1 if first is None else first, *sizes]
+    if first is not None:
+        return [first, *[-1 if s is None else s for s in sizes]]
+    front = op("Slice", shape_op(tensor), [0], [1])
+    return op("ConcatV2", [front, convert_to_tensor(list(sizes), "int32")], 0)
+
+
+@named("Activation")
+class Activation(Layer):
+    """A function of each element."""
+
+    def __init__(self, activation, **words):
+        super().__init__(**words)
+        self.activation, self.supports_masking = activations.get(activation), True
+
+    def call(self, inputs):
+        return self.activation(inputs)
+
+    def get_config(self):
+        return {**super().get_config(), **settings(self, "activation")}
+
+
+@named("Dropout")
+class Dropout(Layer):
+    """Sets elements to 0 at random while training, and makes the others larger."""
+
+    def __init__(self, rate, noise_shape=None, seed=None, **words):
+        super().__init__(**words)
+        if isinstance(rate, (int, float)) and not 0 <= rate <= 1:
+            raise ValueError(f"Invalid value {rate} received for `rate`, expected a value between "
+                             "0 and 1.")
+        self.rate, self.noise_shape, self.seed, self.supports_masking = rate, noise_shape, seed, \
+            True
+
+    def shape_of_noise(self, inputs):
+        return self.noise_shape
+
+    def call(self, inputs, training=None):
+        if not training or not self.rate:
+            return op("Identity", inputs)
+        drop = api.named("nn.dropout")
+        return drop(inputs, rate=self.rate, noise_shape=self.shape_of_noise(inputs), seed=self.seed)
+
+    def get_config(self):
+        return {**super().get_config(), "rate": self.rate, "noise_shape": self.noise_shape,
+                "seed": self.seed}
+
+
+def _spatial(rank):
+    @named(f"SpatialDropout{rank}D")
+    class SpatialDropout(Dropout):
+        """Drops whole channels."""
+
+        def shape_of_noise(self, inputs):
+            sizes = shape_op(inputs)
+            return [sizes[0], *[1] * rank, sizes[rank + 1]]
+    SpatialDropout.__name__ = f"SpatialDropout{rank}D"
+    return SpatialDropout
+
+
+for _rank in (1, 2, 3):
+    _spatial(_rank)
+
+
+@named("Flatten")
+class Flatten(Layer):
+    """One row per example."""
+
+    def __init__(self, data_format=None, **words):
+        super().__init__(**words)
+        self.data_format = data_format or context.setting("format")
+
+    def call(self, inputs):
+        known = inputs.shape.as_list()
+        if self.data_format == "channels_first" and len(known) > 2:
+            inputs = transpose(inputs, [0, *range(2, len(known)), 1])
+        if None in known[1:]:
+            return op("Reshape", inputs, batch_and(inputs, [-1]))
+        return op("Reshape", inputs, batch_and(inputs, [int(numpy.prod(known[1:]))]))
+
+    def get_config(self):
+        return {**super().get_config(), "data_format": self.data_format}
+
+
+@named("Reshape")
+class Reshape(Layer):
+    """Another shape for each example; one size may be -1."""
+
+    def __init__(self, target_shape, **words):
+        super().__init__(**words)
+        self.target_shape = tuple(target_shape)
+
+    def call(self, inputs):
+        known = inputs.shape.as_list()[1:]
+        sizes = list(self.target_shape)
+        if -1 in sizes and None not in known:
+            rest = -int(numpy.prod(sizes))
+            sizes[sizes.index(-1)] = int(numpy.prod(known)) // max(rest, 1)
+        return op("Reshape", inputs, batch_and(inputs, sizes))
+
+    def get_config(self):
+        return {**super().get_config(), "target_shape": self.target_shape}
+
+
+@named("Permute")
+class Permute(Layer):
+    """The dimensions of each example in another order; the first is 1."""
+
+    def __init__(self, dims, **words):
+        super().__init__(**words)
+        self.dims = tuple(dims)
+
+    def call(self, inputs):
+        return transpose(inputs, (0, *self.dims))
+
+    def get_config(self):
+        return {**super().get_config(), "dims": self.dims}
+
+
+@named("RepeatVector")
+class RepeatVector(Layer):
+    """Each row n times."""
+
+    def __init__(self, n, **words):
+        super().__init__(**words)
+        self.n = n
+
+    def call(self, inputs):
+        return op("Tile", op("ExpandDims", inputs, 1), [1, self.n, 1])
+
+    def get_config(self):
+        return {**super().get_config(), "n": self.n}
+
+
+@named("Lambda")
+class Lambda(Layer):
+    """A function of tensors."""
+
+    def __init__(self, function, output_shape=None, mask=None, arguments=None, **words):
+        super().__init__(**words)
+        self.function, self.arguments, self.mask = function, arguments or {}, mask
+        self._output_shape = output_shape
+
+    def call(self, inputs, mask=None, training=None):
+        words = dict(self.arguments)
+        names = getattr(getattr(self.function, "__code__", None), "co_varnames", ())
+        if "mask" in names[1:]:
+            words["mask"] = mask
+        if "training" in names[1:]:
+            words["training"] = training
+        return context.graphed(self.function)(inputs, **words)
+
+    def compute_mask(self, inputs, mask=None):
+        return self.mask(inputs, mask) if callable(self.mask) else self.mask
+
+    def get_config(self):
+        return {**super().get_config(), "function": serialized(self.function),
+                "arguments": self.arguments}
+
+    @classmethod
+    def from_config(cls, config, custom_objects=None):
+        from situ._src.keras.registry import custom
+        config = dict(config)
+        name = config["function"]
+        config["function"] = custom(name, custom_objects) if isinstance(name, str) else name
+        if config["function"] is not None and not callable(config["function"]):
+            raise ValueError("A Lambda layer was saved with the code of its function. Code of a "
+                             "file is not run, whatever safe_mode says: give a function by its "
+                             "name and by custom_objects.")
+        if config["function"] is None:
+            raise ValueError(f"The function '{name}' of a Lambda layer is no part of a saved "
+                             "model: give it by custom_objects.")
+        return cls(**config)
+
+
+@named("Masking")
+class Masking(Layer):
+    """Steps that hold nothing but mask_value are left out by the layers behind."""
+
+    def __init__(self, mask_value=0.0, **words):
+        super().__init__(**words)
+        self.mask_value, self.supports_masking = mask_value, True
+
+    def _kept(self, inputs, keep):
+        other = op("NotEqual", inputs, cast(self.mask_value, inputs.dtype))
+        return op("Any", other, [-1], keep_dims=keep)
+
+    def call(self, inputs):
+        return inputs * cast(self._kept(inputs, True), inputs.dtype)
+
+    def compute_mask(self, inputs, mask=None):
+        return self._kept(inputs, False)
+
+    def get_config(self):
+        return {**super().get_config(), "mask_value": self.mask_value}
+
+
+@named("Embedding")
+class Embedding(Layer):
+    """A row of a matrix for each number."""
+
+    def __init__(self, input_dim, output_dim, embeddings_initializer="uniform",
+                 embeddings_regularizer=None, activity_regularizer=None,
+                 embeddings_constraint=None, mask_zero=False, input_length=None, **words):
+        if "input_shape" not in words and "batch_input_shape" not in words:
+            words["input_shape"] = (input_length,)
+        super().__init__(activity_regularizer=activity_regularizer, **words)
+        self.input_dim, self.output_dim = input_dim, output_dim
+        self.embeddings_initializer = initializers.get(embeddings_initializer)
+        self.embeddings_regularizer = regularizers.get(embeddings_regularizer)
+        self.embeddings_constraint = constraints.get(embeddings_constraint)
+        self.mask_zero, self.input_length, self.supports_masking = mask_zero, input_length, \
+            mask_zero
+
+    def build(self, input_shape=None):
+        self.embeddings = self.add_weight(
+            "embeddings", [self.input_dim, self.output_dim],
+            initializer=self.embeddings_initializer, regularizer=self.embeddings_regularizer,
+            constraint=self.embeddings_constraint)
+        self.built = True
+
+    def compute_mask(self, inputs, mask=None):
+        return op("NotEqual", inputs, cast(0, inputs.dtype)) if self.mask_zero else None
+
+    def call(self, inputs):
+        if inputs.dtype.name not in ("int32", "int64"):
+            inputs = cast(inputs, "int32")
+        return op("GatherV2", self.embeddings, inputs, 0)
+
+    def _cast(self, inputs):
+        return inputs
+
+    def get_config(self):
+        return {**super().get_config(), "input_dim": self.input_dim, "output_dim": self.output_dim,
+                "mask_zero": self.mask_zero, "input_length": self.input_length,
+                **settings(self, "embeddings_initializer", "embeddings_regularizer",
+                           "embeddings_constraint")}
+
+
+@named("ActivityRegularization")
+class ActivityRegularization(Layer):
+    """Adds a penalty on what passes."""
+
+    def __init__(self, l1=0.0, l2=0.0, **words):
+        super().__init__(activity_regularizer=regularizers.L1L2(l1, l2), **words)
+        self.l1, self.l2, self.supports_masking = l1, l2, True
+
+    def get_config(self):
+        return {**super().get_config(), "l1": self.l1, "l2": self.l2}
+
+
+sizes_of = nodes.sizes_of
+
+
+@named("Identity")
+class Identity(Layer):
+    """What it is given."""
+
+    def call(self, inputs):
+        return op("Identity", inputs)
+
+
+@named("AlphaDropout")
+class AlphaDropout(Layer):
+    """Dropout that keeps mean and variance of what comes out of selu."""
+
+    def __init__(self, rate, noise_shape=None, seed=None, **words):
+        super().__init__(**words)
+        self.rate, self.noise_shape, self.seed, self.supports_masking = rate, noise_shape, seed, \
+            True
+
+    def call(self, inputs, training=None):
+        if not training or not 0 < self.rate < 1:
+            return op("Identity", inputs)
+        low = -1.7580993408473766
+        shape = self.noise_shape or shape_op(inputs)
+        kept = cast(op("GreaterEqual", api.named("random.uniform")(shape, seed=self.seed),
+                       constant(float(self.rate))), inputs.dtype)
+        a = ((1 - self.rate) * (1 + self.rate * low ** 2)) ** -0.5
+        return a * (inputs * kept + low * (1.0 - kept)) - a * low * self.rate
+
+    def get_config(self):
+        return {**super().get_config(), "rate": self.rate, "noise_shape": self.noise_shape,
+                "seed": self.seed}

@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: Apache-2.0
+"""layers_merge.py: layers of several inputs: Add, Multiply, Concatenate, Dot; attention."""
+from situ._src.framework import api
+from situ._src.keras.layer import Layer
+from situ._src.keras.layers_core import named
+from situ._src.keras.mixed_precision import large_negative
+from situ._src.keras.registry import shown, snake
+from situ._src.ops.array_ops import cast, concat, convert_to_tensor, op, transpose
+
+
+class Merge(Layer):
+    """Something of a list of tensors."""
+
+    def __init__(self, **words):
+        super().__init__(**words)
+        self.supports_masking = True
+
+    def __call__(self, inputs, *args, **words):
+        if isinstance(inputs, type({}.values())):
+            inputs = list(inputs)
+        return super().__call__(inputs, *args, **words)
+
+    def call(self, inputs):
+        if not isinstance(inputs, (list, tuple)) or not inputs:
+            raise ValueError("A merge layer should be called on a list of inputs. Received: "
+                             f"inputs={inputs} (not a list of tensors)")
+        rank = max(t.shape.rank for t in inputs)
+        return self.merge([self._raised(t, rank) for t in inputs])
+
+    @staticmethod
+    def _raised(tensor, rank):
+        while tensor.shape.rank < rank:
+            tensor = op("ExpandDims", tensor, 1)
+        return tensor
+
+    def merge(self, tensors):
+        raise NotImplementedError
+
+    def compute_mask(self, inputs, mask=None):
+        known = [m for m in mask or [] if m is not None]
+        made = known[0] if known else None
+        for other in known[1:]:
+            made = op("LogicalAnd", made, other)
+        return made
+
+
+def _folded(row, scale=None):
+    def merge(self, tensors):
+        made = tensors[0]
+        for other in tensors[1:]:
+            made = op(row, made, other)
+        return made if scale is None else made / float(len(tensors))
+    return merge
+
+
+def _named(name, merge, doc):
+    made = named(name)(type(name, (Merge,), {"merge": merge, "__doc__": doc}))
+
+    def function(inputs, **words):
+        return made(**words)(inputs)
+    function.__name__, function.__doc__ = snake(name), doc
+    shown("layers." + snake(name))(function)
+    return made
+
+
+Add = _named("Add", _folded("AddV2"), "The sum of the inputs.")
+_named("Multiply", _folded("Mul"), "The product of the inputs.")
+_named("Maximum", _folded("Maximum"), "The largest of the inputs.")
+_named("Minimum", _folded("Minimum"), "The smallest of the inputs.")
+_named("Average", _folded("AddV2", True), "The mean of the inputs.")
+
+
+def _difference(self, tensors):
+    if len(tensors) != 2:
+        raise ValueError("A `Subtract` layer should be called on exactly 2 inputs. Received: "
+                         f"inputs={tensors}")
+    return tensors[0] - tensors[1]
+
+
+_named("Subtract", _difference, "The first input minus the second.")
+
+
+@named("Concatenate")
+class Concatenate(Merge):
+    """The inputs one behind the other along an axis."""
+
+    def __init__(self, axis=-1, **words):
+        super().__init__(**words)
+        self.axis = axis
+
+    def merge(self, tensors):
+        return concat(tensors, self.axis)
+
+    def compute_mask(self, inputs, mask=None):
+        if not mask or all(m is None for m in mask):
+            return None
+        wide = []
+        for tensor, one in zip(inputs, mask):
+            full = cast(op("OnesLike", tensor), "bool")
+            wide.append(full if one is None else
+                        op("LogicalAnd", full, op("ExpandDims", one, -1)))
+        return op("All", concat(wide, self.axis), [-1])
+
+    def get_config(self):
+        return {**super().get_config(), "axis": self.axis}
+
+
+@shown("layers.concatenate")
+def concatenate(inputs, axis=-1, **words):
+    return Concatenate(axis=axis, **words)(inputs)
+
+
+@named("Dot")
+class Dot(Merge):
+    """Products of two inputs along an axis of each."""
+
+    def __init__(self, axes, normalize=False, **words):
+        super().__init__(**words)
+        self.axes, self.normalize = axes, normalize
+
+    def merge(self, tensors):
+        x, y = tensors
+        first, second = (self.axes, self.axes) if isinstance(self.axes, int) else self.axes
+        first, second = first % x.shape.rank, second % y.shape.rank
+        if self.normalize:
+            unit = api.named("nn.l2_normalize")
+            x, y = unit(x, axis=first), unit(y, axis=second)
+        if x.shape.rank == 2 and y.shape.rank == 2:
+            return op("Sum", x * y, [1], keep_dims=True)
+        x = _moved(x, first, -1)
+        y = _moved(y, second, 1)
+        lone = [x.shape.rank == 2, y.shape.rank == 2]
+        x = op("ExpandDims", x, 1) if lone[0] else x
+        y = op("ExpandDims", y, 2) if lone[1] else y
+        made = op("BatchMatMulV2", x, y)
+        drop = [axis for axis, one in ((1, lone[0]), (2, lone[1])) if one]
+        return op("Squeeze", made, drop) if drop else made
+
+    def compute_mask(self, inputs, mask=None):
+        return None
+
+    def get_config(self):
+        return {**super().get_config(), "axes": self.axes, "normalize": self.normalize}
+
+
+def _moved(x, axis, to):
+    """An axis at another place."""
+    order = [a for a in range(x.shape.rank) if a != axis]
+    order.insert(x.shape.rank - 1 if to == -1 else to, axis)
+    return x if order == list(range(x.shape.rank)) else transpose(x, order)
+
+
+@shown("layers.dot")
+def dot(inputs, axes, normalize=False, **words):
+    return Dot(axes, normalize, **words)(inputs)
+
+
+class _Attending(Layer):
+    """Values weighted by how well their keys fit a query."""
+
+    def __init__(self, dropout=0.0, **words):
+        super().__init__(**words)
+        self.dropout, self.supports_masking = dropout, True
+
+    def scores(self, query, key):
+        raise NotImplementedError
+
+    def call(self, inputs, mask=None, training=None, return_attention_scores=False,
+             use_causal_mask=False):
+        query, value = inputs[0], inputs[1]
+        key = inputs[2] if len(inputs) > 2 else value
+        scores = self.scores(query, key)
+        kept = mask[1] if isinstance(mask, (list, tuple)) and len(mask) > 1 else None
+        if kept is not None:
+            scores = scores + large_negative(scores.dtype) * (
+                1.0 - cast(op("ExpandDims", kept, 1), scores.dtype))
+        if use_causal_mask:
+            ones = op("OnesLike", scores)
+            scores = scores - 1e9 * (1.0 - op("MatrixBandPart", ones, -1, 0))
+        weights = op("Softmax", scores)
+        if training and self.dropout:
+            weights = api.named("nn.dropout")(weights, rate=self.dropout)
+        made = op("BatchMatMulV2", weights, value)
+        return (made, weights) if return_attention_scores else made
+
+    def compute_mask(self, inputs, mask=None):
+        return mask[0] if isinstance(mask, (list, tuple)) and mask else None
+
+    def get_config(self):
+        return {**super().get_config(), "dropout": self.dropout}
+
+
+@named("Attention")
+class Attention(_Attending):
+    """Scores are products of query and key."""
+
+    def __init__(self, use_scale=False, dropout=0.0, **words):
+        super().__init__(dropout, **words)
+        self.use_scale, self.scale = use_scale, None
+
+    def build(self, input_shape):
+        if self.use_scale:
+            self.scale = self.add_weight("scale", (), initializer="ones")
+        self.built = True
+
+    def scores(self, query, key):
+        made = op("BatchMatMulV2", query, key, adj_y=True)
+        return made if self.scale is None else made * self.scale
+
+    def get_config(self):
+        return {**super().get_config(), "use_scale": self.use_scale}
+
+
+@named("AdditiveAttention")
+class AdditiveAttention(_Attending):
+    """Scores are sums of tanh(query + key)."""
+
+    def __init__(self, use_scale=True, dropout=0.0, **words):
+        super().__init__(dropout, **words)
+        self.use_scale, self.scale = use_scale, None
+
+    def build(self, input_shape):
+        if self.use_scale:
+            self.scale = self.add_weight("scale", [input_shape[1].as_list()[-1]])
+        self.built = True
+
+    def scores(self, query, key):
+        each = op("Tanh", op("ExpandDims", query, 2) + op("ExpandDims", key, 1))
+        return op("Sum", each if self.scale is None else each * convert_to_tensor(self.scale), [-1])
+
+    def get_config(self):
+        return {**super().get_config(), "use_scale": self.use_scale}

@@ -1,0 +1,364 @@
+# SPDX-License-Identifier: Apache-2.0
+"""layers_norm.py: normalization, noise, and activation layers."""
+from situ._src.framework import api, tensor_shape
+from situ._src.framework.graph import GraphKeys
+from situ._src.framework.keywords import unsupported
+from situ._src.keras import activations, constraints, initializers, regularizers, weights
+from situ._src.keras.layer import Layer
+from situ._src.keras.layers_core import named, settings
+from situ._src.keras.mixed_precision import large_negative
+from situ._src.ops.array_ops import cast, convert_to_tensor, op, shape as shape_op
+from situ._src.ops.nn import norm
+from situ._src.ops.random_ops import random_normal
+
+
+class Scaled(Layer):
+    """A layer with gamma and beta."""
+    _sums_in_full = True
+
+    def __init__(self, axis, epsilon=1e-3, center=True, scale=True, beta_initializer="zeros",
+                 gamma_initializer="ones", beta_regularizer=None, gamma_regularizer=None,
+                 beta_constraint=None, gamma_constraint=None, **words):
+        super().__init__(**words)
+        self.axis, self.epsilon, self.center, self.scale = axis, epsilon, center, scale
+        self.beta_initializer = initializers.get(beta_initializer)
+        self.gamma_initializer = initializers.get(gamma_initializer)
+        self.beta_regularizer = regularizers.get(beta_regularizer)
+        self.gamma_regularizer = regularizers.get(gamma_regularizer)
+        self.beta_constraint = constraints.get(beta_constraint)
+        self.gamma_constraint = constraints.get(gamma_constraint)
+        self.gamma = self.beta = None
+        self.supports_masking = True
+
+    def axes(self, rank):
+        some = self.axis if isinstance(self.axis, (list, tuple)) else [self.axis]
+        return [a % rank for a in some]
+
+    def make(self, shape):
+        if self.scale:
+            self.gamma = self.add_weight("gamma", shape, initializer=self.gamma_initializer,
+                                         regularizer=self.gamma_regularizer,
+                                         constraint=self.gamma_constraint)
+        if self.center:
+            self.beta = self.add_weight("beta", shape, initializer=self.beta_initializer,
+                                        regularizer=self.beta_regularizer,
+                                        constraint=self.beta_constraint)
+
+    def get_config(self):
+        return {**super().get_config(), "axis": self.axis, "epsilon": self.epsilon,
+                "center": self.center, "scale": self.scale,
+                **settings(self, "beta_initializer", "gamma_initializer", "beta_regularizer",
+                           "gamma_regularizer", "beta_constraint", "gamma_constraint")}
+
+
+def normalized(x, mean, variance, beta, gamma, epsilon):
+    """(x - mean) * gamma / sqrt(variance + epsilon) + beta."""
+    factor = op("Rsqrt", variance + epsilon)
+    if gamma is not None:
+        factor = factor * gamma
+    shift = -mean * factor
+    return x * factor + (shift if beta is None else shift + beta)
+
+
+@named("BatchNormalization")
+class BatchNormalization(Scaled):
+    """Mean 0 and variance 1 over the batch; averages of both serve where nothing is trained."""
+
+    def __init__(self, axis=-1, momentum=0.99, epsilon=1e-3, center=True, scale=True,
+                 beta_initializer="zeros", gamma_initializer="ones",
+                 moving_mean_initializer="zeros", moving_variance_initializer="ones",
+                 beta_regularizer=None, gamma_regularizer=None, beta_constraint=None,
+                 gamma_constraint=None, synchronized=False, renorm=False, fused=None,
+                 virtual_batch_size=None, renorm_clipping=None, renorm_momentum=0.99, **words):
+        unsupported("BatchNormalization", renorm=(renorm, False),
+                    virtual_batch_size=(virtual_batch_size, None))
+        super().__init__(axis, epsilon, center, scale, beta_initializer, gamma_initializer,
+                         beta_regularizer, gamma_regularizer, beta_constraint, gamma_constraint,
+                         **words)
+        self.momentum = momentum
+        self.moving_mean_initializer = initializers.get(moving_mean_initializer)
+        self.moving_variance_initializer = initializers.get(moving_variance_initializer)
+
+    def build(self, input_shape):
+        sizes = tensor_shape.as_shape(input_shape).as_list()
+        shape = [sizes[a] for a in self.axes(len(sizes))]
+        self.make(shape)
+        self.moving_mean = self.add_weight("moving_mean", shape, trainable=False,
+                                           aggregation="mean",
+                                           initializer=self.moving_mean_initializer)
+        self.moving_variance = self.add_weight("moving_variance", shape, trainable=False,
+                                               aggregation="mean",
+                                               initializer=self.moving_variance_initializer)
+        self.built = True
+
+    def _move(self, variable, value):
+        """The average comes nearer to what was seen."""
+        moved = variable.assign_sub((variable.value() - value) * (1.0 - self.momentum))
+        if weights.is_plain_graph():
+            moved.graph.add_to_collection(GraphKeys.UPDATE_OPS, moved.op)
+
+    def call(self, inputs, training=None, mask=None):
+        rank = inputs.shape.rank
+        kept = self.axes(rank)
+        over = [a for a in range(rank) if a not in kept]
+        train = bool(training) and self.trainable
+        if len(kept) == 1 and norm.is_fused(inputs, kept[0]) and \
+                self.moving_mean.dtype.base_dtype == "float32":
+            return self._fused(inputs, kept[0], train)
+        if train:
+            mean = op("Mean", inputs, over, keep_dims=True)
+            spread = op("SquaredDifference", inputs, op("StopGradient", mean))
+            variance = op("Mean", spread, over, keep_dims=True)
+            self._remember(mean, variance)
+        else:
+            mean, variance = (self._wide(v, kept, inputs) for v in (self.moving_mean,
+                                                                    self.moving_variance))
+        beta, gamma = (None if v is None else self._wide(v, kept, inputs)
+                       for v in (self.beta, self.gamma))
+        return normalized(inputs, mean, variance, beta, gamma, self.epsilon)
+
+    def _fused(self, inputs, axis, train):
+        """All of it as one op, of images."""
+        size = self.moving_mean.shape.as_list()
+        gamma, beta = (convert_to_tensor(v) if v is not None else
+                       op("Fill", size, convert_to_tensor(first, "float32"))
+                       for v, first in ((self.gamma, 1.0), (self.beta, 0.0)))
+        given = (None, None) if train else (self.moving_mean, self.moving_variance)
+        y, mean, variance = norm.fused(inputs, gamma, beta, *given, self.epsilon,
+                                       "NCHW" if axis == 1 else "NHWC", train)
+        if train:
+            self._move(self.moving_mean, mean)
+            self._move(self.moving_variance, variance)
+        return y
+
+    def _remember(self, mean, variance):
+        shape = self.moving_mean.shape.as_list()
+        mean, variance = op("Reshape", mean, shape), op("Reshape", variance, shape)
+        self._move(self.moving_mean, mean)
+        self._move(self.moving_variance, variance)
+
+    @staticmethod
+    def _wide(vector, kept, inputs):
+        if kept == [inputs.shape.rank - 1]:
+            return convert_to_tensor(vector)
+        sizes = [1] * inputs.shape.rank
+        for axis, size in zip(kept, vector.shape.as_list()):
+            sizes[axis] = size
+        return op("Reshape", vector, sizes)
+
+    def get_config(self):
+        return {**super().get_config(), "momentum": self.momentum,
+                **settings(self, "moving_mean_initializer", "moving_variance_initializer")}
+
+
+@named("LayerNormalization")
+class LayerNormalization(Scaled):
+    """Mean 0 and variance 1 of each example."""
+
+    def __init__(self, axis=-1, epsilon=1e-3, center=True, scale=True, **words):
+        super().__init__(list(axis) if isinstance(axis, tuple) else axis, epsilon, center, scale,
+                         **words)
+
+    def build(self, input_shape):
+        sizes = tensor_shape.as_shape(input_shape).as_list()
+        self.make([sizes[a] for a in self.axes(len(sizes))])
+        self.built = True
+
+    def call(self, inputs):
+        axes = self.axes(inputs.shape.rank)
+        mean = op("Mean", inputs, axes, keep_dims=True)
+        spread = op("SquaredDifference", inputs, op("StopGradient", mean))
+        variance = op("Mean", spread, axes, keep_dims=True)
+        beta, gamma = (None if v is None else BatchNormalization._wide(v, axes, inputs)
+                       for v in (self.beta, self.gamma))
+        return normalized(inputs, mean, variance, beta, gamma, self.epsilon)
+
+
+@named("UnitNormalization")
+class UnitNormalization(Layer):
+    """Length 1 along an axis."""
+
+    def __init__(self, axis=-1, **words):
+        super().__init__(**words)
+        self.axis = axis
+
+    def call(self, inputs):
+        return api.named("nn.l2_normalize")(inputs, axis=self.axis)
+
+    def get_config(self):
+        return {**super().get_config(), "axis": self.axis}
+
+
+@named("GaussianNoise")
+class GaussianNoise(Layer):
+    """Adds normal numbers while training."""
+
+    def __init__(self, stddev, seed=None, **words):
+        super().__init__(**words)
+        self.stddev, self.seed, self.supports_masking = stddev, seed, True
+
+    def call(self, inputs, training=None):
+        if not training:
+            return inputs
+        return inputs + random_normal(op("Shape", inputs), 0.0, self.stddev, inputs.dtype,
+                                      seed=self.seed)
+
+    def get_config(self):
+        return {**super().get_config(), "stddev": self.stddev, "seed": self.seed}
+
+
+@named("GaussianDropout")
+class GaussianDropout(Layer):
+    """Multiplies by normal numbers around 1 while training."""
+
+    def __init__(self, rate, seed=None, **words):
+        super().__init__(**words)
+        self.rate, self.seed, self.supports_masking = rate, seed, True
+
+    def call(self, inputs, training=None):
+        if not training or not self.rate:
+            return inputs
+        deviation = (self.rate / (1.0 - self.rate)) ** 0.5
+        return inputs * random_normal(op("Shape", inputs), 1.0, deviation, inputs.dtype,
+                                      seed=self.seed)
+
+    def get_config(self):
+        return {**super().get_config(), "rate": self.rate, "seed": self.seed}
+
+
+class _Act(Layer):
+    """An activation with settings."""
+    WORDS = ()
+
+    def __init__(self, **words):
+        super().__init__(**words)
+        self.supports_masking = True
+
+    def get_config(self):
+        return {**super().get_config(), **{w: getattr(self, w) for w in self.WORDS}}
+
+
+@named("ReLU")
+class ReLU(_Act):
+    WORDS = ("max_value", "negative_slope", "threshold")
+
+    def __init__(self, max_value=None, negative_slope=0.0, threshold=0.0, **words):
+        super().__init__(**words)
+        self.max_value, self.negative_slope, self.threshold = max_value, negative_slope, threshold
+
+    def call(self, inputs):
+        return activations.relu(inputs, self.negative_slope, self.max_value, self.threshold)
+
+
+@named("LeakyReLU")
+class LeakyReLU(_Act):
+    WORDS = ("alpha",)
+
+    def __init__(self, alpha=0.3, negative_slope=None, **words):
+        super().__init__(**words)
+        self.alpha = float(alpha if negative_slope is None else negative_slope)
+
+    def call(self, inputs):
+        return op("LeakyRelu", inputs, alpha=self.alpha)
+
+
+@named("ELU")
+class ELU(_Act):
+    WORDS = ("alpha",)
+
+    def __init__(self, alpha=1.0, **words):
+        super().__init__(**words)
+        self.alpha = alpha
+
+    def call(self, inputs):
+        return activations.elu(inputs, self.alpha)
+
+
+@named("Softmax")
+class Softmax(_Act):
+    WORDS = ("axis",)
+
+    def __init__(self, axis=-1, **words):
+        super().__init__(**words)
+        self.axis = axis
+
+    def call(self, inputs, mask=None):
+        if mask is not None:
+            inputs = inputs + (1.0 - cast(mask, inputs.dtype)) * large_negative(inputs.dtype)
+        return activations.softmax(inputs, self.axis)
+
+
+@named("ThresholdedReLU")
+class ThresholdedReLU(_Act):
+    WORDS = ("theta",)
+
+    def __init__(self, theta=1.0, **words):
+        super().__init__(**words)
+        self.theta = theta
+
+    def call(self, inputs):
+        return inputs * cast(op("Greater", inputs, cast(self.theta, inputs.dtype)), inputs.dtype)
+
+
+@named("PReLU")
+class PReLU(_Act):
+    """x where x > 0, else a trained slope times x."""
+    WORDS = ("shared_axes",)
+
+    def __init__(self, alpha_initializer="zeros", alpha_regularizer=None, alpha_constraint=None,
+                 shared_axes=None, **words):
+        super().__init__(**words)
+        self.alpha_initializer = initializers.get(alpha_initializer)
+        self.alpha_regularizer = regularizers.get(alpha_regularizer)
+        self.alpha_constraint = constraints.get(alpha_constraint)
+        self.shared_axes = [shared_axes] if isinstance(shared_axes, int) else shared_axes
+
+    def build(self, input_shape):
+        sizes = tensor_shape.as_shape(input_shape).as_list()[1:]
+        for axis in self.shared_axes or ():
+            sizes[axis - 1] = 1
+        self.alpha = self.add_weight("alpha", sizes, initializer=self.alpha_initializer,
+                                     regularizer=self.alpha_regularizer,
+                                     constraint=self.alpha_constraint)
+        self.built = True
+
+    def call(self, inputs):
+        return op("Relu", inputs) - self.alpha * op("Relu", -inputs)
+
+
+@named("GroupNormalization")
+class GroupNormalization(Scaled):
+    """Mean 0 and variance 1 of groups of channels of each example."""
+
+    def __init__(self, groups=32, axis=-1, *args, **words):
+        super().__init__(axis, *args, **words)
+        self.groups = groups
+
+    def build(self, input_shape):
+        width = tensor_shape.as_shape(input_shape).as_list()[self.axis]
+        self.groups = width if self.groups == -1 else self.groups
+        if width % self.groups:
+            raise ValueError(f"Number of groups ({self.groups}) must be a multiple of the number "
+                             f"of channels ({width}).")
+        self.make([width])
+        self.built = True
+
+    def call(self, inputs):
+        rank = inputs.shape.rank
+        axis = self.axis % rank
+        order = [*[i for i in range(rank) if i != axis], axis]
+        x = inputs if axis == rank - 1 else op("Transpose", inputs, order)
+        shape, width = shape_op(x), x.shape.as_list()[-1]
+        parts = op("Reshape", x, [shape[0], -1, self.groups, width // self.groups])
+        mean = op("Mean", parts, [1, 3], keep_dims=True)
+        variance = op("Mean", op("SquaredDifference", parts, mean), [1, 3], keep_dims=True)
+        made = op("Reshape", (parts - mean) * op("Rsqrt", variance + self.epsilon), shape)
+        made = made if self.gamma is None else made * self.gamma
+        made = made if self.beta is None else made + self.beta
+        if axis != rank - 1:
+            made = op("Transpose", made, [order.index(i) for i in range(rank)])
+        made.set_shape(inputs.shape) if hasattr(made, "set_shape") else None
+        return made
+
+    def get_config(self):
+        return {**super().get_config(), "groups": self.groups}

@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: Apache-2.0
+"""layers_normalize.py: layers that prepare numbers: Normalization, Discretization,
+CategoryEncoding. What they learn of data (adapt) they learn from NumPy arrays, batch by
+batch."""
+import numpy
+
+from situ._src.framework import api, tensor_shape
+from situ._src.framework.keywords import unsupported
+from situ._src.keras import context
+from situ._src.keras.layer import Layer
+from situ._src.keras.layers_core import named as plain_named
+from situ._src.ops.array_ops import cast, convert_to_tensor, op
+
+
+def named(name):
+    return plain_named(name, "experimental.preprocessing." + name)
+
+
+def arrays_of(data, batch_size=None, steps=None):
+    """The batches of what adapt is given, as arrays."""
+    if hasattr(data, "element_spec"):
+        for i, batch in enumerate(data):
+            if steps is not None and i >= steps:
+                return
+            batch = batch[0] if isinstance(batch, tuple) else batch
+            yield numpy.asarray(batch.numpy())
+    else:
+        data = data.numpy() if hasattr(data, "numpy") else data
+        yield numpy.asarray(data)
+
+
+class Adapting(Layer):
+    """A layer that learns from data before it is used."""
+    _sums_in_full = True
+
+    def __call__(self, inputs, *args, **words):
+        if isinstance(inputs, (list, tuple)):  # of numbers or texts: one tensor
+            inputs = convert_to_tensor(inputs)
+        return super().__call__(inputs, *args, **words)
+
+    def adapt(self, data, batch_size=None, steps=None):
+        """Learns from data, and forgets what was learned before."""
+        with context.eager():
+            self.reset_state()
+            for array in arrays_of(data, batch_size, steps):
+                self.update_state(array)
+            self.finalize_state()
+
+
+@named("Normalization")
+class Normalization(Adapting):
+    """(inputs - mean) / standard deviation, along axes that keep their own."""
+
+    def __init__(self, axis=-1, mean=None, variance=None, invert=False, **words):
+        super().__init__(**words)
+        axis = () if axis is None else axis
+        self.axis = tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
+        if (mean is None) != (variance is None):
+            raise ValueError("When setting values directly, both `mean` and `variance` must be "
+                             f"set. Got mean: {mean} and variance: {variance}")
+        self.input_mean, self.input_variance, self.invert = mean, variance, invert
+        self._sums = self._kept = self._fixed = None
+
+    mean = property(lambda s: s._learned(0))
+    variance = property(lambda s: s._learned(1))
+
+    def _learned(self, which):
+        """The mean or the variance in the shape of an input, once there is one."""
+        if self._kept is None or self._fixed is not None:
+            return self._fixed and self._fixed[which]
+        return op("Reshape", (self.adapt_mean, self.adapt_variance)[which], self._kept[1])
+
+    def _learn_shape(self, sizes):
+        rank = len(sizes)
+        kept = sorted(a % rank for a in self.axis) if rank else []
+        self._kept = kept, [sizes[a] if a in kept else 1 for a in range(rank)]
+        if any(sizes[a] is None for a in kept):
+            raise ValueError("All `axis` values to be kept must have known shape. Got axis: "
+                             f"{self.axis}, input shape: {sizes}")
+
+    def build(self, input_shape):
+        sizes = list(tensor_shape.as_shape(input_shape).as_list())
+        self._learn_shape(sizes)
+        shape = [sizes[a] for a in self._kept[0]]
+        if self.input_mean is None:
+            self.adapt_mean = self.add_weight("mean", shape, initializer="zeros", trainable=False)
+            self.adapt_variance = self.add_weight("variance", shape, initializer="ones",
+                                                  trainable=False)
+            self.count = self.add_weight("count", (), dtype="int64", initializer="zeros",
+                                         trainable=False)
+            self.finalize_state()
+        else:
+            spread = lambda v: convert_to_tensor(numpy.broadcast_to(
+                numpy.asarray(v, self.dtype), shape).reshape(self._kept[1]))
+            with context.eager():  # tensors of every graph that the layer is used in
+                self._fixed = spread(self.input_mean), spread(self.input_variance)
+        self.built = True
+
+    def reset_state(self):
+        self._sums = None
+
+    def update_state(self, array):
+        if self.input_mean is not None:
+            raise ValueError("Cannot `adapt` a Normalization layer that is initialized with "
+                             "static `mean` and `variance`.")
+        array = array.astype("float64")
+        if array.ndim == 1 and self.axis:
+            array = array[:, None]
+        if not self.built:
+            with context.entered(self, None):
+                self.build([None, *array.shape[1:]])
+        kept = [a % array.ndim for a in self.axis]
+        over = tuple(a for a in range(array.ndim) if a not in kept)
+        count = int(numpy.prod([array.shape[a] for a in over]))
+        mean, variance = array.mean(over), array.var(over)
+        if self._sums is not None:
+            n, m, v = self._sums
+            both = n + count
+            middle = (n * m + count * mean) / both
+            variance = (n * (v + (m - middle) ** 2) + count * (variance + (mean - middle) ** 2)) \
+                / both
+            count, mean = both, middle
+        self._sums = count, mean, variance
+
+    def finalize_state(self):
+        if self._sums is not None:
+            for weight, value in zip((self.count, self.adapt_mean, self.adapt_variance),
+                                     self._sums):
+                weight.assign(numpy.asarray(value, weight.dtype.base_dtype.as_numpy_dtype))
+
+    def call(self, inputs):
+        inputs = cast(convert_to_tensor(inputs), self.dtype)
+        mean, variance = self.mean, self.variance
+        spread = op("Maximum", op("Sqrt", variance), cast(1e-7, self.dtype))
+        return inputs * spread + mean if self.invert else (inputs - mean) / spread
+
+    def get_config(self):
+        listed = lambda v: v if v is None else numpy.asarray(v).tolist()
+        return {**super().get_config(), "axis": list(self.axis), "invert": self.invert,
+                "mean": listed(self.input_mean), "variance": listed(self.input_variance)}
+
+
+@named("Discretization")
+class Discretization(Adapting):
+    """The number of the range that an input falls into."""
+
+    def __init__(self, bin_boundaries=None, num_bins=None, epsilon=0.01, output_mode="int",
+                 sparse=False, **words):
+        unsupported("Discretization", sparse=(sparse, False))
+        super().__init__(**words)
+        if (bin_boundaries is None) == (num_bins is None):
+            raise ValueError("Discretization needs either `bin_boundaries` or `num_bins`.")
+        self.num_bins, self.epsilon, self.output_mode = num_bins, epsilon, output_mode
+        self.bin_boundaries = None if bin_boundaries is None else list(bin_boundaries)
+        self._seen = []
+
+    def reset_state(self):
+        self._seen = []
+
+    def update_state(self, array):
+        self._seen.append(array.reshape(-1))
+
+    def finalize_state(self):
+        if self.num_bins is None:
+            raise ValueError("Cannot adapt a Discretization layer that has been initialized with "
+                             "`bin_boundaries`, use `num_bins` instead.")
+        shares = numpy.linspace(0, 1, self.num_bins + 1)[1:-1]
+        self.bin_boundaries = numpy.quantile(numpy.concatenate(self._seen), shares).tolist()
+
+    def call(self, inputs):
+        if self.bin_boundaries is None:
+            raise ValueError("Discretization: call `adapt` before the layer is used.")
+        x = op("ExpandDims", cast(convert_to_tensor(inputs), "float32"), -1)
+        above = op("GreaterEqual", x, convert_to_tensor(self.bin_boundaries, "float32"))
+        made = op("Sum", cast(above, "int64"), [-1])
+        return encoded(made, self.output_mode, len(self.bin_boundaries) + 1, self.dtype)
+
+    def get_config(self):
+        return {**super().get_config(), "bin_boundaries": self.bin_boundaries,
+                "num_bins": None if self.bin_boundaries is not None else self.num_bins,
+                "epsilon": self.epsilon, "output_mode": self.output_mode}
+
+
+def encoded(numbers, mode, count, dtype, weights=None):
+    """Numbers of categories as rows of a matrix: which there are (multi_hot), how often (count)."""
+    if mode == "int":
+        return numbers
+    rank = numbers.shape.rank
+    if mode == "one_hot":
+        last = numbers.shape.as_list()[-1] if rank else None
+        numbers = op("Squeeze", numbers, [-1]) if rank and last == 1 else numbers
+        return api.named("one_hot")(numbers, count, dtype=dtype)
+    if rank == 0:
+        numbers, rank = op("ExpandDims", numbers, 0), 1
+        alone = True
+    else:
+        alone = rank == 1
+    rows = api.named("one_hot")(numbers, count, dtype=dtype)
+    if weights is not None:
+        rows = rows * op("ExpandDims", cast(convert_to_tensor(weights), dtype), -1)
+    axis = [0] if alone else [1]
+    made = op("Max" if mode == "multi_hot" else "Sum", rows, axis)
+    return made
+
+
+@named("CategoryEncoding")
+class CategoryEncoding(Layer):
+    """Numbers of categories as one row per example."""
+    _sums_in_full = True
+
+    def __init__(self, num_tokens=None, output_mode="multi_hot", sparse=False, **words):
+        unsupported("CategoryEncoding", sparse=(sparse, False))
+        if "max_tokens" in words:
+            num_tokens = words.pop("max_tokens")
+        super().__init__(**words)
+        if output_mode == "binary":
+            output_mode = "multi_hot"
+        if num_tokens is None:
+            raise ValueError("num_tokens must be set to use this layer.")
+        self.num_tokens, self.output_mode = num_tokens, output_mode
+
+    def call(self, inputs, count_weights=None):
+        numbers = cast(convert_to_tensor(inputs), "int64")
+        return encoded(numbers, self.output_mode, self.num_tokens, self.dtype, count_weights)
+
+    def get_config(self):
+        return {**super().get_config(), "num_tokens": self.num_tokens,
+                "output_mode": self.output_mode}

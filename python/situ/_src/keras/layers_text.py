@@ -1,0 +1,317 @@
+# SPDX-License-Identifier: Apache-2.0
+"""layers_text.py: layers that number words and other things: StringLookup, IntegerLookup,
+TextVectorization. Words are looked up by Python, on the host."""
+import collections
+import re
+
+import numpy
+
+from situ._src.framework import tensor_shape
+from situ._src.framework.keywords import unsupported
+from situ._src.keras.layers_normalize import Adapting, encoded, named
+from situ._src.ops.array_ops import cast, convert_to_tensor, op
+from situ._src.ops.script_ops import py_func
+
+_PUNCTUATION = re.compile(r'[!"#$%&()\*\+,-\./:;<=>?@\[\\\]^_`{|}~\']')
+
+
+def _text(value):
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+
+
+def _by_python(function, tensor, dtype, shape):
+    """A function of arrays, called when the values are there."""
+    if hasattr(tensor, "numpy"):
+        return convert_to_tensor(numpy.asarray(function(tensor.numpy())))
+    made = py_func(function, [tensor], dtype)
+    made = made[0] if isinstance(made, (list, tuple)) else made
+    made.set_shape(shape)
+    return made
+
+
+class Lookup(Adapting):
+    """Numbers for tokens: first that of the mask, then those of unknown ones, then the words."""
+    KEY, DTYPE = staticmethod(lambda v: v), "int64"
+
+    def __init__(self, max_tokens=None, num_oov_indices=1, mask_token=None, oov_token=None,
+                 vocabulary=None, idf_weights=None, invert=False, output_mode="int",
+                 pad_to_max_tokens=False, sparse=False, vocabulary_dtype=None, **words):
+        unsupported(type(self).__name__, sparse=(sparse, False))
+        super().__init__(**{k: v for k, v in words.items() if k != "dtype"})
+        self.max_tokens, self.num_oov_indices, self.mask_token = max_tokens, num_oov_indices, \
+            mask_token
+        self.oov_token, self.invert = oov_token, invert
+        self.output_mode = "multi_hot" if output_mode == "binary" else output_mode
+        self.pad_to_max_tokens, self._words, self._idf = pad_to_max_tokens, [], None
+        self._counts, self._documents = collections.Counter(), collections.Counter()
+        self._seen, self._numbers = 0, {}
+        if vocabulary is not None:
+            self.set_vocabulary(vocabulary, idf_weights)
+
+    def _cast(self, inputs):
+        return inputs
+
+    def _front(self):
+        """How many numbers stand before those of the words."""
+        return int(self.mask_token is not None and self.output_mode == "int") + \
+            self.num_oov_indices
+
+    def _specials(self):
+        masks = [self.mask_token] if self.mask_token is not None and self.output_mode == "int" \
+            else []
+        return masks + [self.oov_token] * self.num_oov_indices
+
+    def set_vocabulary(self, vocabulary, idf_weights=None):
+        """The words, the commonest first; the first ones may be those of mask and unknown."""
+        if isinstance(vocabulary, str):
+            with open(vocabulary, encoding="utf-8") as file:
+                vocabulary = file.read().splitlines()
+        found = vocabulary.numpy() if hasattr(vocabulary, "numpy") else vocabulary
+        tokens = [self.KEY(v) for v in list(found)]
+        specials = self._specials()
+        if specials and tokens[:len(specials)] == specials:
+            tokens = tokens[len(specials):]
+        if len(set(tokens)) != len(tokens):
+            raise ValueError("The passed vocabulary has at least one repeated term.")
+        if self.max_tokens is not None and len(tokens) + len(specials) > self.max_tokens:
+            raise ValueError(f"Attempted to set a vocabulary larger than the maximum vocab size. "
+                             f"Passed vocab size is {len(tokens) + len(specials)}, max vocab size "
+                             f"is {self.max_tokens}.")
+        self._words = tokens
+        first = self._front()
+        self._numbers = {w: first + i for i, w in enumerate(tokens)}
+        if self.mask_token is not None and self.output_mode == "int":
+            self._numbers[self.mask_token] = 0
+        if idf_weights is not None:
+            given = numpy.asarray(idf_weights, "float32")
+            self._idf = given if len(given) == len(tokens) + first else numpy.concatenate(
+                [numpy.full(first, given.mean() if len(given) else 0.0, "float32"), given])
+
+    def get_vocabulary(self, include_special_tokens=True):
+        return (self._specials() if include_special_tokens else []) + list(self._words)
+
+    def vocabulary_size(self):
+        return len(self.get_vocabulary())
+
+    vocab_size = vocabulary_size
+
+    # Learning
+
+    def reset_state(self):
+        self._counts.clear()
+        self._documents.clear()
+        self._seen = 0
+
+    def tokens(self, array):
+        """Rows of tokens."""
+        array = numpy.asarray(array)
+        return [[self.KEY(v) for v in numpy.atleast_1d(row).reshape(-1)]
+                for row in numpy.atleast_1d(array)]
+
+    def update_state(self, array):
+        for row in self.tokens(array):
+            self._counts.update(row)
+            self._documents.update(set(row))
+            self._seen += 1
+
+    def finalize_state(self):
+        special = {self.mask_token, self.oov_token}
+        order = sorted((w for w in self._counts if w not in special),
+                       key=lambda w: (self._counts[w], w), reverse=True)
+        if self.max_tokens is not None:
+            order = order[:self.max_tokens - len(self._specials())]
+        weights = None
+        if self.output_mode == "tf_idf":
+            weights = [numpy.log(1 + self._seen / (1 + self._documents[w])) for w in order]
+        self.set_vocabulary(order, weights)
+
+    # Looking up
+
+    def number(self, token):
+        found = self._numbers.get(token)
+        if found is not None:
+            return found
+        first = self._front() - self.num_oov_indices
+        if self.num_oov_indices == 0:
+            raise ValueError(f"{self.name}: '{token}' is not in the vocabulary, and "
+                             "num_oov_indices is 0.")
+        return first if self.num_oov_indices == 1 else -1  # one of several: by its hash
+
+    def _width(self):
+        return self.max_tokens if self.pad_to_max_tokens and self.max_tokens else \
+            self.vocabulary_size()
+
+    def _finish(self, numbers):
+        mode = self.output_mode
+        if mode == "int":
+            return numbers
+        made = encoded(numbers, "count" if mode == "tf_idf" else mode, self._width(), "float32")
+        return made * convert_to_tensor(self._idf) if mode == "tf_idf" else made
+
+    def call(self, inputs):
+        tensor = inputs if hasattr(inputs, "dtype") else convert_to_tensor(inputs)
+        if self.invert:
+            return self._inverted(tensor)
+        numbers = lambda a: numpy.array([self.number(self.KEY(v)) for v in a.reshape(-1)],
+                                        "int64").reshape(a.shape)
+        found = _by_python(numbers, tensor, "int64", tensor.shape)
+        if self.num_oov_indices > 1:
+            found = op("SelectV2", op("Less", found, cast(0, "int64")), self._other(tensor), found)
+        return self._finish(found)
+
+    def _other(self, tensor):
+        """The numbers of unknown tokens: by hash, or by remainder."""
+        count, first = self.num_oov_indices, self._front() - self.num_oov_indices
+        if tensor.dtype.name == "string":
+            return op("StringToHashBucketFast", tensor, num_buckets=count) + first
+        return op("FloorMod", cast(tensor, "int64"), cast(count, "int64")) + first
+
+    def _inverted(self, tensor):
+        names = dict(enumerate(self.get_vocabulary()))
+        kind = object if self.DTYPE == "string" else "int64"
+        turn = lambda v: v.encode() if isinstance(v, str) else v
+
+        def words(array):
+            return numpy.array([turn(names.get(int(i), self.oov_token))
+                                for i in array.reshape(-1)], kind).reshape(array.shape)
+        return _by_python(words, tensor, self.DTYPE, tensor.shape)
+
+    def get_config(self):
+        config = super().get_config()
+        config.pop("dtype")
+        return {**config, "max_tokens": self.max_tokens, "num_oov_indices": self.num_oov_indices,
+                "mask_token": self.mask_token, "oov_token": self.oov_token,
+                "invert": self.invert, "output_mode": self.output_mode,
+                "pad_to_max_tokens": self.pad_to_max_tokens,
+                "vocabulary": list(self._words) or None,
+                "idf_weights": None if self._idf is None else self._idf.tolist()}
+
+
+@named("StringLookup")
+class StringLookup(Lookup):
+    """Numbers for words, or (invert) words for numbers."""
+    KEY, DTYPE = staticmethod(_text), "string"
+
+    def __init__(self, max_tokens=None, num_oov_indices=1, mask_token=None, oov_token="[UNK]",
+                 vocabulary=None, **words):
+        super().__init__(max_tokens, num_oov_indices, mask_token, oov_token, vocabulary, **words)
+
+
+@named("IntegerLookup")
+class IntegerLookup(Lookup):
+    """Numbers without gaps for numbers of any size."""
+    KEY = staticmethod(int)
+
+    def __init__(self, max_tokens=None, num_oov_indices=1, mask_token=None, oov_token=-1,
+                 vocabulary=None, **words):
+        super().__init__(max_tokens, num_oov_indices, mask_token, oov_token, vocabulary, **words)
+
+
+@named("TextVectorization")
+class TextVectorization(StringLookup):
+    """Texts as numbers of their words."""
+
+    def __init__(self, max_tokens=None, standardize="lower_and_strip_punctuation",
+                 split="whitespace", ngrams=None, output_mode="int", output_sequence_length=None,
+                 pad_to_max_tokens=False, vocabulary=None, idf_weights=None, sparse=False,
+                 ragged=False, **words):
+        unsupported("TextVectorization", sparse=(sparse, False))
+        if ragged:
+            raise ValueError("TextVectorization: ragged tensors are not there; give "
+                             "output_sequence_length.")
+        self.standardize, self.split, self.ngrams = standardize, split, ngrams
+        if split not in ("whitespace", "character", None):
+            raise ValueError(f"TextVectorization: split={split} is not there: whitespace, "
+                             "character or None.")
+        self.output_sequence_length = output_sequence_length
+        super().__init__(max_tokens, 1, "" if output_mode == "int" else None, "[UNK]", vocabulary,
+                         idf_weights=idf_weights, output_mode=output_mode,
+                         pad_to_max_tokens=pad_to_max_tokens, **words)
+
+    def _specials(self):
+        return ["", "[UNK]"] if self.output_mode == "int" else ["[UNK]"]
+
+    def _parts(self, value):
+        text = _text(value)
+        how = self.standardize if isinstance(self.standardize, str) else ""
+        text = text.lower() if "lower" in how else text
+        text = _PUNCTUATION.sub("", text) if "strip_punctuation" in how else text
+        found = text.split() if self.split == "whitespace" else \
+            list(text) if self.split == "character" else [text]
+        if not self.ngrams:
+            return found
+        sizes = range(1, self.ngrams + 1) if isinstance(self.ngrams, int) else self.ngrams
+        return [" ".join(found[i:i + n]) for n in sizes for i in range(len(found) - n + 1)]
+
+    def _standard(self, texts):
+        return self.standardize(texts) if callable(self.standardize) else texts
+
+    def tokens(self, array):
+        array = numpy.asarray(array)
+        if callable(self.standardize):
+            array = self.standardize(convert_to_tensor(array)).numpy()
+        return [self._parts(v) for v in numpy.atleast_1d(array).reshape(-1)]
+
+    def call(self, inputs):
+        texts = self._standard(inputs if hasattr(inputs, "dtype") else convert_to_tensor(inputs))
+        known = tensor_shape.as_shape(texts.shape).as_list()
+        alone = len(known) == 0
+        length = self.output_sequence_length
+
+        def numbers(array):
+            rows = [[self.number(t) for t in self._parts(v)]
+                    for v in numpy.asarray(array).reshape(-1)]
+            if self.output_mode != "int":
+                return self._rows(rows)[0 if alone else slice(None)]
+            wide = length if length is not None else max(map(len, rows), default=0)
+            made = numpy.zeros((len(rows), wide), "int64")
+            for i, row in enumerate(rows):
+                made[i, :len(row[:wide])] = row[:wide]
+            return made[0] if alone else made
+        last = length if self.output_mode == "int" else self._width()
+        return _by_python(numbers, texts, "int64" if self.output_mode == "int" else "float32",
+                          [last] if alone else [known[0], last])
+
+    def _rows(self, rows):
+        """Rows of numbers as rows of a matrix."""
+        made = numpy.zeros((len(rows), self._width()), "float32")
+        for i, row in enumerate(rows):
+            numpy.add.at(made[i], row, 1.0)
+        if self.output_mode == "multi_hot":
+            return numpy.minimum(made, 1.0)
+        return made * self._idf if self.output_mode == "tf_idf" else made
+
+    def get_config(self):
+        config = super().get_config()
+        for word in ("num_oov_indices", "mask_token", "oov_token", "invert"):
+            config.pop(word)
+        return {**config, "standardize": self.standardize, "split": self.split,
+                "ngrams": self.ngrams, "output_sequence_length": self.output_sequence_length}
+
+
+@named("Hashing")
+class Hashing(Lookup):
+    """Numbers for anything, by TensorFlow's hash."""
+
+    def __init__(self, num_bins, mask_value=None, salt=None, output_mode="int", **words):
+        if salt is not None:
+            raise ValueError("Hashing: situ has no hash with a salt.")
+        self.num_bins, self.mask_value = num_bins, mask_value
+        super().__init__(output_mode=output_mode, **words)
+
+    def call(self, inputs):
+        tensor = inputs if hasattr(inputs, "dtype") else convert_to_tensor(inputs)
+        texts = tensor if tensor.dtype.name == "string" else op("AsString", tensor)
+        first = int(self.mask_value is not None)
+        made = op("StringToHashBucketFast", texts, num_buckets=self.num_bins - first) + first
+        if first:
+            gone = tensor == convert_to_tensor(self.mask_value, tensor.dtype)
+            made = op("SelectV2", gone, cast(0, "int64"), made)
+        return self._finish(made)
+
+    def _width(self):
+        return self.num_bins
+
+    def get_config(self):
+        return {"name": self.name, "num_bins": self.num_bins, "mask_value": self.mask_value,
+                "output_mode": self.output_mode}

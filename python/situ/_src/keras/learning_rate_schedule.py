@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+"""learning_rate_schedule.py: learning rates that change with the step:
+tf.keras.optimizers.schedules."""
+import math
+
+from situ._src.framework.api import export
+from situ._src.framework.graph import scope
+from situ._src.ops.array_ops import cast, convert_to_tensor, op, where
+
+
+def _named(name):
+    return export("optimizers.schedules." + name, "keras.optimizers.schedules." + name)
+
+
+@_named("LearningRateSchedule")
+class LearningRateSchedule:
+    """A function of the step; the attributes that __init__ took are its configuration."""
+
+    def __call__(self, step):
+        raise NotImplementedError("Learning rate schedule must override __call__")
+
+    def get_config(self):
+        return {k: v for k, v in self.__dict__.items() if not k.startswith("_")}
+
+    @classmethod
+    def from_config(cls, config):
+        return cls(**config)
+
+
+def _floor(x):
+    return op("Floor", x)
+
+
+@_named("ExponentialDecay")
+class ExponentialDecay(LearningRateSchedule):
+    """rate * decay_rate ^ (step / decay_steps)."""
+
+    def __init__(self, initial_learning_rate, decay_steps, decay_rate, staircase=False, name=None):
+        self.initial_learning_rate, self.decay_steps = initial_learning_rate, decay_steps
+        self.decay_rate, self.staircase, self.name = decay_rate, staircase, name
+
+    def __call__(self, step):
+        with scope(self.name, "ExponentialDecay") as name:
+            rate = convert_to_tensor(self.initial_learning_rate, name="initial_learning_rate")
+            steps, decay = cast(self.decay_steps, rate.dtype), cast(self.decay_rate, rate.dtype)
+            part = cast(step, rate.dtype) / steps
+            return op("Mul", rate, op("Pow", decay, _floor(part) if self.staircase else part),
+                      name=name)
+
+
+@_named("PiecewiseConstantDecay")
+class PiecewiseConstantDecay(LearningRateSchedule):
+    """One value up to each boundary, and one behind the last."""
+
+    def __init__(self, boundaries, values, name=None):
+        if len(boundaries) != len(values) - 1:
+            raise ValueError("The length of boundaries should be 1 less than the length of values")
+        self.boundaries, self.values, self.name = boundaries, values, name
+
+    def __call__(self, step):
+        with scope(self.name, "PiecewiseConstant") as name:
+            step = convert_to_tensor(step)
+            values = [convert_to_tensor(v) for v in self.values]
+            result = values[0]
+            for boundary, value in zip(self.boundaries, values[1:]):
+                boundary = cast(convert_to_tensor(boundary), step.dtype)
+                result = where(op("Greater", step, boundary), value, result)
+            return op("Identity", result, name=name)
+
+
+@_named("PolynomialDecay")
+class PolynomialDecay(LearningRateSchedule):
+    """From one rate to another along (1 - step / decay_steps) ^ power."""
+
+    def __init__(self, initial_learning_rate, decay_steps, end_learning_rate=0.0001, power=1.0,
+                 cycle=False, name=None):
+        self.initial_learning_rate, self.decay_steps = initial_learning_rate, decay_steps
+        self.end_learning_rate, self.power = end_learning_rate, power
+        self.cycle, self.name = cycle, name
+
+    def __call__(self, step):
+        with scope(self.name, "PolynomialDecay") as name:
+            rate = convert_to_tensor(self.initial_learning_rate, name="initial_learning_rate")
+            end, power = cast(self.end_learning_rate, rate.dtype), cast(self.power, rate.dtype)
+            now, steps = cast(step, rate.dtype), cast(self.decay_steps, rate.dtype)
+            if self.cycle:
+                zero, one = cast(0, rate.dtype), cast(1, rate.dtype)
+                steps = steps * where(op("Equal", now, zero), one, op("Ceil", now / steps))
+            else:
+                now = op("Minimum", now, steps)
+            part = now / steps
+            return op("Add", (rate - end) * op("Pow", 1 - part, power), end, name=name)
+
+
+@_named("InverseTimeDecay")
+class InverseTimeDecay(LearningRateSchedule):
+    """rate / (1 + decay_rate * step / decay_steps)."""
+
+    def __init__(self, initial_learning_rate, decay_steps, decay_rate, staircase=False, name=None):
+        self.initial_learning_rate, self.decay_steps = initial_learning_rate, decay_steps
+        self.decay_rate, self.staircase, self.name = decay_rate, staircase, name
+
+    def __call__(self, step):
+        with scope(self.name, "InverseTimeDecay") as name:
+            rate = convert_to_tensor(self.initial_learning_rate, name="initial_learning_rate")
+            part = cast(step, rate.dtype) / cast(self.decay_steps, rate.dtype)
+            part = _floor(part) if self.staircase else part
+            one = cast(1, rate.dtype)
+            return op("RealDiv", rate, one + cast(self.decay_rate, rate.dtype) * part, name=name)
+
+
+@_named("CosineDecay")
+class CosineDecay(LearningRateSchedule):
+    """From the rate to alpha times the rate along a cosine."""
+
+    def __init__(self, initial_learning_rate, decay_steps, alpha=0.0, name=None,
+                 warmup_target=None, warmup_steps=0):
+        self.initial_learning_rate, self.decay_steps = initial_learning_rate, decay_steps
+        self.alpha, self.name = alpha, name
+        self.warmup_target, self.warmup_steps = warmup_target, warmup_steps
+
+    def _decayed(self, rate, step):
+        steps = cast(self.decay_steps, rate.dtype)
+        part = op("Minimum", step, steps) / steps
+        curve = 0.5 * (1.0 + op("Cos", cast(math.pi, rate.dtype) * part))
+        return op("Mul", rate, (1 - self.alpha) * curve + self.alpha)
+
+    def __call__(self, step):
+        with scope(self.name, "CosineDecay"):
+            rate = convert_to_tensor(self.initial_learning_rate, name="initial_learning_rate")
+            now = cast(step, rate.dtype)
+            if self.warmup_target is None:
+                return self._decayed(rate, now)
+            warm, target = cast(self.warmup_steps, rate.dtype), cast(self.warmup_target, rate.dtype)
+            rising = rate + (target - rate) * now / warm
+            return where(op("Less", now, warm), rising, self._decayed(target, now - warm))
+
+
+@_named("CosineDecayRestarts")
+class CosineDecayRestarts(LearningRateSchedule):
+    """Cosines one after the other, each t_mul as long and m_mul as high as the last."""
+
+    def __init__(self, initial_learning_rate, first_decay_steps, t_mul=2.0, m_mul=1.0, alpha=0.0,
+                 name=None):
+        self.initial_learning_rate, self.first_decay_steps = initial_learning_rate, \
+            first_decay_steps
+        self.t_mul, self.m_mul, self.alpha, self.name = t_mul, m_mul, alpha, name
+
+    def __call__(self, step):
+        with scope(self.name, "SGDRDecay"):
+            rate = convert_to_tensor(self.initial_learning_rate, name="initial_learning_rate")
+            part = cast(step, rate.dtype) / cast(self.first_decay_steps, rate.dtype)
+            if self.t_mul == 1.0:
+                turn = _floor(part)
+                part = part - turn
+            else:
+                turn = _floor(op("Log", 1.0 - part * (1.0 - self.t_mul)) / math.log(self.t_mul))
+                power = op("Pow", cast(self.t_mul, rate.dtype), turn)
+                part = (part - (1.0 - power) / (1.0 - self.t_mul)) / power
+            high = op("Pow", cast(self.m_mul, rate.dtype), turn)
+            curve = 0.5 * high * (1.0 + op("Cos", cast(math.pi, rate.dtype) * part))
+            return op("Mul", rate, (1 - self.alpha) * curve + self.alpha)
+
+
+def value_at(rate, step):
+    """A learning rate now: a number, a function of nothing, or a schedule at a step."""
+    if isinstance(rate, LearningRateSchedule):
+        return rate(step)
+    return rate() if callable(rate) else rate

@@ -1,0 +1,305 @@
+# SPDX-License-Identifier: Apache-2.0
+"""losses.py: tf.keras.losses: functions of labels and predictions, one value per example."""
+from situ._src.framework.api import export, named as function
+from situ._src.keras.context import set_mask, setting
+from situ._src.keras.registry import Kind
+from situ._src.ops.array_ops import cast, convert_to_tensor, op
+
+KIND = Kind("loss function", {})
+EPSILON = 1e-7
+
+
+def named(*names, metric=True):
+    """A decorator: the names of a loss, under metrics, too, where it is one there."""
+    def record(thing):
+        KIND.add(thing, *names)
+        places = ["keras.losses.", "python.keras.losses."] + (
+            ["keras.metrics.", "python.keras.metrics."] if metric else [])
+        export(*[p + n for p in places for n in names])(thing)
+        export(v2=["losses." + n for n in names] + (
+            ["metrics." + n for n in names] if metric else []))(thing)
+        return thing
+    return record
+
+
+def mean_last(x):
+    return op("Mean", x, [-1])
+
+
+def both(y_true, y_pred):
+    """Predictions, and labels in their type."""
+    y_pred = convert_to_tensor(y_pred)
+    y_true = convert_to_tensor(y_true)
+    return cast(y_true, y_pred.dtype), y_pred
+
+
+def squeezed(x, y, expand_rank_1=True):
+    """Two tensors with as many dimensions, where one has one more, of size 1, at the end: a vector
+    gets it, too; else it goes."""
+    x, y = convert_to_tensor(x), convert_to_tensor(y)
+    ranks = x.shape.rank, y.shape.rank
+    if None in ranks or abs(ranks[0] - ranks[1]) != 1:
+        return x, y
+    large, small = (x, y) if ranks[0] > ranks[1] else (y, x)
+    if large.shape.as_list()[-1] == 1:
+        if small.shape.rank == 1 and expand_rank_1:
+            small = op("ExpandDims", small, -1)
+        else:
+            large = op("Squeeze", large, [-1])
+    return (large, small) if ranks[0] > ranks[1] else (small, large)
+
+
+def paired(y_true, y_pred):
+    """Labels in the type and rank of the predictions, and predictions."""
+    return squeezed(*both(y_true, y_pred))
+
+
+def _shapes_differ(y_true, y_pred, text, last=""):
+    return ValueError(f"{text} Received: target.shape={y_true.shape}, "
+                      f"output.shape={y_pred.shape}{last}")
+
+
+def check_shapes(y_true, y_pred):
+    """Raises a ValueError where labels of a cross-entropy have another shape than predictions."""
+    if None in (y_true.shape.rank, y_pred.shape.rank):
+        return
+    if not y_true.shape.is_compatible_with(y_pred.shape):
+        word = "shape" if y_true.shape.rank == y_pred.shape.rank else "rank (ndim)"
+        raise _shapes_differ(y_true, y_pred, "Arguments `target` and `output` must have the same "
+                             f"{word}.", f". Shapes {y_true.shape} and {y_pred.shape} are "
+                             "incompatible")
+
+
+def _check_classes(y_true, y_pred):
+    """The same for labels that are class ids: predictions have one more dimension."""
+    if None in (y_true.shape.rank, y_pred.shape.rank):
+        return
+    if y_pred.shape.rank < 1 or y_true.shape.rank != y_pred.shape.rank - 1:
+        raise _shapes_differ(y_true, y_pred, "Argument `output` must have rank (ndim) "
+                             "`target.ndim - 1`.")
+    if not y_true.shape.is_compatible_with(y_pred.shape[:-1]):
+        raise _shapes_differ(y_true, y_pred, "Arguments `target` and `output` must have the same "
+                             "shape up until the last dimension.")
+
+
+@named("mean_squared_error", "mse", "MSE")
+def mean_squared_error(y_true, y_pred):
+    y_true, y_pred = paired(y_true, y_pred)
+    return mean_last(op("SquaredDifference", y_pred, y_true))
+
+
+@named("mean_absolute_error", "mae", "MAE")
+def mean_absolute_error(y_true, y_pred):
+    y_true, y_pred = paired(y_true, y_pred)
+    return mean_last(op("Abs", y_pred - y_true))
+
+
+@named("mean_absolute_percentage_error", "mape", "MAPE")
+def mean_absolute_percentage_error(y_true, y_pred):
+    y_true, y_pred = paired(y_true, y_pred)
+    size = op("Maximum", op("Abs", y_true), cast(EPSILON, y_true.dtype))
+    return 100.0 * mean_last(op("Abs", (y_true - y_pred) / size))
+
+
+@named("mean_squared_logarithmic_error", "msle", "MSLE")
+def mean_squared_logarithmic_error(y_true, y_pred):
+    y_true, y_pred = paired(y_true, y_pred)
+    small = cast(EPSILON, y_pred.dtype)
+    first = op("Log", op("Maximum", y_pred, small) + 1.0)
+    second = op("Log", op("Maximum", y_true, small) + 1.0)
+    return mean_last(op("SquaredDifference", first, second))
+
+
+def _signs(y_true):
+    """Labels of 0 and 1 as -1 and 1; others stay."""
+    zero, one = op("Equal", y_true, cast(0, y_true.dtype)), op("Equal", y_true,
+                                                              cast(1, y_true.dtype))
+    binary = op("All", op("LogicalOr", zero, one), list(range(y_true.shape.rank)))
+    return op("SelectV2", binary, 2.0 * y_true - 1.0, y_true)
+
+
+@named("hinge")
+def hinge(y_true, y_pred):
+    y_true, y_pred = both(y_true, y_pred)
+    return mean_last(op("Relu", 1.0 - _signs(y_true) * y_pred))
+
+
+@named("squared_hinge")
+def squared_hinge(y_true, y_pred):
+    y_true, y_pred = both(y_true, y_pred)
+    return mean_last(op("Square", op("Relu", 1.0 - _signs(y_true) * y_pred)))
+
+
+@named("categorical_hinge")
+def categorical_hinge(y_true, y_pred):
+    y_true, y_pred = both(y_true, y_pred)
+    right = op("Sum", y_true * y_pred, [-1])
+    wrong = op("Max", (1.0 - y_true) * y_pred, [-1])
+    return op("Relu", wrong - right + 1.0)
+
+
+@named("huber", "huber_loss")
+def huber(y_true, y_pred, delta=1.0):
+    y_true, y_pred = paired(y_true, y_pred)
+    error = op("Abs", y_pred - y_true)
+    near = op("LessEqual", error, cast(delta, error.dtype))
+    return mean_last(op("SelectV2", near, 0.5 * op("Square", error),
+                        delta * error - 0.5 * delta * delta))
+
+
+@named("log_cosh", "logcosh")
+def log_cosh(y_true, y_pred):
+    y_true, y_pred = paired(y_true, y_pred)
+    x = y_pred - y_true
+    return mean_last(x + op("Softplus", -2.0 * x) - 0.6931471805599453)
+
+
+@named("poisson")
+def poisson(y_true, y_pred):
+    y_true, y_pred = both(y_true, y_pred)
+    return mean_last(y_pred - y_true * op("Log", y_pred + EPSILON))
+
+
+@named("kl_divergence", "kullback_leibler_divergence", "kld", "KLD")
+def kl_divergence(y_true, y_pred):
+    y_true, y_pred = both(y_true, y_pred)
+    y_true, y_pred = _inside(y_true, 1.0), _inside(y_pred, 1.0)
+    return op("Sum", y_true * op("Log", y_true / y_pred), [-1])
+
+
+@named("cosine_similarity", "cosine_proximity", "cosine", metric=True)
+def cosine_similarity(y_true, y_pred, axis=-1):
+    """Minus the cosine between labels and predictions."""
+    y_true, y_pred = paired(y_true, y_pred)
+    unit = function("nn.l2_normalize")
+    return -op("Sum", unit(y_true, axis=axis) * unit(y_pred, axis=axis), [axis])
+
+
+def _inside(x, top=None):
+    """Between a small number and 1 minus it."""
+    high = 1.0 - EPSILON if top is None else top
+    return op("ClipByValue", x, cast(EPSILON, x.dtype), cast(high, x.dtype))
+
+
+def _logits_behind(y_pred, row):
+    """What a softmax or sigmoid was made of, where the prediction is one: its gradient is
+    better."""
+    if hasattr(y_pred, "op") and hasattr(y_pred, "graph") and y_pred.op.type == row:
+        return y_pred.op.inputs[0]
+    return None
+
+
+def _smoothed(y_true, smoothing, classes):
+    return y_true if not smoothing else y_true * (1.0 - smoothing) + smoothing / classes
+
+
+@named("categorical_crossentropy")
+def categorical_crossentropy(y_true, y_pred, from_logits=False, label_smoothing=0.0, axis=-1):
+    y_true, y_pred = both(y_true, y_pred)
+    check_shapes(y_true, y_pred)
+    y_true = _smoothed(y_true, label_smoothing, y_true.shape.as_list()[-1])
+    logits = y_pred if from_logits else _logits_behind(y_pred, "Softmax")
+    if logits is not None and (from_logits or axis in (-1, y_pred.shape.rank - 1)):
+        return function("nn.softmax_cross_entropy_with_logits")(labels=y_true, logits=logits,
+                                                                axis=axis)
+    share = _inside(y_pred / op("Sum", y_pred, [axis], keep_dims=True))
+    return -op("Sum", y_true * op("Log", share), [axis])
+
+
+@named("sparse_categorical_crossentropy")
+def sparse_categorical_crossentropy(y_true, y_pred, from_logits=False, ignore_class=None, axis=-1):
+    y_true, y_pred = convert_to_tensor(y_true), convert_to_tensor(y_pred)
+    if axis not in (-1, (y_pred.shape.rank or 0) - 1):
+        raise ValueError(f"Only axis=-1 is currently supported. Received: axis={axis}")
+    if y_true.shape.rank == y_pred.shape.rank and y_true.shape.rank and \
+            y_true.shape.as_list()[-1] == 1:
+        y_true = op("Squeeze", y_true, [-1])
+    _check_classes(y_true, y_pred)
+    labels = y_true if y_true.dtype.name in ("int32", "int64") else cast(y_true, "int64")
+    logits = y_pred if from_logits else _logits_behind(y_pred, "Softmax")
+    if logits is None:
+        logits = op("Log", _inside(y_pred))
+    kept = None
+    if ignore_class is not None:
+        kept = op("NotEqual", labels, cast(ignore_class, labels.dtype))
+        labels = op("SelectV2", kept, labels, op("ZerosLike", labels))
+    loss = function("nn.sparse_softmax_cross_entropy_with_logits")(labels=labels, logits=logits)
+    if kept is None:
+        return loss
+    loss = op("SelectV2", kept, loss, op("ZerosLike", loss))
+    set_mask(loss, kept)  # a mean is that of the other classes
+    return loss
+
+
+@named("binary_crossentropy")
+def binary_crossentropy(y_true, y_pred, from_logits=False, label_smoothing=0.0, axis=-1):
+    y_true, y_pred = both(y_true, y_pred)
+    check_shapes(y_true, y_pred)
+    if label_smoothing:
+        y_true = y_true * (1.0 - label_smoothing) + 0.5 * label_smoothing
+    logits = y_pred if from_logits else _logits_behind(y_pred, "Sigmoid")
+    if logits is not None:
+        each = function("nn.sigmoid_cross_entropy_with_logits")(labels=y_true, logits=logits)
+    else:
+        y_pred = _inside(y_pred)
+        each = -(y_true * op("Log", y_pred) + (1.0 - y_true) * op("Log", 1.0 - y_pred))
+    return op("Mean", each, [axis])
+
+
+@named("binary_focal_crossentropy")
+def binary_focal_crossentropy(y_true, y_pred, apply_class_balancing=False, alpha=0.25, gamma=2.0,
+                              from_logits=False, label_smoothing=0.0, axis=-1):
+    y_true, y_pred = both(y_true, y_pred)
+    check_shapes(y_true, y_pred)
+    if label_smoothing:
+        y_true = y_true * (1.0 - label_smoothing) + 0.5 * label_smoothing
+    y_pred = op("Sigmoid", y_pred) if from_logits else y_pred
+    share = _inside(y_pred)
+    each = -(y_true * op("Log", share) + (1.0 - y_true) * op("Log", 1.0 - share))
+    right = y_true * y_pred + (1.0 - y_true) * (1.0 - y_pred)
+    each = op("Pow", 1.0 - right, cast(gamma, each.dtype)) * each
+    if apply_class_balancing:
+        each = (y_true * alpha + (1.0 - y_true) * (1.0 - alpha)) * each
+    return op("Mean", each, [axis])
+
+
+@named("categorical_focal_crossentropy")
+def categorical_focal_crossentropy(y_true, y_pred, alpha=0.25, gamma=2.0, from_logits=False,
+                                   label_smoothing=0.0, axis=-1):
+    """The cross-entropy of classes, with less weight on what is predicted well."""
+    y_true, y_pred = both(y_true, y_pred)
+    y_true = _smoothed(y_true, label_smoothing, y_true.shape.as_list()[-1])
+    if from_logits:
+        y_pred = function("nn.softmax")(y_pred, axis=axis)
+    share = _inside(y_pred / op("Sum", y_pred, [axis], keep_dims=True))
+    factor = op("Pow", 1.0 - share, cast(gamma, share.dtype)) * cast(alpha, share.dtype)
+    return op("Sum", factor * -y_true * op("Log", share), [axis])
+
+
+def _sum_over(x, axis):
+    return op("Sum", x) if axis is None else op("Sum", x, axis)
+
+
+@named("dice", metric=False)
+def dice(y_true, y_pred, axis=None):
+    """1 - the Dice coefficient of labels and predictions."""
+    y_true, y_pred = both(y_true, y_pred)
+    shared = _sum_over(y_true * y_pred, axis)
+    return 1.0 - 2.0 * shared / (_sum_over(y_true, axis) + _sum_over(y_pred, axis) + EPSILON)
+
+
+@named("tversky", metric=False)
+def tversky(y_true, y_pred, alpha=0.5, beta=0.5, axis=None):
+    """1 - the Tversky index of labels and predictions."""
+    y_true, y_pred = both(y_true, y_pred)
+    shared = _sum_over(y_true * y_pred, axis)
+    only_true = _sum_over((1.0 - y_pred) * y_true, axis)
+    only_pred = _sum_over(y_pred * (1.0 - y_true), axis)
+    return 1.0 - shared / (shared + only_true * alpha + only_pred * beta + EPSILON)
+
+
+def floats():
+    return setting("float")
+
+
+KIND.export("losses")

@@ -1,0 +1,383 @@
+# SPDX-License-Identifier: Apache-2.0
+"""mixed_precision.py: tf.keras.mixed_precision: layers that compute in float16 with weights in
+float32, and optimizers that scale losses so that small gradients survive."""
+import contextlib
+import threading
+
+import _situ
+from situ._src.framework import indexed_slices, nest, style
+from situ._src.framework.dtypes import as_dtype
+from situ._src.keras import context
+from situ._src.keras.registry import shown
+from situ._src.ops.array_ops import cast, convert_to_tensor, op
+from situ._src.variables.eager_variable import EagerVariable, place
+
+_MIXED = {"mixed_float16": "float16", "mixed_bfloat16": "bfloat16"}
+
+
+@shown("mixed_precision.Policy", "mixed_precision.DTypePolicy", "DTypePolicy",
+       "mixed_precision.experimental.Policy")
+class Policy:
+    """The type that a layer computes in, and that of its weights.
+
+    Args:
+      name: a floating point type, or "mixed_float16": computations in float16, weights in float32.
+
+    Raises:
+      NotImplementedError: the name asks for bfloat16, which situ has no kernels for.
+    """
+
+    def __init__(self, name, loss_scale=None):
+        name = name.name if hasattr(name, "name") else name
+        if not isinstance(name, str):
+            raise TypeError(f"'name' must be a string, such as 'mixed_float16'. Received: "
+                            f"name={name} (of type {type(name)})")
+        if "bfloat16" in name:
+            raise NotImplementedError(f"The policy '{name}' computes in bfloat16, which situ does "
+                                      "not support. Use 'mixed_float16' or 'float32'.")
+        if name not in _MIXED:
+            try:
+                as_dtype(name)
+            except (TypeError, ValueError):
+                raise ValueError(
+                    f"Cannot convert '{name}' to a mixed precision DTypePolicy. Valid policies "
+                    "include 'mixed_float16', 'mixed_bfloat16', and the name of any float dtype "
+                    "such as 'float32'.") from None
+        self.name = name
+        self.compute_dtype = _MIXED.get(name, name)
+        self.variable_dtype = "float32" if name in _MIXED else name
+
+    is_mixed = property(lambda s: s.compute_dtype != s.variable_dtype)
+
+    def get_config(self):
+        return {"name": self.name}
+
+    @classmethod
+    def from_config(cls, config):
+        return cls(**config)
+
+    def __eq__(self, other):
+        return isinstance(other, Policy) and other.name == self.name
+
+    def __hash__(self):
+        return hash(self.name)
+
+    def __repr__(self):
+        return f'<DTypePolicy "{self.name}">'
+
+
+_global = {"policy": None}  # None: that of the backend's floatx
+
+
+def as_policy(value):
+    """What a layer was given as its dtype: a type, a policy, its name or its configuration; None
+    where that is a plain type, or nothing."""
+    if value is None:
+        return _global["policy"]
+    if isinstance(value, dict):
+        value = value.get("config", value).get("name")
+    if isinstance(value, Policy):
+        return value
+    name = value if isinstance(value, str) else getattr(value, "name", "")
+    return Policy(name) if name.startswith("mixed") or name == "bfloat16" else None
+
+
+@shown("mixed_precision.set_global_policy", "mixed_precision.set_dtype_policy",
+       "config.set_dtype_policy", "mixed_precision.experimental.set_policy")
+def set_global_policy(policy) -> None:
+    """Sets the policy of layers that are made from now on and are given no dtype.
+
+    Args:
+      policy: a Policy, or its name; None: that of tf.keras.backend.floatx().
+    """
+    _global["policy"] = policy if policy is None or isinstance(policy, Policy) else Policy(policy)
+
+
+@shown("mixed_precision.global_policy", "mixed_precision.dtype_policy", "config.dtype_policy",
+       "mixed_precision.experimental.global_policy")
+def global_policy() -> Policy:
+    """The policy of layers that are given no dtype."""
+    return _global["policy"] or Policy(context.setting("float"))
+
+
+# Weights
+
+
+class _Scope(threading.local):
+    """Of each thread: what floating point weights are read as; None: as they are."""
+    dtype = None
+
+
+_scope = _Scope()
+
+
+@contextlib.contextmanager
+def reading_as(dtype):
+    """Floating point weights of mixed layers are read in this type."""
+    before, _scope.dtype = _scope.dtype, dtype
+    try:
+        yield
+    finally:
+        _scope.dtype = before
+
+
+class _Autocast:
+    """A variable that is read in the type that its layer computes in, and changed in its own."""
+
+    @property
+    def dtype(self):
+        own = super().dtype
+        return own if _scope.dtype is None else as_dtype(_scope.dtype)
+
+    def _situ_tensor_(self):
+        value = super()._situ_tensor_()
+        if _scope.dtype is None or not value.dtype.is_floating:
+            return value
+        return cast(value, _scope.dtype)
+
+
+def _in_own_type(name):
+    def method(self, *args, **words):
+        with reading_as(None):
+            return getattr(super(_Autocast, self), name)(*args, **words)
+    method.__name__ = name
+    return method
+
+
+def _assigned_in_own_type(name):
+    def method(self, value, *args, **words):
+        with reading_as(None):
+            return getattr(super(_Autocast, self), name)(cast_all(value, self.dtype), *args,
+                                                         **words)
+    method.__name__ = name
+    return method
+
+
+for _name in ("_changed", "_assign_part", "_put"):
+    setattr(_Autocast, _name, _in_own_type(_name))
+for _name in ("assign", "assign_add", "assign_sub"):
+    setattr(_Autocast, _name, _assigned_in_own_type(_name))
+
+_kinds = {}
+
+
+def autocast(variable):
+    """Makes a weight one that layers read in the type that they compute in."""
+    kind = type(variable)
+    if not variable.dtype.is_floating or issubclass(kind, _Autocast):
+        return variable
+    if kind not in _kinds:
+        _kinds[kind] = type(kind.__name__, (_Autocast, kind), {})
+    variable.__class__ = _kinds[kind]
+    return variable
+
+
+def cast_all(structure, dtype):
+    """The floating point tensors of a structure in a type; all else stays."""
+    dtype = as_dtype(dtype)
+    return nest.map_structure(
+        lambda t: cast(t, dtype) if isinstance(t, _situ.Tensor) and t.dtype.is_floating and
+        t.dtype.base_dtype != dtype else t, structure)
+
+
+def large_negative(dtype) -> float:
+    """What is added to scores that a mask hides: finite, also in float16."""
+    return -3e4 if as_dtype(dtype).size == 2 else -1e9
+
+
+def at_least_floatx(tensor):
+    """A prediction as losses and metrics see it: halves in the backend's type."""
+    wanted = as_dtype(context.setting("float"))
+    if not tensor.dtype.is_floating or tensor.dtype.size >= wanted.size:
+        return tensor
+    made = cast(tensor, wanted)
+    context.set_mask(made, context.get_mask(tensor))
+    return made
+
+
+# Losses
+
+
+def _scaled(grad, factor):
+    if grad is None:
+        return None
+    if indexed_slices.is_slices(grad):
+        return type(grad)(grad.values * cast(factor, grad.values.dtype), grad.indices,
+                          grad.dense_shape)
+    grad = convert_to_tensor(grad)
+    return grad * cast(factor, grad.dtype)
+
+
+def _all_finite(grads):
+    found = [op("All", op("IsFinite", op("Reshape", g.values if indexed_slices.is_slices(g) else g,
+                                         [-1])),
+                [0]) for g in grads if g is not None]
+    return op("All", op("Pack", found, axis=0), [0]) if len(found) > 1 else found[0]
+
+
+def _is_eager():
+    return _situ.current_graph() is None
+
+
+@shown("mixed_precision.LossScaleOptimizer", "optimizers.LossScaleOptimizer",
+       "mixed_precision.experimental.LossScaleOptimizer")
+class LossScaleOptimizer:
+    """An optimizer whose losses are multiplied by a scale, so that gradients in float16 do not
+    become 0, and whose gradients are divided by it. A step whose gradients are not finite is left
+    out and halves the scale; many good steps double it.
+
+    Args:
+      inner_optimizer: the optimizer that changes the variables.
+      dynamic: whether the scale changes.
+      initial_scale: the first scale.
+      dynamic_growth_steps: how many good steps in a row double it.
+    """
+
+    def __init__(self, inner_optimizer, dynamic=True, initial_scale=None,
+                 dynamic_growth_steps=2000, name=None, loss_scale=None):
+        if style.is_graph():
+            raise NotImplementedError("LossScaleOptimizer is not supported in graph style.")
+        if isinstance(inner_optimizer, LossScaleOptimizer):
+            raise TypeError("LossScaleOptimizer cannot wrap another LossScaleOptimizer, but got: "
+                            f"{inner_optimizer}")
+        if not hasattr(inner_optimizer, "apply_gradients"):
+            raise TypeError("'inner_optimizer' must be an instance of "
+                            f"`keras.optimizers.Optimizer`, but got: {inner_optimizer}.")
+        if isinstance(loss_scale, (int, float)):
+            dynamic, initial_scale = False, loss_scale
+        if not dynamic and initial_scale is None:
+            raise ValueError('"initial_scale" must be specified if "dynamic" is False.')
+        self.inner_optimizer, self.dynamic = inner_optimizer, bool(dynamic)
+        self.initial_scale = float(2 ** 15 if initial_scale is None else initial_scale)
+        if self.initial_scale <= 0:
+            raise ValueError(f"initial_scale must be above 0, but is {initial_scale}.")
+        self.dynamic_growth_steps, self.name = dynamic_growth_steps, name or "loss_scale_optimizer"
+        with context.eager():
+            self.dynamic_scale = EagerVariable(self.initial_scale, trainable=False,
+                                               name="dynamic_scale")
+            self.step_counter = EagerVariable(convert_to_tensor(0, "int64"), trainable=False,
+                                              name="step_counter")
+        self._is_unscaled = False
+
+    loss_scale = property(lambda s: s.dynamic_scale._situ_tensor_())
+    iterations = property(lambda s: s.inner_optimizer.iterations,
+                          lambda s, v: setattr(s.inner_optimizer, "iterations", v))
+    learning_rate = property(lambda s: s.inner_optimizer.learning_rate,
+                             lambda s, v: setattr(s.inner_optimizer, "learning_rate", v))
+    lr = learning_rate
+
+    def __getattr__(self, name):
+        if name.startswith("__") or name == "inner_optimizer":
+            raise AttributeError(name)
+        return getattr(self.inner_optimizer, name)
+
+    @property
+    def variables(self):
+        kind = type(self.inner_optimizer.variables)
+        return kind([*self.inner_optimizer.variables, self.dynamic_scale, self.step_counter])
+
+    def build(self, var_list):
+        self.inner_optimizer.build(var_list)
+
+    def scale_loss(self, loss):
+        """The loss times the scale; of a function of nothing a function."""
+        if callable(loss):
+            return lambda: self.scale_loss(loss())
+        loss = convert_to_tensor(loss)
+        return loss * cast(self.dynamic_scale, loss.dtype)
+
+    get_scaled_loss = scale_loss
+
+    def get_unscaled_gradients(self, grads):
+        """Gradients of a scaled loss, divided by the scale. apply_gradients takes them as they
+        are."""
+        self._is_unscaled = True
+        return self._unscale(grads)
+
+    def _unscale(self, grads):
+        factor = op("Reciprocal", self.dynamic_scale)
+        return [_scaled(g, factor) for g in grads]
+
+    def minimize(self, loss, var_list, grad_loss=None, name=None, tape=None):
+        """Computes gradients of the scaled loss and applies them."""
+        if tape is not None and not callable(loss):
+            with tape:
+                loss = self.scale_loss(loss)
+        else:
+            loss = self.scale_loss(loss)
+        return self.apply_gradients(self.inner_optimizer.compute_gradients(
+            loss, var_list, tape, grad_loss))
+
+    def apply(self, grads, trainable_variables=None):
+        """Applies gradients of a scaled loss."""
+        return self.apply_gradients(list(zip(grads, trainable_variables)))
+
+    def apply_gradients(self, grads_and_vars, name=None, **words):
+        """Divides gradients of a scaled loss by the scale and applies those that are finite."""
+        pairs = list(grads_and_vars)
+        if place.mode == "replica" and words.get("experimental_aggregate_gradients", True) and \
+                not words.get("skip_gradients_aggregation"):
+            return place.run.apply(self, pairs)
+        grads, variables = [g for g, _ in pairs], [v for _, v in pairs]
+        if not self._is_unscaled:
+            grads = self._unscale(grads)
+        self._is_unscaled = False
+        if all(g is None for g in grads):
+            return self.inner_optimizer.apply_gradients(pairs, **words)  # its error
+        finite = _all_finite(grads)
+        with reading_as(None):
+            self._step(finite, list(zip(grads, variables)), words)
+            self._adjust(finite)
+        return self.iterations
+
+    def _step(self, finite, pairs, words):
+        """A step of the inner optimizer; it leaves no trace where gradients are not finite."""
+        if _is_eager():
+            if bool(finite):
+                self.inner_optimizer.apply_gradients(pairs, **words)
+            return
+        self.inner_optimizer.build([v for g, v in pairs if g is not None])
+        getattr(self.inner_optimizer, "iterations", None)
+        changed = list({id(v): v for v in [*[v for _, v in pairs],
+                                           *self.inner_optimizer.variables]}.values())
+        before = [v._situ_tensor_() for v in changed]
+        self.inner_optimizer.apply_gradients(pairs, **words)
+        for variable, old in zip(changed, before):
+            variable.assign(op("SelectV2", finite, variable._situ_tensor_(), old))
+
+    def _adjust(self, finite):
+        if not self.dynamic:
+            return
+        scale, count = self.dynamic_scale._situ_tensor_(), self.step_counter._situ_tensor_()
+        next_count = count + convert_to_tensor(1, "int64")
+        grows = op("GreaterEqual", next_count,
+                   convert_to_tensor(self.dynamic_growth_steps, "int64"))
+        zero = convert_to_tensor(0, "int64")
+        doubled = op("SelectV2", op("IsFinite", scale * 2.0), scale * 2.0, scale)
+        halved = op("Maximum", scale * 0.5, 1.0)
+        self.step_counter.assign(op("SelectV2", finite, op("SelectV2", grows, zero, next_count),
+                                    zero))
+        self.dynamic_scale.assign(op("SelectV2", finite, op("SelectV2", grows, doubled, scale),
+                                     halved))
+
+    def get_config(self):
+        inner = self.inner_optimizer
+        return {"name": self.name, "dynamic": self.dynamic, "initial_scale": self.initial_scale,
+                "dynamic_growth_steps": self.dynamic_growth_steps,
+                "inner_optimizer": {"class_name": type(inner).__name__,
+                                    "config": inner.get_config()}}
+
+    @classmethod
+    def from_config(cls, config, custom_objects=None):
+        from situ._src.keras import optimizer
+        config = dict(config)
+        inner = optimizer.deserialize(config.pop("inner_optimizer"), custom_objects)
+        return cls(inner, **config)
+
+
+def scaled_if_mixed(optimizer, model):
+    """The optimizer that trains a model: one that scales losses where it computes in float16."""
+    policy = model.dtype_policy
+    if policy.name != "mixed_float16" or isinstance(optimizer, LossScaleOptimizer):
+        return optimizer
+    return LossScaleOptimizer(optimizer)

@@ -1,0 +1,285 @@
+# SPDX-License-Identifier: Apache-2.0
+"""model.py: tf.keras.Model: a layer that is trained: functional, or a sub-class with call."""
+from situ._src.framework import nest, tensor_shape
+from situ._src.framework.keywords import unsupported
+from situ._src.keras import context, nodes, weights
+from situ._src.keras.layer import Layer
+from situ._src.keras.registry import KINDS_OF_LAYERS as KIND, plain, shown
+from situ._src.keras.saving import Saving
+from situ._src.keras.summary import print_summary
+from situ._src.keras.topology import Topology, rebuild
+from situ._src.keras.training import Training
+from situ._src.variables import variable
+
+
+@shown("Model", "models.Model", "models.Functional")
+class Model(Training, Saving, Layer):
+    """Model(inputs, outputs) joins the layers between two symbolic tensors; a sub-class gives
+    __init__ and call."""
+    _is_model = True
+    _topology = _with_added = None  # the second: with tensors of add_loss and add_metric
+
+    def __init__(self, *args, **kwargs):
+        inputs, outputs = kwargs.pop("inputs", None), kwargs.pop("outputs", None)
+        if args and inputs is None and (isinstance(args[0], (list, tuple, dict)) or
+                                        context.is_symbolic(args[0])):
+            inputs, args = args[0], args[1:]
+            if args and outputs is None:
+                outputs, args = args[0], args[1:]
+        if args and isinstance(args[0], str):  # Keras passes over other things, such as self
+            kwargs.setdefault("name", args[0])
+        if "input" in kwargs:
+            inputs, outputs = kwargs.pop("input"), kwargs.pop("output", outputs)
+        name = kwargs.get("name")
+        if name is None and type(self) is Model:
+            from situ._src.keras.registry import unique
+            kwargs["name"] = unique("model")
+        super().__init__(**kwargs)
+        self._prepare_training()
+        self._added_losses, self._added_values, self._added_metrics = [], [], []
+        self._strategy = variable.strategy()
+        if inputs is not None:
+            self._join(inputs, outputs)
+
+    def _join(self, inputs, outputs):
+        """Becomes the layers between inputs and outputs."""
+        inputs = list(inputs) if isinstance(inputs, tuple) else inputs
+        outputs = list(outputs) if isinstance(outputs, tuple) else outputs
+        one = lambda some: some[0] if isinstance(some, list) and len(some) == 1 and \
+            not isinstance(some[0], (list, tuple, dict)) else some
+        inputs, outputs = one(inputs), one(outputs)  # a list of one is the one
+        self._topology = Topology(inputs, outputs)
+        self.built, self.supports_masking = True, True
+
+    def add_loss(self, losses, inputs=None):
+        """A loss of what the model computes; symbolic tensors are computed in every call."""
+        self._add([t for t in nest.flatten(losses) if context.is_symbolic(t)], [])
+        super().add_loss([t for t in nest.flatten(losses) if not context.is_symbolic(t)])
+
+    def add_metric(self, value, name=None, aggregation=None, inputs=None):
+        super().add_metric(value, name, aggregation)
+        if context.is_symbolic(value) and self._topology is not None:
+            self._add([], [value])
+            self._added_metrics.append(self._metrics[-1])
+
+    def _add(self, losses, values):
+        if not losses and not values or self._topology is None:
+            return
+        self._added_losses, self._added_values = self._added_losses + losses, \
+            self._added_values + values
+        self._with_added = Topology(self._topology.inputs, [
+            self._topology.outputs, self._added_losses, self._added_values])
+        self._forget_programs()
+
+    # What it is made of
+
+    UNTRACKED = Layer.UNTRACKED + ("_topology", "_with_added", "_added_losses", "_added_values",
+                                   "_added_metrics", "_programs", "_flat_outputs", "_callbacks")
+
+    def _sub_layers(self):
+        if self._topology is not None:
+            known = list((self._with_added or self._topology).layers)
+            own = [x for x in super()._sub_layers() if x not in known]
+            return known + [x for x in own if not _is_metric(x)]
+        return [x for x in super()._sub_layers() if not _is_metric(x)]
+
+    @property
+    def layers(self):
+        return self._sub_layers()
+
+    @property
+    def weights(self):
+        return weights.once([*[v for s in self._sub_layers() for v in s.weights], *self._own()])
+
+    inputs = property(lambda s: None if s._topology is None else
+                      nest.flatten(s._topology.inputs))
+    outputs = property(lambda s: None if s._topology is None else
+                       nest.flatten(s._topology.outputs))
+
+    @property
+    def input(self):
+        if self._topology is None:
+            raise AttributeError(f"Layer {self.name} is not connected, no input to return.")
+        return _single(self._topology.inputs)
+
+    @property
+    def output(self):
+        if self._topology is None:
+            raise AttributeError(f"Layer {self.name} has no inbound nodes.")
+        return _single(self._topology.outputs)
+
+    @property
+    def input_shape(self):
+        return nest.map_structure(lambda t: tuple(t.shape.as_list()), self.input)
+
+    @property
+    def output_shape(self):
+        return nest.map_structure(lambda t: tuple(t.shape.as_list()), self.output)
+
+    @property
+    def input_names(self):
+        return [t._keras_history[0].name for t in self.inputs or []]
+
+    @property
+    def output_names(self):
+        if self._topology is None:
+            return self.__dict__.get("_flat_outputs")
+        names = []
+        for tensor in self.outputs:
+            name = tensor._keras_history[0].name
+            while name in names:
+                name += "_1"
+            names.append(name)
+        return names
+
+    def get_layer(self, name=None, index=None):
+        if index is not None:
+            if index >= len(self.layers):
+                raise ValueError(f"Was asked to retrieve layer at index {index} but model only has "
+                                 f"{len(self.layers)} layers.")
+            return self.layers[index]
+        for layer in self.layers:
+            if layer.name == name:
+                return layer
+        raise ValueError(f"No such layer: {name}. Existing layers are: "
+                         f"{[x.name for x in self.layers]}.")
+
+    # Calls
+
+    def build(self, input_shape):
+        """Makes the weights of a sub-class by a call on tensors of a shape."""
+        if self._topology is not None or self.built:
+            self.built = True
+            return
+        if context.call.depth:  # the call that follows makes them
+            return
+        graph = context.KerasGraph()
+        many = isinstance(input_shape, list) and input_shape and \
+            isinstance(input_shape[0], (list, tuple, tensor_shape.TensorShape))
+        make = lambda s: nodes.placeholder(graph, tensor_shape.as_shape(s), self.dtype)
+        inputs = [make(s) for s in input_shape] if many else \
+            {k: make(s) for k, s in input_shape.items()} if isinstance(input_shape, dict) else \
+            make(input_shape)
+        with graph.as_default():
+            self._run(inputs, (), {})
+        self.built = True
+
+    def call(self, inputs, training=None, mask=None):
+        if self._topology is None:
+            raise NotImplementedError("Unimplemented `tf.keras.Model.call()`: if you intend to "
+                                      "create a `Model` with the Functional API, please provide "
+                                      "`inputs` and `outputs` arguments. Otherwise, subclass "
+                                      "`Model` with an overridden `call()` method.")
+        with context.named():
+            if self._with_added is None:
+                return self._topology.run(inputs)
+            outputs, losses, values = self._with_added.run(inputs)
+        self._losses += losses
+        for metric, value in zip(self._added_metrics, values):
+            metric.update_state(value)
+        return outputs
+
+    def compute_mask(self, inputs, mask=None):
+        return None
+
+    def _cast(self, inputs):
+        return inputs if self._topology is not None else super()._cast(inputs)
+
+    # Descriptions
+
+    def summary(self, line_length=None, positions=None, print_fn=None, expand_nested=False,
+                show_trainable=False, layer_range=None):
+        """Prints a table of the layers."""
+        if not self.built:
+            raise ValueError("This model has not yet been built. Build the model first by calling "
+                             "`build()` or by calling the model on a batch of data.")
+        print_summary(self, line_length, positions, print_fn, expand_nested, show_trainable)
+
+    def get_config(self):
+        if self._topology is None or type(self) is not Model:
+            if type(self).__init__ is not Model.__init__:
+                return {"name": self.name}
+        if self._topology is None:
+            raise NotImplementedError(f"Model {type(self).__name__} cannot be saved because it is "
+                                      "a subclassed model without get_config(): save its weights.")
+        return {"name": self.name, "trainable": self.trainable, **self._topology.get_config()}
+
+    @classmethod
+    def from_config(cls, config, custom_objects=None):
+        if "layers" not in config or "input_layers" not in config:
+            return cls(**config)
+        make = lambda one: KIND.deserialize(one, custom_objects)
+        inputs, outputs, _ = rebuild(config, make)
+        return cls(inputs=inputs, outputs=outputs, name=config.get("name"))
+
+    def to_json(self, **words):
+        import json
+        from situ._src.framework import style
+        return json.dumps({"class_name": self._saved(), "config": plain(self.get_config()),
+                           "keras_version": style.VERSIONS["v2"], "backend": "tensorflow"},
+                          **words)
+
+    @property
+    def state_updates(self):
+        return []
+
+    @property
+    def stateful_layers(self):
+        return [x for x in self._flat_layers() if getattr(x, "stateful", False)]
+
+    def reset_states(self):
+        for layer in self._flat_layers()[1:]:
+            if getattr(layer, "stateful", False) and hasattr(layer, "reset_states"):
+                layer.reset_states()
+
+    def __repr__(self):
+        return f"<keras.{type(self).__name__} name={self.name}>"
+
+
+def _is_metric(layer):
+    from situ._src.keras.metrics import Metric
+    return isinstance(layer, Metric)
+
+
+def _single(structure):
+    return structure[0] if isinstance(structure, list) and len(structure) == 1 else structure
+
+
+KIND.add(Model, "Model", "Functional")
+
+
+@shown("models.clone_model")
+def clone_model(model, input_tensors=None, clone_function=None):
+    """A model with the same layers and new weights; clone_function makes those of a Sequential."""
+    unsupported("clone_model", input_tensors=(input_tensors, None))
+    if clone_function is None:
+        return type(model).from_config(model.get_config())
+    if type(model).__name__ != "Sequential":
+        unsupported("clone_model of a functional model", clone_function=(clone_function, None))
+    first = model.layers[0]._batch_input_shape if model.layers else None
+    made = type(model)([clone_function(layer) for layer in model.layers], name=model.name)
+    if model.built and first is not None:
+        made.build(first)
+    return made
+
+
+@shown("models.model_from_json")
+def model_from_json(json_string, custom_objects=None):
+    import json
+    config = json.loads(json_string)
+    return model_from_config(config, custom_objects)
+
+
+@shown("models.model_from_config")
+def model_from_config(config, custom_objects=None):
+    return KIND.deserialize(config, custom_objects)
+
+
+@shown("layers.deserialize")
+def deserialize(config, custom_objects=None):
+    return KIND.deserialize(config, custom_objects)
+
+
+@shown("layers.serialize")
+def serialize(layer):
+    return {"class_name": layer._saved(), "config": plain(layer.get_config())}

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""multi_gpu.py: tf.keras.utils.multi_gpu_model: a model on several GPUs, each with a part of
+every batch."""
+from situ._src.framework import config
+from situ._src.keras import nodes
+from situ._src.keras.layers_core import Lambda
+from situ._src.keras.layers_merge import Concatenate
+from situ._src.keras.model import Model
+from situ._src.keras.registry import shown
+from situ._src.ops.array_ops import concat, op
+
+
+def _numbers(gpus):
+    """The numbers of the GPUs that a program asks for, which must be there."""
+    there = [d.name for d in config.list_logical_devices("GPU")]
+    gpus = len(there) if gpus is None else gpus
+    count = len(gpus) if isinstance(gpus, (list, tuple)) else gpus
+    if count <= 1:
+        raise ValueError("For multi-gpu usage to be effective, call `multi_gpu_model` with "
+                         f"`gpus >= 2`. Received: `gpus={gpus}`")
+    chosen = list(gpus) if isinstance(gpus, (list, tuple)) else list(range(gpus))
+    wanted = ["/cpu:0", *[f"/gpu:{i}" for i in chosen]]
+    names = ["/cpu:0", *[f"/gpu:{i}" for i in range(len(there))]]
+    for name in wanted:
+        if name not in names:
+            raise ValueError(f"To call `multi_gpu_model` with `gpus={gpus}`, we expect the "
+                             f"following devices to be available: {wanted}. However this machine "
+                             f"only has: {names}. Try reducing `gpus`.")
+    return chosen
+
+
+def _part(data, i, parts):
+    """Part i of a batch; the last one takes what is left over."""
+    shape = op("Shape", data)
+    size, rest = shape[:1], shape[1:]
+    step = size // parts
+    mine = size - step * i if i == parts - 1 else step
+    return op("Slice", data, concat([step * i, rest * 0], 0), concat([mine, rest], 0))
+
+
+@shown("utils.multi_gpu_model")
+def multi_gpu_model(model, gpus=None, cpu_merge=True, cpu_relocation=False):
+    """A model that cuts each batch into parts, lets the same layers compute them, each part on its
+    GPU, and puts the results together."""
+    chosen, towers = _numbers(gpus), []
+    for i, number in enumerate(chosen):
+        with nodes.placed(f"/device:GPU:{number}"):
+            words = {"i": i, "parts": len(chosen)}
+            parts = [Lambda(_part, lambda shape: shape, arguments=words)(x) for x in model.inputs]
+            found = model(parts if len(parts) > 1 else parts[0])
+            towers.append(list(found) if isinstance(found, (list, tuple)) else [found])
+    with nodes.placed("/device:CPU:0" if cpu_merge else f"/device:GPU:{chosen[0]}"):
+        merged = [Concatenate(axis=0, name=name)(list(outputs))
+                  for name, outputs in zip(model.output_names, zip(*towers))]
+    return Model(model.inputs, merged if len(merged) > 1 else merged[0])

@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: Apache-2.0
+"""nodes.py: calls of layers on symbolic tensors, kept so that a model can make them again."""
+import contextlib
+import json
+
+import _situ
+from situ._src.framework import nest, node_def as nodedef, style, tensor_shape
+from situ._src.framework.api import OPS
+from situ._src.framework.config import function_options
+from situ._src.framework.dtypes import as_dtype
+from situ._src.framework.graph import get_default_graph
+from situ._src.framework.scopes import device
+from situ._src.keras import context
+from situ._src.ops.array_ops import op
+
+
+def placeholder(graph, shape, dtype, name=None):
+    with graph.as_default():
+        return op("Placeholder", dtype=as_dtype(dtype), shape=shape, name=name)
+
+
+_placed = []  # devices of `placed` that were entered
+
+
+@contextlib.contextmanager
+def placed(name):
+    """Layers that are called in it run on a device, wherever their model is called."""
+    _placed.append(name)
+    try:
+        yield
+    finally:
+        _placed.pop()
+
+
+def _places():
+    """The devices of a call, the outermost first. In graph style those of the program's scopes are
+    kept; in eager style they mean what is computed in them at once, and not models."""
+    found = [d for d in get_default_graph()._devices if not callable(d)] if style.is_graph() else []
+    return found + _placed[-1:]
+
+
+def _is_placed():
+    """Whether whoever calls a model says where it runs: that counts for all of it."""
+    graph = _situ.current_graph()
+    return bool(_situ.current_device()) if graph is None else any(graph._devices)
+
+
+class Node:
+    """One call of a layer: what it was given and what it gave."""
+
+    def __init__(self, layer, inputs, args, words, outputs):
+        self.layer, self.inputs, self.args, self.words = layer, inputs, args, words
+        self.outputs, self.places = outputs, _places()
+        self.index = len(layer._inbound_nodes)
+        layer._inbound_nodes.append(self)
+        for i, tensor in enumerate(nest.flatten(outputs)):
+            tensor._keras_history = (layer, self.index, i)
+        for parent in self.parents():
+            parent._keras_history[0]._outbound_nodes.append(self)
+
+    def parents(self):
+        """The symbolic tensors that it was given."""
+        return [t for t in nest.flatten((self.inputs, self.args, self.words))
+                if context.is_symbolic(t)]
+
+    def again(self, values):
+        """The same call with other tensors: values by the symbolic one's id."""
+        def value(t):
+            return values[id(t)] if context.is_symbolic(t) else t
+        inputs, args, words = nest.map_structure(value, (self.inputs, self.args, self.words))
+        with contextlib.ExitStack() as entered:
+            for place in self.places if not _is_placed() else ():
+                entered.enter_context(device(place))
+            return self.layer(inputs, *args, **words)
+
+    # Names that programs use
+
+    outbound_layer = property(lambda s: s.layer)
+    input_tensors = property(lambda s: s.inputs)
+    output_tensors = property(lambda s: s.outputs)
+
+    @property
+    def inbound_layers(self):
+        found = [t._keras_history[0] for t in self.parents()]
+        return found[0] if len(found) == 1 else found
+
+
+def node_of(tensor):
+    layer, index, _ = tensor._keras_history
+    return layer._inbound_nodes[index]
+
+
+def record(layer, inputs, args, words):
+    """Calls a layer on symbolic tensors."""
+    for tensor in nest.flatten((inputs, args, words)):
+        if context.is_symbolic(tensor):
+            ensure(tensor)
+    graph = next(t.graph for t in nest.flatten((inputs, args, words)) if context.is_symbolic(t))
+    device = _situ.swap_device("")
+    before = context.call.names
+    try:
+        with graph.as_default(), context.named(*before):
+            layer._clear_losses()
+            outputs = layer._run(inputs, args, words)
+            given = {id(t) for t in nest.flatten((inputs, args, words))}
+            outputs = nest.map_structure(lambda t: _own(t, given), outputs)
+    finally:
+        _situ.swap_device(device)
+    Node(layer, inputs, args, words, outputs)
+    return outputs
+
+
+def _own(tensor, given):
+    """A layer that gives back what it got, or what another layer made, gives a tensor of its
+    own."""
+    if id(tensor) not in given and not hasattr(tensor, "_keras_history"):
+        return tensor
+    mask = context.get_mask(tensor)
+    copy = op("Identity", tensor)
+    if mask is not None:
+        context.set_mask(copy, mask)
+    return copy
+
+
+# Ops on symbolic tensors outside of layers: each becomes a layer.
+
+
+def depends(tensor, known=None):
+    """Whether a tensor of the graph depends on what a model is given."""
+    known = {} if known is None else known
+    stack = [tensor]
+    while stack:
+        t = stack[-1]
+        if id(t) in known:
+            stack.pop()
+        elif hasattr(t, "_keras_history"):
+            known[id(t)] = True
+            stack.pop()
+        else:
+            open_ = [i for i in t.op.inputs if id(i) not in known]
+            if open_:
+                stack.extend(open_)
+                continue
+            known[id(t)] = any(known[id(i)] for i in t.op.inputs)
+            stack.pop()
+    return known[id(tensor)]
+
+
+def ensure(tensor):
+    """Gives a tensor that ops made a history of layers."""
+    if hasattr(tensor, "_keras_history"):
+        return
+    if not depends(tensor):
+        raise ValueError(f"Graph disconnected: cannot obtain value for tensor {tensor} that does "
+                         "not come from `tf.keras.Input`.")
+    operation = tensor.op
+    for parent in operation.inputs:
+        if depends(parent):
+            ensure(parent)
+    if hasattr(tensor, "_keras_history"):
+        return
+    layer = op_layer(operation)
+    inputs = [t for t in operation.inputs if hasattr(t, "_keras_history")]
+    outputs = list(operation.outputs)
+    Node(layer, inputs if len(inputs) > 1 else inputs[0], (), {},
+         outputs if len(outputs) > 1 else outputs[0])
+
+
+def constant_of(tensor):
+    """The value of a tensor of the graph that depends on no input: a variable or a tensor."""
+    graph = tensor.graph
+    for variable, read in graph.reads.items():
+        if read is tensor:
+            return variable
+    for outside, inside in graph.captured.values():
+        if inside is tensor:
+            return outside
+    captured = list(graph.captured.values())
+    reads = list(graph.reads.items())
+    trace = _situ.Trace(graph, function_options(), "constant", [tensor], (),
+                        tuple(i for _, i in captured), tuple(o for o, _ in captured),
+                        tuple(r for _, r in reads), tuple(v for v, _ in reads), (tensor,), (), (),
+                        ())
+    return trace.run([])[0]
+
+
+def op_layer(operation):
+    from situ._src.keras.op_layer import TensorFlowOpLayer
+    attrs = json.loads(operation._save(True)).get("attr", {})
+    constants = {i: constant_of(t) for i, t in enumerate(operation.inputs) if not depends(t)}
+    return TensorFlowOpLayer({"op": operation.type, "attr": attrs}, constants,
+                             name="tf_op_layer_" + operation.name.replace("/", "_"))
+
+
+def call_op(node_def, inputs):
+    """Calls an op by its row with all its inputs in one list."""
+    function = OPS[node_def["op"]]
+    row, attrs = function.row, node_def["attr"]
+    args, at = [], 0
+    for port in (row["inputs"] or "").split():
+        name, _, type_ = port.partition(":")
+        if "*" in type_:
+            count = nodedef.value_of(attrs[type_.split("*")[0]])
+            args.append(inputs[at:at + count])
+            at += count
+        else:
+            args.append(inputs[at])
+            at += 1
+    taken = {p[1]: p[0] for p in function.parameters[len(args):]}
+    words = {}
+    for name, value in attrs.items():
+        if name in taken:
+            words[taken[name]] = _attribute(nodedef.value_of(value))
+    return function(*args, **words)
+
+
+def _attribute(value):
+    if isinstance(value, bytes):
+        return value.decode()
+    return [_attribute(v) for v in value] if isinstance(value, list) else value
+
+
+def sizes_of(tensor):
+    return tuple(tensor_shape.as_shape(tensor.shape).as_list())

@@ -1,0 +1,317 @@
+# SPDX-License-Identifier: Apache-2.0
+"""optimizer.py: what the optimizers of Keras share: tf.keras.optimizers.Optimizer."""
+import _situ
+from situ._src.checkpoint import deferred_restore
+from situ._src.framework import api, indexed_slices, logs
+from situ._src.framework.api import export
+from situ._src.framework.indexed_slices import map_values
+from situ._src.framework.keywords import reject_unknown
+from situ._src.framework.scopes import colocate_with_variable, control_dependencies, init_scope
+from situ._src.keras import learning_rate_schedule
+from situ._src.keras.custom_optimizer import Custom, number
+from situ._src.keras.optimizer_average import Averaged
+from situ._src.ops.array_ops import cast, convert_to_tensor, group, op
+from situ._src.training import slot_creator, variable_updates
+from situ._src.training.optimizer import at_once, gradients
+from situ._src.variables.eager_variable import EagerVariable, place
+from situ._src.variables.variable import Variable, variable
+
+
+def named(*names):
+    places = ("keras.optimizers.", "keras.optimizers.legacy.", "optimizers.",
+              "keras.optimizers.experimental.", "optimizers.legacy.")
+    return export(*[p + n for p in places for n in names])
+
+
+class _Listed(list):
+    """A list that may be called, as it was a method once."""
+
+    def __call__(self):
+        return list(self)
+
+
+def _norm(grads):
+    parts = [op("L2Loss", g.values if indexed_slices.is_slices(g) else g) for g in grads]
+    return op("Sqrt", 2.0 * op("AddN", parts))
+
+
+def _scaled(grad, norm, most):
+    factor = op("Minimum", cast(most, norm.dtype) / norm, cast(1.0, norm.dtype))
+    return map_values(lambda values: values * factor, grad)
+
+
+def _cut(grad, most):
+    return map_values(lambda v: op("Minimum", op("Maximum", v, cast(-most, v.dtype)),
+                                   cast(most, v.dtype)), grad)
+
+
+@named("Optimizer")
+class Optimizer(Averaged, Custom):
+    """Changes variables so that a loss becomes smaller. A subclass gives SLOTS and _apply."""
+    SLOTS = ()
+
+    def __init__(self, name, learning_rate=0.001, weight_decay=None, clipnorm=None, clipvalue=None,
+                 global_clipnorm=None, use_ema=False, ema_momentum=0.99,
+                 ema_overwrite_frequency=None, jit_compile=True, lr=None, decay=None, **unused):
+        if unused:
+            raise TypeError(f"{sorted(unused)} are not valid arguments, kwargs should be empty "
+                            "for `optimizer_experimental.Optimizer`.")
+        if sum(c is not None for c in (clipnorm, clipvalue, global_clipnorm)) > 1:
+            raise ValueError("Only one of `clipnorm`, `clipvalue` and `global_clipnorm` can be "
+                             f"set. Received: clipnorm={clipnorm}, clipvalue={clipvalue}, "
+                             f"global_clipnorm={global_clipnorm}")
+        self._set_average(use_ema, ema_momentum, ema_overwrite_frequency)
+        self.name, self._name = name, name
+        self.clipnorm, self.clipvalue, self.global_clipnorm = clipnorm, clipvalue, global_clipnorm
+        self.weight_decay, self._decay = weight_decay, decay or 0.0
+        self._initial_decay = self._decay
+        rate = learning_rate if lr is None else lr
+        changes = isinstance(rate, learning_rate_schedule.LearningRateSchedule)
+        self._rate = rate if changes or callable(rate) else number(rate, "learning_rate")
+        self._iterations, self._slot_variables, self._built = None, {}, []
+
+    # Hyper-parameters
+
+    @property
+    def iterations(self):
+        """How often gradients were applied."""
+        if self._iterations is None:
+            with init_scope():
+                self._iterations = variable(0, dtype="int64", trainable=False, name="iterations")
+        return self._iterations
+
+    @iterations.setter
+    def iterations(self, value):
+        if self._built:
+            raise RuntimeError("Cannot set `iterations` to a new Variable after the Optimizer "
+                               "weights have been created.")
+        self._iterations = value
+
+    @property
+    def learning_rate(self):
+        if isinstance(self._rate, learning_rate_schedule.LearningRateSchedule):
+            return self._rate(self.iterations) if at_once() else self._rate
+        return self._rate() if callable(self._rate) else self._rate
+
+    @learning_rate.setter
+    def learning_rate(self, value):
+        if isinstance(value, learning_rate_schedule.LearningRateSchedule) or callable(value):
+            self._rate = value
+        elif isinstance(self._rate, learning_rate_schedule.LearningRateSchedule):
+            raise TypeError("This optimizer was created with a `LearningRateSchedule` object as "
+                            "its `learning_rate` constructor argument, hence its learning rate is "
+                            "not settable. If you need the learning rate to be settable, you "
+                            "should instantiate the optimizer with a float `learning_rate` "
+                            "argument.")
+        elif callable(self._rate):
+            self._rate = number(value, "learning_rate")
+        else:
+            self._rate.assign(value)
+
+    lr = property(lambda s: s.learning_rate, lambda s, v: setattr(s, "learning_rate", v))
+
+    def _rate_now(self):
+        rate = learning_rate_schedule.value_at(self._rate, self.iterations)
+        rate = convert_to_tensor(rate)
+        if self._decay:
+            rate = rate / (1.0 + self._decay * cast(self.iterations, rate.dtype))
+        return rate
+
+    # Variables
+
+    @property
+    def variables(self):
+        found = [self.iterations]
+        if isinstance(self._rate, EagerVariable):
+            found.append(self._rate)
+        return _Listed(found + [v for named in self._slot_variables.values()
+                                for v in named.values()])
+
+    weights = property(lambda s: s.variables)
+
+    def get_weights(self):
+        return [v.numpy() for v in self.variables]
+
+    def set_weights(self, weights):
+        for var, value in zip(self.variables, weights):
+            var.assign(value)
+
+    def get_slot(self, var, name):
+        return self._slot_variables.get(id(var), {}).get(name)
+
+    def get_slot_names(self):
+        return list(self.SLOTS)
+
+    def build(self, var_list):
+        """Makes the slots of variables that have none."""
+        _ = self.iterations
+        for var in var_list:
+            if id(var) in self._slot_variables:
+                continue
+            with init_scope():
+                own = self._own_slots(var)
+                self._slot_variables[id(var)] = self._with_average(
+                    var, self._make_slots(var) if own is None else own)
+            self._built.append(var)
+            graph = _situ.current_graph()
+            if graph is not None and graph.building_function and self._slot_variables[id(var)]:
+                getattr(graph, "root", graph).slots += 1
+        deferred_restore.settle()
+
+    def _make_slots(self, var):
+        return {name: slot_creator.zeros_slot(var, name) for name in self.SLOTS}
+
+    def _state(self, var, *names):
+        named = self._slot_variables[id(var)]
+        return [var, *[named[n] for n in names]]
+
+    # Training
+
+    def compute_gradients(self, loss, var_list, tape=None, grad_loss=None):
+        """Pairs of gradient and variable; the loss is a function, or comes with its tape."""
+        if not callable(loss) and tape is None:
+            if not at_once():
+                found = gradients(loss, var_list, grad_ys=grad_loss)
+                return list(zip(found, var_list))
+            raise ValueError("`tape` is required when a `Tensor` loss is passed. Received: "
+                             f"loss={loss}, tape={tape}.")
+        if callable(loss):
+            with api.BOTH["GradientTape"]() as tape:
+                if not callable(var_list):
+                    tape.watch(var_list)
+                loss = loss()
+            if callable(var_list):
+                var_list = var_list()
+        if isinstance(var_list, Variable):
+            var_list = [var_list]
+        return list(zip(tape.gradient(loss, var_list, grad_loss), var_list))
+
+    _compute_gradients = compute_gradients
+
+    def minimize(self, loss, var_list, grad_loss=None, name=None, tape=None):
+        """Computes gradients and applies them."""
+        return self.apply_gradients(self.compute_gradients(loss, var_list, tape, grad_loss))
+
+    def _useful(self, grads_and_vars):
+        pairs = list(grads_and_vars)
+        useful = [(g, v) for g, v in pairs if g is not None]
+        names = [v.name for _, v in pairs]
+        if not useful:
+            raise ValueError(f"No gradients provided for any variable: {names}. Provided "
+                             f"`grads_and_vars` is {pairs}.")
+        if len(useful) < len(pairs):
+            missing = [v.name for g, v in pairs if g is None]
+            logs.warn("Gradients do not exist for variables %s when minimizing the loss. If you're "
+                      "using `model.compile()`, did you forget to provide a `loss` argument?",
+                      missing)
+        return useful
+
+    def _clipped(self, pairs):
+        grads = [g if indexed_slices.is_slices(g) else convert_to_tensor(g) for g, _ in pairs]
+        if self.global_clipnorm:
+            norm = _norm(grads)
+            grads = [_scaled(g, norm, self.global_clipnorm) for g in grads]
+        if self.clipnorm:
+            grads = [_scaled(g, _norm([g]), self.clipnorm) for g in grads]
+        if self.clipvalue:
+            grads = [_cut(g, self.clipvalue) for g in grads]
+        return [(g if self._takes_rows() else variable_updates.dense(g, v), v)
+                for g, (_, v) in zip(grads, pairs)]
+
+    def apply_gradients(self, grads_and_vars, name=None, skip_gradients_aggregation=False,
+                        experimental_aggregate_gradients=True, **kwargs):
+        """Changes every variable by its gradient, and counts."""
+        reject_unknown(self.apply_gradients, kwargs)
+        if place.mode == "replica" and not skip_gradients_aggregation and \
+                experimental_aggregate_gradients:
+            return place.run.apply(self, list(grads_and_vars))
+        pairs = self._clipped(self._useful(grads_and_vars))
+        self.build([v for _, v in pairs])
+        rate, done = self._rate_now(), []
+        self._prepare(rate)
+        for grad, var in pairs:
+            with colocate_with_variable(var):
+                if self.weight_decay:
+                    shrink = cast(rate, var.dtype.base_dtype) * self.weight_decay
+                    done.append(var.assign_sub(var * shrink))
+                done.append(self._apply(grad, var, rate))
+        done += self._average(done)
+        for _, var in pairs:
+            with colocate_with_variable(var):
+                if getattr(var, "constraint", None) is not None:
+                    done.append(var.assign(var.constraint(var)))
+        one = convert_to_tensor(1, "int64")
+        if at_once():
+            self.iterations.assign_add(one)
+            return self.iterations
+        with control_dependencies(done):  # a step that fails, as its input ends, does not count
+            return group(*done, self.iterations.assign_add(one), name=name)
+
+    def _prepare(self, rate):
+        """What is the same for all variables."""
+
+    def _takes_rows(self):
+        """Whether rows without a gradient stay as they are: then slices are applied as such."""
+        return False
+
+    # Configuration
+
+    CONFIG = ()
+
+    def get_config(self):
+        rate = self._rate
+        if isinstance(rate, learning_rate_schedule.LearningRateSchedule):
+            rate = {"class_name": type(rate).__name__, "config": rate.get_config()}
+        elif isinstance(rate, EagerVariable):
+            rate = float(rate.numpy())
+        config = {"name": self.name, "learning_rate": rate, "weight_decay": self.weight_decay,
+                  "clipnorm": self.clipnorm, "clipvalue": self.clipvalue,
+                  "global_clipnorm": self.global_clipnorm, "use_ema": self.use_ema,
+                  "ema_momentum": self.ema_momentum,
+                  "ema_overwrite_frequency": self.ema_overwrite_frequency}
+        return {**config, **{k: getattr(self, k) for k in self.CONFIG}}
+
+    @classmethod
+    def from_config(cls, config, custom_objects=None):
+        config = dict(config)
+        rate = config.get("learning_rate")
+        if isinstance(rate, dict):
+            kind = api.BOTH["keras.optimizers.schedules." + rate["class_name"]]
+            config["learning_rate"] = kind.from_config(rate["config"])
+        return cls(**config)
+
+
+@export("keras.optimizers.serialize", "optimizers.serialize")
+def serialize(optimizer):
+    return {"class_name": type(optimizer).__name__, "config": optimizer.get_config()}
+
+
+@export("keras.optimizers.deserialize", "optimizers.deserialize")
+def deserialize(config, custom_objects=None):
+    kind = (custom_objects or {}).get(config["class_name"]) or \
+        _found(config["class_name"])
+    return kind.from_config(config.get("config", {}))
+
+
+def _found(name):
+    api.load_below("keras.optimizers.")
+    lower = {k.rsplit(".", 1)[1].lower(): v for k, v in api.BOTH.items()
+             if k.startswith("keras.optimizers.") and k.count(".") == 2}
+    if name.lower() not in lower:
+        raise ValueError(f"Unknown optimizer: '{name}'. Please ensure you are using a "
+                         "`keras.optimizers.Optimizer` or its name.")
+    return lower[name.lower()]
+
+
+@export("keras.optimizers.get", "optimizers.get")
+def get(identifier, use_legacy_optimizer=None, **kwargs):
+    """An optimizer by its name, its configuration, or itself."""
+    if kwargs:
+        raise TypeError(f"Invalid keyword arguments: {list(kwargs)}")
+    if isinstance(identifier, dict):
+        return deserialize(identifier)
+    if isinstance(identifier, str):
+        return _found(identifier)()
+    if hasattr(identifier, "apply_gradients"):
+        return identifier
+    raise ValueError(f"Could not interpret optimizer identifier: {identifier}")

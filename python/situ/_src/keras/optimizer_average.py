@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""optimizer_average.py: moving averages of what optimizers of Keras train: use_ema and its like."""
+from situ._src.framework.scopes import control_dependencies
+from situ._src.ops.array_ops import cast, op
+from situ._src.training import slot_creator
+from situ._src.training.optimizer import at_once
+
+
+class Averaged:
+    """Mixed into tf.keras.optimizers.Optimizer."""
+    use_ema = False
+
+    def _set_average(self, use, momentum, frequency):
+        if use and not 0 <= momentum <= 1:
+            raise ValueError("`ema_momentum` must be in the range [0, 1]. Received: "
+                             f"ema_momentum={momentum}")
+        if use and frequency and (not isinstance(frequency, int) or frequency < 1):
+            raise ValueError("`ema_overwrite_frequency` must be an integer >= 1 or None. "
+                             f"Received: ema_overwrite_frequency={frequency}")
+        self.use_ema, self.ema_momentum = use, momentum
+        self.ema_overwrite_frequency = frequency
+
+    def _with_average(self, var, own):
+        """The slots of a variable, and its average before them."""
+        return {"average": slot_creator.zeros_slot(var, "average"), **own} if self.use_ema else own
+
+    def _average(self, done):
+        """Moves the averages after a step, and the variables to them where it is time to; gives
+        the updates that were made."""
+        made = []
+        if not self.use_ema:
+            return made
+        with control_dependencies([] if at_once() else done):
+            later = op("NotEqual", self.iterations, cast(0, "int64"))
+            for var in self._built:
+                average, dtype = self.get_slot(var, "average"), var.dtype.base_dtype
+                momentum = cast(later, dtype) * cast(self.ema_momentum, dtype)
+                value = var.read_value()
+                mean = momentum * average + (cast(1, dtype) - momentum) * value
+                made.append(average.assign(mean))
+                if self.ema_overwrite_frequency:
+                    made.append(var.assign(op("SelectV2", self._is_time(), mean, value)))
+        return made
+
+    def _is_time(self):
+        rest = (self.iterations + cast(1, "int64")) % cast(self.ema_overwrite_frequency, "int64")
+        return op("Equal", rest, cast(0, "int64"))
+
+    def finalize_variable_values(self, var_list):
+        """Gives variables their averages, as training ends."""
+        if not self.use_ema:
+            return
+        if len(var_list) != len(self._built):
+            raise ValueError(f"The length of model variables ({len(var_list)}) to override does "
+                             "not match the length of model variables stored in the optimizer "
+                             f"({len(self._built)}). Please check if the optimizer was called on "
+                             "your model.")
+        for var in var_list:
+            var.assign(self.get_slot(var, "average").read_value())

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""progbar.py: tf.keras.utils.Progbar: the line that grows while a model is trained."""
+import sys
+import time
+
+from situ._src.keras.registry import shown
+
+_WIDTH = 30
+
+
+def _short(seconds, unit):
+    """A time in the unit that fits it."""
+    if seconds >= 1 or seconds == 0:
+        return f" {seconds:.0f}s/{unit}"
+    if seconds >= 1e-3:
+        return f" {seconds * 1e3:.0f}ms/{unit}"
+    return f" {seconds * 1e6:.0f}us/{unit}"
+
+
+@shown("utils.Progbar")
+class Progbar:
+    """Shows how far something is, and values that are means over the steps."""
+
+    def __init__(self, target, width=_WIDTH, verbose=1, interval=0.05, stateful_metrics=None,
+                 unit_name="step"):
+        self.target, self.width, self.verbose, self.interval = target, width, verbose, interval
+        self.stateful_metrics = () if stateful_metrics is None else stateful_metrics
+        self.unit_name = unit_name
+        self._dynamic = hasattr(sys.stdout, "isatty") and sys.stdout.isatty() or \
+            "ipykernel" in sys.modules
+        self._values, self._order = {}, []
+        self._seen = self._width_now = 0
+        self._start = time.time()
+        self._last = self._after_first = None
+
+    def wants(self, now=None):
+        """Whether an update would be shown."""
+        return self.verbose == 1 and (self._last is None or
+                                      (now or time.time()) - self._last >= self.interval)
+
+    def update(self, current, values=None, finalize=None):
+        finalize = current >= self.target if finalize is None and self.target is not None else \
+            bool(finalize)
+        for name, value in values or []:
+            if name not in self._order:
+                self._order.append(name)
+            if name in self.stateful_metrics:
+                self._values[name] = [value, 1]
+            else:
+                steps = max(current - self._seen, 1)
+                total, count = self._values.get(name, [0.0, 0])
+                self._values[name] = [total + value * steps, count + steps]
+        self._seen = current
+        now = time.time()
+        if self.verbose == 1:
+            if not finalize and self._last is not None and now - self._last < self.interval:
+                return
+            self._draw(current, now, finalize)
+        elif self.verbose == 2 and finalize:
+            digits = len(str(self.target)) if self.target else 0
+            head = f"{current:{digits}d}/{self.target}" if self.target else str(current)
+            spent = now - self._start
+            sys.stdout.write(f"{head} - {spent:.0f}s{self._numbers()} -{_short(spent, 'epoch')} -"
+                             f"{_short(spent / max(current, 1), self.unit_name)}\n")
+            sys.stdout.flush()
+        self._last = now
+
+    def _draw(self, current, now, finalize):
+        text = ""
+        if self._dynamic:
+            text += "\b" * self._width_now + "\r"
+        elif self._last is not None:
+            text += "\n"
+        if self.target is not None:
+            digits = len(str(self.target))
+            bar = f"{current:{digits}d}/{self.target} ["
+            full = int(self.width * current / self.target) if self.target else self.width
+            if full > 0:
+                bar += "=" * (full - 1) + (">" if current < self.target else "=")
+            bar += "." * (self.width - full) + "]"
+        else:
+            bar = f"{current:7d}/Unknown"
+        line = bar + self._time(current, now, finalize) + self._numbers()
+        before, self._width_now = self._width_now, len(line)
+        line += " " * max(0, before - self._width_now)
+        sys.stdout.write(text + line + ("\n" if finalize else ""))
+        sys.stdout.flush()
+
+    def _each(self, current, now):
+        """How long a step takes; the first, which compiles, does not count."""
+        if current > 0 and self._after_first is not None and current > 1:
+            each = (now - self._after_first) / (current - 1)
+        else:
+            each = (now - self._start) / max(current, 1)
+        if current == 1:
+            self._after_first = now
+        return each
+
+    def _time(self, current, now, finalize):
+        each = self._each(current, now)
+        if self.target is not None and not finalize:
+            left = each * (self.target - current)
+            if left > 3600:
+                shown_left = f"{left // 3600:.0f}:{left % 3600 // 60:02.0f}:{left % 60:02.0f}"
+            elif left > 60:
+                shown_left = f"{left // 60:.0f}:{left % 60:02.0f}"
+            else:
+                shown_left = f"{left:.0f}s"
+            return f" - ETA: {shown_left}"
+        return f" - {now - self._start:.0f}s{_short(each, self.unit_name)}"
+
+    def _numbers(self):
+        text = ""
+        for name in self._order:
+            total, count = self._values[name]
+            value = total / max(count, 1)
+            text += f" - {name}: {value:.4f}" if abs(value) > 1e-3 else f" - {name}: {value:.4e}"
+        return text
+
+    def add(self, n, values=None):
+        self.update(self._seen + n, values)

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""regularizers.py: tf.keras.regularizers: penalties on weights and activities."""
+from situ._src.keras.registry import Kind, shown
+from situ._src.ops.array_ops import convert_to_tensor, op
+
+KIND = Kind("regularizer", {})
+
+
+@shown("regularizers.Regularizer")
+class Regularizer:
+    """A function of a tensor that gives a number."""
+
+    def __call__(self, x):
+        raise NotImplementedError
+
+    def get_config(self):
+        return {}
+
+    @classmethod
+    def from_config(cls, config):
+        return cls(**config)
+
+
+@shown("regularizers.L1L2")
+class L1L2(Regularizer):
+    """l1 * sum(|x|) + l2 * sum(x^2)."""
+
+    def __init__(self, l1=0.0, l2=0.0):
+        self.l1, self.l2 = float(l1 or 0.0), float(l2 or 0.0)
+
+    def __call__(self, x):
+        x = convert_to_tensor(x)
+        parts = []
+        if self.l1:
+            parts.append(op("Sum", op("Abs", x)) * self.l1)
+        if self.l2:
+            parts.append(op("L2Loss", x) * (2.0 * self.l2))
+        if not parts:
+            return op("Sum", x) * 0.0
+        return parts[0] if len(parts) == 1 else parts[0] + parts[1]
+
+    def get_config(self):
+        return {"l1": self.l1, "l2": self.l2}
+
+
+@shown("regularizers.L1", "regularizers.l1")
+class L1(L1L2):
+    def __init__(self, l1=0.01, l=None):
+        super().__init__(l1=l1 if l is None else l)
+
+    def get_config(self):
+        return {"l1": self.l1}
+
+
+@shown("regularizers.L2", "regularizers.l2")
+class L2(L1L2):
+    def __init__(self, l2=0.01, l=None):
+        super().__init__(l2=l2 if l is None else l)
+
+    def get_config(self):
+        return {"l2": self.l2}
+
+
+@shown("regularizers.l1_l2")
+def l1_l2(l1=0.01, l2=0.01):
+    return L1L2(l1, l2)
+
+
+for _name, _thing in (("L1", L1), ("l1", L1), ("L2", L2), ("l2", L2), ("L1L2", L1L2),
+                      ("l1_l2", l1_l2)):
+    KIND.add(_thing, _name)
+KIND.export("regularizers")
+get = KIND.get

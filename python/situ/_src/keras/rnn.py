@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: Apache-2.0
+"""rnn.py: recurrent layers: RNN over any cell, SimpleRNN, LSTM, GRU."""
+import inspect
+
+import _situ
+from situ._src.framework import nest, tensor_shape
+from situ._src.framework.api import export
+from situ._src.framework.keywords import signature
+from situ._src.keras import context, rnn_loop
+from situ._src.keras.layer import Layer, not_understood
+from situ._src.keras.layers_core import named
+from situ._src.keras.registry import KINDS_OF_LAYERS, serialized
+from situ._src.keras.rnn_cells import Cell, GRUCell, LSTMCell, SimpleRNNCell, StackedRNNCells
+from situ._src.ops.array_ops import convert_to_tensor, op, transpose, zeros
+
+
+@named("RNN")
+class RNN(Layer):
+    """Calls a cell once per step of a sequence."""
+
+    def __init__(self, cell, return_sequences=False, return_state=False, go_backwards=False,
+                 stateful=False, unroll=False, time_major=False, zero_output_for_mask=False,
+                 **words):
+        super().__init__(**words)
+        self.cell = StackedRNNCells(cell) if isinstance(cell, (list, tuple)) else cell
+        self.return_sequences, self.return_state = return_sequences, return_state
+        self.go_backwards, self.stateful, self.unroll = go_backwards, stateful, unroll
+        self.time_major, self.zero_output_for_mask = time_major, zero_output_for_mask
+        self.supports_masking, self._states = True, None
+
+    states = property(lambda s: s._states if s._states is not None else
+                      [None] * len(nest.flatten(s.cell.state_size)))
+
+    def build(self, input_shape):
+        shape = input_shape[0] if isinstance(input_shape, list) else input_shape
+        sizes = tensor_shape.as_shape(shape).as_list()
+        if not self.cell.built:
+            if isinstance(self.cell, Cell):
+                if self.cell._dtype is None:
+                    self.cell._dtype = self._dtype
+                self.cell.build([sizes[0], sizes[-1]])
+                self.cell.built = True
+            elif not isinstance(self.cell, StackedRNNCells):
+                with context.entered(self.cell, None):
+                    self.cell.build(tensor_shape.TensorShape([sizes[0], *sizes[2:]]))
+                self.cell.built = True
+        if self.stateful:
+            self._keep_states(sizes)
+        self.built = True
+
+    def _keep_states(self, sizes):
+        if sizes[0] is None:
+            raise ValueError("If a RNN is stateful, it needs to know its batch size. Specify the "
+                             "batch size of your input tensors: give `batch_input_shape` to the "
+                             "first layer, or `batch_shape` to Input.")
+        self._states = [self.add_weight(f"state_{i}", [sizes[0], size], trainable=False,
+                                        initializer="zeros")
+                        for i, size in enumerate(nest.flatten(self.cell.state_size))]
+
+    def reset_states(self, states=None):
+        """Sets the states of a stateful layer, to zeros where none are given."""
+        given = nest.flatten(states) if states is not None else [None] * len(self._states)
+        for variable, value in zip(self._states, given):
+            variable.assign(op("ZerosLike", variable.value()) if value is None else
+                            convert_to_tensor(value))
+
+    def __call__(self, inputs, initial_state=None, constants=None, **words):
+        if isinstance(inputs, (list, tuple)) and initial_state is None and len(inputs) > 1:
+            inputs, initial_state = inputs[0], list(inputs[1:])
+        if initial_state is not None:
+            words["initial_state"] = list(nest.flatten(initial_state))
+        return super().__call__(inputs, **words)
+
+    def _first_states(self, inputs, given):
+        if given is not None:
+            return nest.pack_sequence_as(self.cell.state_size, list(given))
+        if self._states is not None:
+            return nest.pack_sequence_as(self.cell.state_size,
+                                         [convert_to_tensor(v) for v in self._states])
+        maker = getattr(self.cell, "get_initial_state", None)
+        if maker is not None and not isinstance(self.cell, Cell):
+            batch = inputs.shape.as_list()[0]
+            return maker(inputs=inputs, batch_size=batch if batch is not None else
+                         op("Shape", inputs)[0], dtype=inputs.dtype)
+        batch = inputs.shape.as_list()[0]
+
+        def zero(size):
+            if batch is not None:
+                return zeros([batch, size], inputs.dtype)
+            return op("Fill", op("Pack", [op("Shape", inputs)[0], convert_to_tensor(size)]),
+                      convert_to_tensor(0, inputs.dtype))
+        return nest.map_structure(zero, self.cell.state_size)
+
+    def _stepper(self, inputs, states, training):
+        """The inputs, prepared for all steps, and the function of one step."""
+        cell = self.cell
+        if not isinstance(cell, Cell):
+            words = {"training": training} if "training" in cell._signature() else {}
+
+            def call(x, s):
+                listed = isinstance(s, (list, tuple))
+                output, new = cell(x, s if listed else [s], **words)
+                return output, new if listed else \
+                    new[0] if isinstance(new, (list, tuple)) else new
+            return inputs, call
+        if training and cell.dropout:
+            inputs = inputs * op("ExpandDims", cell.dropped(inputs[:, 0], cell.dropout), 1)
+        first = nest.flatten(states)[0]
+        drop = cell.dropped(first, cell.recurrent_dropout) \
+            if training and cell.recurrent_dropout else None
+
+        def step(x, s):
+            listed = isinstance(s, (list, tuple))
+            output, new = cell.step(x, list(s) if listed else [s], drop)
+            return output, new if listed else new[0]
+        return cell.project(inputs), step
+
+    def call(self, inputs, mask=None, training=None, initial_state=None):
+        if self.time_major:
+            inputs = transpose(inputs, [1, 0, *range(2, inputs.shape.rank)])
+        mask = nest.flatten(mask)[0] if mask is not None else None
+        states = self._first_states(inputs, initial_state)
+        prepared, step = self._stepper(inputs, states, training)
+        steps = inputs.shape.as_list()[1]
+        if isinstance(_situ.current_graph(), context.KerasGraph):
+            output, sequence, states = self._shapes_alone(prepared, step, states)
+        else:
+            short = self.unroll or _situ.current_graph() is None or steps is not None and \
+                steps <= rnn_loop.MOST_UNROLLED
+            whole = rnn_loop.Steps(step, self.zero_output_for_mask)
+            steps = op("Shape", prepared).numpy()[1] if short and steps is None else steps
+            output, sequence, states = (whole.unrolled if short else whole.looped)(
+                prepared, mask, states, steps, self.go_backwards, self.return_sequences)
+        if self._states is not None:
+            for variable, value in zip(self._states, nest.flatten(states)):
+                variable.assign(value)
+        made = output
+        if self.return_sequences:
+            made = transpose(sequence, [1, 0, *range(2, sequence.shape.rank)]) \
+                if self.time_major else sequence
+        if self.return_state:
+            return [made, *nest.flatten(states)]
+        return made
+
+    @staticmethod
+    def _shapes_alone(prepared, step, states):
+        """Tensors of the right shapes, for a graph that never runs: a model that is built calls
+        the layer again."""
+        output, states = step(prepared[:, 0], states)
+        steps = op("Slice", op("Shape", prepared), [1], [1])
+        sizes = op("Shape", output)
+        shape = op("ConcatV2", [sizes[:1], steps, sizes[1:]], 0)
+        sequence = op("BroadcastTo", op("ExpandDims", output, 1), shape)
+        known = output.shape.as_list()
+        sequence.set_shape([known[0], prepared.shape.as_list()[1], *known[1:]])
+        return output, sequence, states
+
+    def compute_mask(self, inputs, mask=None):
+        mask = nest.flatten(mask)[0] if mask is not None else None
+        kept = mask if self.return_sequences else None
+        if self.return_state:
+            return [kept] + [None] * len(nest.flatten(self.cell.state_size))
+        return kept
+
+    def get_config(self):
+        return {**super().get_config(), **self._own_config(), "cell": serialized(self.cell)}
+
+    def _own_config(self):
+        return {n: getattr(self, n) for n in ("return_sequences", "return_state", "go_backwards",
+                                              "stateful", "unroll", "time_major")}
+
+    @classmethod
+    def from_config(cls, config):
+        config = dict(config)
+        return cls(KINDS_OF_LAYERS.deserialize(config.pop("cell")), **config)
+
+
+def _layer(name, cell_class, doc):
+    """The recurrent layer of a cell: it takes the words of both."""
+    own = ("return_sequences", "return_state", "go_backwards", "stateful", "unroll", "time_major",
+           "name", "trainable", "dtype", "input_shape", "batch_input_shape", "input_dim",
+           "input_length", "weights", "activity_regularizer", "zero_output_for_mask", "batch_size")
+
+    defaults = {k: p.default for kind in (cell_class, Cell)
+                for k, p in inspect.signature(kind.__init__).parameters.items()
+                if p.default is not p.empty}
+
+    def init(self, units, *args, **words):
+        for word in words:
+            if word not in (*defaults, *own, "implementation", "use_cudnn", "autocast"):
+                raise not_understood(type(self), word)
+        mine = {k: words.pop(k) for k in own if k in words}
+        for word in ("implementation", "use_cudnn"):
+            words.pop(word, None)
+        cell = cell_class(units, *args, name=(mine.get("name") or "") + "_cell",
+                          dtype=mine.get("dtype"), **words)
+        RNN.__init__(self, cell, **mine)
+        cell._name = {"SimpleRNN": "simple_rnn_cell", "LSTM": "lstm_cell",
+                      "GRU": "gru_cell"}[name]
+
+    init.__signature__ = signature({**defaults, **dict.fromkeys(own)}, ["self", "units"])
+
+    def get(key):
+        return property(lambda s: getattr(s.cell, key))
+
+    def build(self, input_shape):
+        context.call.names.append(self.cell.name)
+        try:
+            RNN.build(self, input_shape)
+        finally:
+            context.call.names.pop()
+
+    def get_config(self):
+        inner = self.cell.get_config()
+        return {**{k: inner[k] for k in self.cell.WORDS}, **Layer.get_config(self),
+                **self._own_config()}
+    members = {word: get(word) for word in cell_class.WORDS}
+    members.update({"__init__": init, "__doc__": doc, "build": build, "get_config": get_config,
+                    "from_config": classmethod(lambda cls, config: cls(**config))})
+    return named(name)(type(name, (RNN,), members))
+
+
+SimpleRNN = _layer("SimpleRNN", SimpleRNNCell, "A recurrent layer whose output is its state.")
+LSTM = _layer("LSTM", LSTMCell, "Long short-term memory.")
+GRU = _layer("GRU", GRUCell, "Gated recurrent units.")
+
+
+def _of_gpu(name, base, **fixed):
+    """The layer that was of its own for NVIDIA's GPUs: the plain one, as they computed it."""
+    def init(self, units, **words):
+        for word, only in (("activation", "tanh"), ("use_bias", True), ("dropout", 0.0),
+                           ("recurrent_dropout", 0.0)):  # a configuration has these
+            if words.pop(word, only) != only:
+                raise not_understood(type(self), word)
+        base.__init__(self, units, **{**words, "recurrent_activation": "sigmoid", **fixed})
+    doc = f"As {base.__name__}, on all devices."
+    made = type(name, (base,), {"__init__": init, "__doc__": doc})
+    KINDS_OF_LAYERS.add(made, name)
+    return export(v1=(f"keras.layers.{name}", f"python.keras.layers.{name}"))(made)
+
+
+CuDNNLSTM = _of_gpu("CuDNNLSTM", LSTM)
+CuDNNGRU = _of_gpu("CuDNNGRU", GRU, reset_after=True)

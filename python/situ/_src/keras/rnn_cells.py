@@ -1,0 +1,277 @@
+# SPDX-License-Identifier: Apache-2.0
+"""rnn_cells.py: cells of recurrent layers: SimpleRNNCell, LSTMCell, GRUCell, StackedRNNCells."""
+import numpy
+
+from situ._src.framework import api, tensor_shape
+from situ._src.keras import activations, constraints, initializers, regularizers
+from situ._src.keras.layer import Layer
+from situ._src.keras.layers_core import named, settings, with_last
+from situ._src.keras.registry import shown
+from situ._src.ops.array_ops import constant, convert_to_tensor, op, shape as shape_op, zeros
+
+
+class ForgetBias:
+    """Zeros, but ones for the forget gate."""
+
+    def __init__(self, units, inner):
+        self.units, self.inner = units, inner
+
+    def __call__(self, shape, dtype=None):
+        first = numpy.array(self.inner([4 * self.units], dtype=dtype).numpy())
+        first[self.units:2 * self.units] = 1.0
+        return constant(first, dtype)
+
+
+class Cell(Layer):
+    """A kernel for the input, one for the state, and a bias; GATES of each."""
+    GATES = 1
+    WORDS = ("units", "activation", "use_bias", "kernel_initializer", "recurrent_initializer",
+             "bias_initializer", "kernel_regularizer", "recurrent_regularizer", "bias_regularizer",
+             "kernel_constraint", "recurrent_constraint", "bias_constraint", "dropout",
+             "recurrent_dropout")
+
+    def __init__(self, units, activation="tanh", use_bias=True,
+                 kernel_initializer="glorot_uniform", recurrent_initializer="orthogonal",
+                 bias_initializer="zeros", kernel_regularizer=None, recurrent_regularizer=None,
+                 bias_regularizer=None, kernel_constraint=None, recurrent_constraint=None,
+                 bias_constraint=None, dropout=0.0, recurrent_dropout=0.0, **words):
+        super().__init__(**words)
+        self.units, self.activation, self.use_bias = int(units), activations.get(activation), \
+            use_bias
+        self.kernel_initializer = initializers.get(kernel_initializer)
+        self.recurrent_initializer = initializers.get(recurrent_initializer)
+        self.bias_initializer = initializers.get(bias_initializer)
+        self.kernel_regularizer = regularizers.get(kernel_regularizer)
+        self.recurrent_regularizer = regularizers.get(recurrent_regularizer)
+        self.bias_regularizer = regularizers.get(bias_regularizer)
+        self.kernel_constraint = constraints.get(kernel_constraint)
+        self.recurrent_constraint = constraints.get(recurrent_constraint)
+        self.bias_constraint = constraints.get(bias_constraint)
+        self.dropout = min(1.0, max(0.0, dropout))
+        self.recurrent_dropout = min(1.0, max(0.0, recurrent_dropout))
+        self.state_size, self.output_size, self.bias = self.units, self.units, None
+        self._masks = {}
+
+    def bias_shape(self):
+        return [self.units * self.GATES]
+
+    def first_bias(self):
+        return self.bias_initializer
+
+    def build(self, input_shape):
+        width = tensor_shape.as_shape(input_shape).as_list()[-1]
+        wide = self.units * self.GATES
+        self.kernel = self.add_weight("kernel", [width, wide], initializer=self.kernel_initializer,
+                                      regularizer=self.kernel_regularizer,
+                                      constraint=self.kernel_constraint)
+        self.recurrent_kernel = self.add_weight(
+            "recurrent_kernel", [self.units, wide], initializer=self.recurrent_initializer,
+            regularizer=self.recurrent_regularizer, constraint=self.recurrent_constraint)
+        if self.use_bias:
+            self.bias = self.add_weight("bias", self.bias_shape(), initializer=self.first_bias(),
+                                        regularizer=self.bias_regularizer,
+                                        constraint=self.bias_constraint)
+        self.built = True
+
+    def input_bias(self):
+        return self.bias
+
+    def project(self, inputs):
+        """The part of a step that needs no state: for all steps at once."""
+        rank, width = inputs.shape.rank, inputs.shape.as_list()[-1]
+        flat = inputs if rank == 2 else op("Reshape", inputs, [-1, width])
+        made = op("MatMul", flat, self.kernel)
+        bias = self.input_bias()
+        made = made if bias is None else op("BiasAdd", made, bias)
+        if rank == 2:
+            return made
+        return op("Reshape", made, with_last(inputs, self.units * self.GATES))
+
+    def step(self, projected, states, drop=None):
+        """(output, states) of a projected input; drop: what the state is multiplied by."""
+        raise NotImplementedError
+
+    def dropped(self, x, rate):
+        """What x is multiplied by in all steps of a call."""
+        ones = op("OnesLike", x)
+        return api.named("nn.dropout")(ones, rate=rate)
+
+    def call(self, inputs, states, training=None):
+        states = list(states) if isinstance(states, (list, tuple)) else [states]
+        if training and self.dropout:
+            inputs = inputs * self.dropped(inputs, self.dropout)
+        drop = self.dropped(states[0], self.recurrent_dropout) \
+            if training and self.recurrent_dropout else None
+        return self.step(self.project(inputs), states, drop)
+
+    def get_initial_state(self, inputs=None, batch_size=None, dtype=None):
+        size = batch_size if batch_size is not None else op("Shape", inputs)[0]
+        sizes = self.state_size if isinstance(self.state_size, list) else [self.state_size]
+        made = [zeros(op("Pack", [convert_to_tensor(size, "int32"), convert_to_tensor(s, "int32")])
+                      if not isinstance(size, int) else [size, s], dtype or self.compute_dtype)
+                for s in sizes]
+        return made if isinstance(self.state_size, list) else made[0]
+
+    def get_config(self):
+        return {**super().get_config(), **settings(self, *self.WORDS)}
+
+
+@named("SimpleRNNCell")
+class SimpleRNNCell(Cell):
+    """activation(input * kernel + state * recurrent_kernel + bias)."""
+
+    def step(self, projected, states, drop=None):
+        before = states[0] if drop is None else states[0] * drop
+        output = self.activation(projected + op("MatMul", before, self.recurrent_kernel))
+        return output, [output]
+
+
+@named("LSTMCell")
+class LSTMCell(Cell):
+    """Long short-term memory: gates for input, forgetting and output, in the order i f c o."""
+    GATES = 4
+    WORDS = Cell.WORDS + ("recurrent_activation", "unit_forget_bias")
+
+    def __init__(self, units, activation="tanh", recurrent_activation="sigmoid", use_bias=True,
+                 kernel_initializer="glorot_uniform", recurrent_initializer="orthogonal",
+                 bias_initializer="zeros", unit_forget_bias=True, **words):
+        super().__init__(units, activation, use_bias, kernel_initializer, recurrent_initializer,
+                         bias_initializer, **words)
+        self.recurrent_activation = activations.get(recurrent_activation)
+        self.unit_forget_bias = unit_forget_bias
+        self.state_size = [self.units, self.units]
+
+    def first_bias(self):
+        return ForgetBias(self.units, self.bias_initializer) if self.unit_forget_bias else \
+            self.bias_initializer
+
+    def step(self, projected, states, drop=None):
+        hidden, carry = states
+        before = hidden if drop is None else hidden * drop
+        z = projected + op("MatMul", before, self.recurrent_kernel)
+        i, f, c, o = op("Split", 1, z, num_split=4)
+        gate = self.recurrent_activation
+        carry = gate(f) * carry + gate(i) * self.activation(c)
+        hidden = gate(o) * self.activation(carry)
+        return hidden, [hidden, carry]
+
+
+@named("GRUCell")
+class GRUCell(Cell):
+    """Gated recurrent unit: gates for update and reset, in the order z r h."""
+    GATES = 3
+    WORDS = Cell.WORDS + ("recurrent_activation", "reset_after")
+
+    def __init__(self, units, activation="tanh", recurrent_activation="sigmoid", use_bias=True,
+                 kernel_initializer="glorot_uniform", recurrent_initializer="orthogonal",
+                 bias_initializer="zeros", reset_after=True, **words):
+        super().__init__(units, activation, use_bias, kernel_initializer, recurrent_initializer,
+                         bias_initializer, **words)
+        self.recurrent_activation = activations.get(recurrent_activation)
+        self.reset_after = reset_after
+
+    def bias_shape(self):
+        return [2, 3 * self.units] if self.reset_after else [3 * self.units]
+
+    def input_bias(self):
+        if self.bias is None:
+            return None
+        return self.bias[0] if self.reset_after else self.bias
+
+    def step(self, projected, states, drop=None):
+        hidden = states[0]
+        before = hidden if drop is None else hidden * drop
+        gate = self.recurrent_activation
+        xz, xr, xh = op("Split", 1, projected, num_split=3)
+        if self.reset_after:
+            inner = op("MatMul", before, self.recurrent_kernel)
+            if self.bias is not None:
+                inner = op("BiasAdd", inner, self.bias[1])
+            hz, hr, hh = op("Split", 1, inner, num_split=3)
+            z, r = gate(xz + hz), gate(xr + hr)
+            new = self.activation(xh + r * hh)
+        else:
+            u = self.units
+            kernel = convert_to_tensor(self.recurrent_kernel)
+            hz, hr = op("Split", 1, op("MatMul", before, kernel[:, :2 * u]), num_split=2)
+            z, r = gate(xz + hz), gate(xr + hr)
+            new = self.activation(xh + op("MatMul", r * before, kernel[:, 2 * u:]))
+        output = z * hidden + (1.0 - z) * new
+        return output, [output]
+
+
+@named("StackedRNNCells")
+class StackedRNNCells(Layer):
+    """Cells one above the other, as one cell."""
+
+    def __init__(self, cells, **words):
+        super().__init__(**words)
+        self.cells = list(cells)
+
+    state_size = property(lambda s: [c.state_size for c in s.cells])
+    output_size = property(lambda s: getattr(s.cells[-1], "output_size", None) or
+                           _last(s.cells[-1].state_size))
+
+    def call(self, inputs, states, training=None):
+        made = []
+        for cell, state in zip(self.cells, states):
+            words = {"training": training} if "training" in cell._signature() else {}
+            listed = isinstance(state, (list, tuple))
+            inputs, new = cell(inputs, state if listed else [state], **words)
+            made.append(list(new) if listed else new[0] if isinstance(new, (list, tuple)) else new)
+        return inputs, made
+
+    def get_config(self):
+        from situ._src.keras.registry import serialized
+        return {**super().get_config(), "cells": [serialized(c) for c in self.cells]}
+
+    @classmethod
+    def from_config(cls, config):
+        from situ._src.keras.registry import KINDS_OF_LAYERS
+        config = dict(config)
+        return cls([KINDS_OF_LAYERS.deserialize(c) for c in config.pop("cells")], **config)
+
+
+def _last(size):
+    return size[0] if isinstance(size, (list, tuple)) else size
+
+
+@named("AbstractRNNCell")
+class AbstractRNNCell(Layer):
+    """One step of a recurrent layer: sub-classes give call, state_size and output_size."""
+
+    def call(self, inputs, states):
+        raise NotImplementedError
+
+    def get_initial_state(self, inputs=None, batch_size=None, dtype=None):
+        if inputs is not None:
+            batch_size, dtype = shape_op(inputs)[0], inputs.dtype
+        fill = api.named("zeros")
+        make = lambda size: fill([batch_size, *tensor_shape.as_shape(size).as_list()], dtype) if \
+            not isinstance(size, int) else fill([batch_size, size], dtype)
+        size = self.state_size
+        return [make(s) for s in size] if isinstance(size, (list, tuple)) else make(size)
+
+
+@shown("experimental.PeepholeLSTMCell")
+class PeepholeLSTMCell(LSTMCell):
+    """An LSTM whose gates see the cell's state."""
+
+    def build(self, input_shape):
+        super().build(input_shape)
+        for word in ("input", "forget", "output"):
+            setattr(self, word + "_gate_peephole_weights", self.add_weight(
+                word + "_gate_peephole_weights", [self.units],
+                initializer=self.kernel_initializer))
+
+    def step(self, projected, states, drop=None):
+        h, c = states
+        h = h if drop is None else h * drop
+        gates = projected + op("MatMul", h, self.recurrent_kernel)
+        i, f, g, o = op("Split", 1, gates, num_split=4)
+        i = self.recurrent_activation(i + self.input_gate_peephole_weights * c)
+        f = self.recurrent_activation(f + self.forget_gate_peephole_weights * c)
+        c = f * c + i * self.activation(g)
+        o = self.recurrent_activation(o + self.output_gate_peephole_weights * c)
+        h = o * self.activation(c)
+        return h, [h, c]

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+"""sequential.py: tf.keras.Sequential: layers one behind the other."""
+import _situ
+from situ._src.framework import nest, tensor_shape
+from situ._src.framework.module import Module
+from situ._src.keras import context
+from situ._src.keras.input_layer import Input, InputLayer
+from situ._src.keras.layer import Layer
+from situ._src.keras.model import Model
+from situ._src.keras.registry import KINDS_OF_LAYERS as KIND, plain, shown, unique
+
+
+@shown("Sequential", "models.Sequential")
+class Sequential(Model):
+    """A model of layers, each of which is called on what the one before gives."""
+
+    def __init__(self, layers=None, name=None, **words):
+        super().__init__(name=name or unique("sequential"), **words)
+        self._stack, self._build_shape = [], None
+        for layer in layers or []:
+            self.add(layer)
+
+    UNTRACKED = Model.UNTRACKED
+
+    def _sub_layers(self):
+        return [x for x in self._stack if not isinstance(x, InputLayer)]
+
+    def add(self, layer):
+        """Puts a layer behind the others."""
+        if context.is_symbolic(layer):
+            layer = layer._keras_history[0]
+        if not isinstance(layer, Layer):
+            if callable(layer) and isinstance(layer, Module):
+                from situ._src.keras.layers_core import Lambda
+                layer = Lambda(layer)
+            else:
+                raise TypeError("The added layer must be an instance of class Layer. Received: "
+                                f"layer={layer} of type {type(layer)}.")
+        if any(layer.name == other.name and layer is not other for other in self._stack):
+            raise ValueError("All layers added to a Sequential model should have unique names. "
+                             f'Name "{layer.name}" is already the name of a layer in this model. '
+                             "Update the `name` argument to pass a unique name.")
+        self._stack.append(layer)
+        self._forget_programs()
+        if self._topology is not None:
+            self._join(self._topology.inputs, layer(nest.flatten(self._topology.outputs)[0]))
+        elif len(self._stack) == 1:
+            self._begin(layer)
+        else:
+            self.built = False
+
+    def _begin(self, layer):
+        """A first layer that knows the shape of its input begins the graph."""
+        if isinstance(layer, InputLayer):
+            tensor = layer._inbound_nodes[0].outputs
+            self._join(tensor, tensor)
+        elif isinstance(layer, Model) and layer._topology is not None:
+            first = layer.inputs[0]
+            made = Input(batch_shape=first.shape.as_list(), dtype=first.dtype,
+                         name=layer.name + "_input")
+            self._join(made, layer(made))
+        elif layer._batch_input_shape is not None:
+            from situ._src.keras.layers_core import Embedding
+            dtype = layer._dtype or ("float32" if not isinstance(layer, Embedding) else "float32")
+            made = Input(batch_shape=layer._batch_input_shape, dtype=dtype,
+                         name=layer.name + "_input")
+            self._join(made, layer(made))
+
+    def pop(self):
+        """Takes the last layer away."""
+        if not self._stack:
+            raise TypeError("There are no layers in the model.")
+        layer = self._stack.pop()
+        self._forget_programs()
+        layer._inbound_nodes.pop() if layer._inbound_nodes else None
+        if self._topology is not None:
+            self._topology, self.built = None, False
+            rest, self._stack = self._stack, []
+            first = next((x for x in rest if x._inbound_nodes), None)
+            if first is not None and rest:
+                begin = first._inbound_nodes[0].inputs
+                begin = begin if context.is_symbolic(begin) else first._inbound_nodes[0].outputs
+                self._stack = rest
+                self._join(begin, rest[-1]._inbound_nodes[-1].outputs)
+        return layer
+
+    def build(self, input_shape=None):
+        """Makes the weights for inputs of a shape."""
+        if self._topology is not None or input_shape is None or self.built:
+            self.built = self._topology is not None or self.built
+            return
+        if isinstance(input_shape, (list, dict)) and nest.flatten(input_shape) and \
+                isinstance(nest.flatten(input_shape)[0], tensor_shape.TensorShape):
+            return
+        sizes = tensor_shape.as_shape(input_shape).as_list()
+        if not context.call.depth:
+            self._graph_for([None, *sizes[1:]] if sizes else sizes)
+
+    def _graph_for(self, sizes, dtype=None):
+        if self._topology is not None or not self._stack:
+            return
+        graph, before = _situ.swap_graph(None), context.call.depth
+        context.call.depth = 0
+        try:
+            tensor = made = Input(batch_shape=sizes, dtype=dtype or self.dtype,
+                                  name=self._stack[0].name + "_input")
+            with context.named(self.name):
+                for layer in self._stack:
+                    tensor = layer(tensor)
+            if not isinstance(tensor, (list, tuple)):
+                self._join(made, tensor)
+        finally:
+            context.call.depth = before
+            _situ.swap_graph(graph)
+
+    def _maybe_build(self, inputs):
+        if not self.built and self._topology is None and hasattr(inputs, "shape"):
+            sizes = tensor_shape.as_shape(inputs.shape).as_list()
+            try:
+                self._graph_for([None, *sizes[1:]], inputs.dtype)
+            except Exception:  # a layer that needs values, say: it is called with them then, and
+                self._topology = None  # what is wrong with it is said there
+        self.built = True
+
+    def call(self, inputs, training=None, mask=None):
+        if self._topology is not None:
+            return super().call(inputs)
+        for layer in self._stack:
+            inputs = layer(inputs)
+        return inputs
+
+    def get_config(self):
+        stack = list(self._stack)
+        if self._topology is not None and not isinstance(stack[0], InputLayer):
+            stack.insert(0, self.inputs[0]._keras_history[0])
+        return {"name": self.name,
+                "layers": [{"class_name": x._saved(), "config": plain(x.get_config())}
+                           for x in stack]}
+
+    @classmethod
+    def from_config(cls, config, custom_objects=None):
+        config = {"layers": config} if isinstance(config, list) else config
+        model = cls(name=config.get("name"))
+        known = {}  # a layer that stands there twice is one
+        for one in config["layers"]:
+            name = one.get("config", {}).get("name") if isinstance(one, dict) else None
+            layer = known.get(name) or KIND.deserialize(one, custom_objects)
+            if name is not None:
+                known[name] = layer
+            model.add(layer)
+        return model
+
+    def predict_classes(self, x, batch_size=32, verbose=0):
+        made = self.predict(x, batch_size, verbose)
+        return made.argmax(-1) if made.shape[-1] > 1 else (made > 0.5).astype("int32")
+
+    def predict_proba(self, x, batch_size=32, verbose=0):
+        return self.predict(x, batch_size, verbose)
+
+
+KIND.add(Sequential)

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""text_preprocessing.py: tf.keras.preprocessing.text: texts as lists of numbers of words, in
+Python."""
+import collections
+import json
+
+import numpy
+
+from situ._src.keras.registry import shown
+
+_FILTERS = '!"#$%&()*+,-./:;<=>?@[\\]^_`{|}~\t\n'
+
+
+def _named(thing):
+    return shown("preprocessing.text." + thing.__name__)(thing)
+
+
+@_named
+def text_to_word_sequence(input_text, filters=_FILTERS, lower=True, split=" "):
+    """The words of a text; characters of `filters` stand between them."""
+    text = input_text.lower() if lower else input_text
+    return [w for w in text.translate({ord(c): split for c in filters}).split(split) if w]
+
+
+@_named
+def hashing_trick(text, n, hash_function=None, filters=_FILTERS, lower=True, split=" ",
+                  analyzer=None):
+    """Numbers from 1 to n - 1 by a hash: Python's own, 'md5' or a function."""
+    if hash_function == "md5":
+        from hashlib import md5
+        hash_function = lambda w: int(md5(w.encode()).hexdigest(), 16)
+    find = hash_function or hash
+    words = text_to_word_sequence(text, filters, lower, split) if analyzer is None else \
+        analyzer(text)
+    return [find(w) % (n - 1) + 1 for w in words]
+
+
+@_named
+def one_hot(input_text, n, filters=_FILTERS, lower=True, split=" ", analyzer=None):
+    return hashing_trick(input_text, n, hash, filters, lower, split, analyzer)
+
+
+@_named
+class Tokenizer:
+    """Numbers for words, the commonest first; 0 is no word."""
+
+    def __init__(self, num_words=None, filters=_FILTERS, lower=True, split=" ", char_level=False,
+                 oov_token=None, analyzer=None, document_count=0, **kwargs):
+        if "nb_words" in kwargs:  # its name before Keras 2
+            num_words = kwargs.pop("nb_words")
+        if kwargs:
+            raise TypeError("Unrecognized keyword arguments: " + str(kwargs))
+        self.analyzer = analyzer
+        self.word_counts = collections.OrderedDict()
+        self.word_docs, self.index_docs = collections.defaultdict(int), collections.defaultdict(int)
+        self.num_words, self.filters, self.lower, self.split = num_words, filters, lower, split
+        self.char_level, self.oov_token, self.document_count = char_level, oov_token, document_count
+        self.word_index, self.index_word = {}, {}
+
+    def _words(self, text):
+        if self.analyzer is not None:
+            return self.analyzer(text)
+        if isinstance(text, list):
+            return [w.lower() for w in text] if self.lower else text
+        if self.char_level:
+            return list(text.lower() if self.lower else text)
+        return text_to_word_sequence(text, self.filters, self.lower, self.split)
+
+    def fit_on_texts(self, texts):
+        """Learns words and how often they come."""
+        for text in texts:
+            self.document_count += 1
+            words = self._words(text)
+            for word in words:
+                self.word_counts[word] = self.word_counts.get(word, 0) + 1
+            for word in set(words):
+                self.word_docs[word] += 1
+        order = sorted(self.word_counts.items(), key=lambda kv: kv[1], reverse=True)
+        known = ([] if self.oov_token is None else [self.oov_token]) + [w for w, _ in order]
+        self.word_index = {w: i + 1 for i, w in enumerate(known)}
+        self.index_word = {i: w for w, i in self.word_index.items()}
+        for word, count in self.word_docs.items():
+            self.index_docs[self.word_index[word]] = count
+
+    def _numbers(self, text):
+        unknown = self.word_index.get(self.oov_token)
+        for word in self._words(text):
+            i = self.word_index.get(word)
+            if i is not None and (not self.num_words or i < self.num_words):
+                yield i
+            elif unknown is not None:
+                yield unknown
+
+    def texts_to_sequences_generator(self, texts):
+        for text in texts:
+            yield list(self._numbers(text))
+
+    def texts_to_sequences(self, texts):
+        return list(self.texts_to_sequences_generator(texts))
+
+    def sequences_to_texts(self, sequences):
+        unknown = self.index_word.get(self.word_index.get(self.oov_token))
+        known = lambda i: i in self.index_word and not (self.num_words and i >= self.num_words)
+        return [" ".join(w for w in (self.index_word[i] if known(i) else unknown for i in row)
+                         if w is not None) for row in sequences]
+
+    def texts_to_matrix(self, texts, mode="binary"):
+        return self.sequences_to_matrix(self.texts_to_sequences(texts), mode)
+
+    def sequences_to_matrix(self, sequences, mode="binary"):
+        """One row per text: which words (binary), how often (count, freq), how telling (tfidf)."""
+        if not self.num_words and not self.word_index:
+            raise ValueError("Specify a dimension (`num_words` argument), or fit on some text data "
+                             "first.")
+        if mode not in ("binary", "count", "freq", "tfidf"):
+            raise ValueError("Unknown vectorization mode:", mode)
+        if mode == "tfidf" and not self.document_count:
+            raise ValueError("Fit the Tokenizer on some data before using tfidf mode.")
+        width = self.num_words or len(self.word_index) + 1
+        made = numpy.zeros((len(sequences), width))
+        for row, sequence in zip(made, sequences):
+            counts = collections.Counter(i for i in sequence if i < width)
+            for i, count in counts.items():
+                row[i] = {"binary": 1, "count": count, "freq": count / len(sequence)}.get(mode) \
+                    if mode != "tfidf" else (1 + numpy.log(count)) * numpy.log(
+                        1 + self.document_count / (1 + self.index_docs.get(i, 0)))
+        return made
+
+    def get_config(self):
+        return {"num_words": self.num_words, "filters": self.filters, "lower": self.lower,
+                "split": self.split, "char_level": self.char_level, "oov_token": self.oov_token,
+                "document_count": self.document_count,
+                "word_counts": json.dumps(self.word_counts),
+                "word_docs": json.dumps(self.word_docs), "index_docs": json.dumps(self.index_docs),
+                "index_word": json.dumps(self.index_word),
+                "word_index": json.dumps(self.word_index)}
+
+    def to_json(self, **words):
+        return json.dumps({"class_name": type(self).__name__, "config": self.get_config()}, **words)
+
+
+@_named
+def tokenizer_from_json(json_string):
+    """The tokenizer that to_json wrote down."""
+    config = json.loads(json_string)["config"]
+    parts = {k: json.loads(config.pop(k)) for k in ("word_counts", "word_docs", "index_docs",
+                                                    "index_word", "word_index")}
+    made = Tokenizer(**config)
+    made.word_counts = collections.OrderedDict(parts["word_counts"])
+    made.word_docs.update(parts["word_docs"])
+    made.index_docs.update({int(k): v for k, v in parts["index_docs"].items()})
+    made.index_word = {int(k): v for k, v in parts["index_word"].items()}
+    made.word_index = parts["word_index"]
+    return made

@@ -1,0 +1,325 @@
+# SPDX-License-Identifier: Apache-2.0
+"""training.py: compile, fit, evaluate, predict: what a model does with batches."""
+import contextlib
+
+import numpy
+
+from situ._src.framework import nest
+from situ._src.framework.api import BOTH, V1
+from situ._src.framework.keywords import reject_unknown
+from situ._src.keras import (compile_utils, context, data_adapter, mixed_precision,
+                             optimizer as optimizer_v2, weights)
+from situ._src.keras.callbacks import make_callbacks
+from situ._src.keras.compiled_step import Programs
+from situ._src.variables import variable
+
+
+def _numbers(logs):
+    """Results of a step as numbers."""
+    found = {}
+    for name, value in logs.items():
+        array = numpy.asarray(value.numpy() if hasattr(value, "numpy") else value)
+        found[name] = float(array) if array.ndim == 0 else array
+    return found
+
+
+class Training:
+    """The part of a model that is trained."""
+
+    def _prepare_training(self):
+        self.optimizer = self.compiled_loss = self.compiled_metrics = None
+        self.loss, self.stop_training, self.history = None, False, None
+        self._is_compiled, self._eagerly, self._given = False, False, {}
+        self._forget_programs()
+
+    def _forget_programs(self):
+        self._programs = Programs(self)
+
+    run_eagerly = property(lambda s: s._eagerly, lambda s, v: setattr(s, "_eagerly", bool(v)))
+    distribute_strategy = property(lambda s: s._strategy)
+
+    def compile(self, optimizer="rmsprop", loss=None, metrics=None, loss_weights=None,
+                weighted_metrics=None, run_eagerly=None, steps_per_execution=None,
+                sample_weight_mode=None, target_tensors=None, distribute=None, jit_compile=None,
+                auto_scale_loss=True, pss_evaluation_shards=0, **kwargs):
+        """Sets the optimizer, the loss and the metrics of training."""
+        reject_unknown(self.compile, kwargs, "compile")
+        if target_tensors is not None:
+            raise ValueError("target_tensors argument is not supported when executing eagerly. "
+                             f"Received: target_tensors={target_tensors}.")
+        if distribute is not None:
+            self._adopt(distribute)
+        with context.eager(), variable.strategy_scope(self._strategy):
+            self.optimizer = mixed_precision.scaled_if_mixed(optimizer_v2.get(optimizer), self)
+            self.compiled_loss = loss if isinstance(loss, compile_utils.LossesContainer) else \
+                compile_utils.LossesContainer(loss, loss_weights)
+            self.compiled_metrics = compile_utils.MetricsContainer(metrics, weighted_metrics)
+            for thing in (self.optimizer, *compile_utils.objects([metrics, weighted_metrics])):
+                if not isinstance(thing, V1["train.Optimizer"]):
+                    weights.take_home(thing)
+            self._come_home()
+            getattr(self.optimizer, "iterations", None)  # made here: not by a graph that asks
+        self.loss, self._eagerly, self._is_compiled = loss, bool(run_eagerly), True
+        self._given = {"optimizer": optimizer, "loss": loss, "metrics": metrics,
+                       "loss_weights": loss_weights, "weighted_metrics": weighted_metrics}
+        self._forget_programs()
+
+    @contextlib.contextmanager
+    def _at_home(self):
+        """With the values that weights have in a session of the program, where it trains them."""
+        with weights.at_home([] if self._is_compiled else self._flat_layers()) as lent:
+            if lent:
+                self._forget_programs()
+            try:
+                yield
+            finally:
+                if lent:
+                    self._forget_programs()
+
+    def _come_home(self):
+        """Weights that a graph of the program's own has become those of the model."""
+        layers = self._flat_layers()
+        for layer in layers:
+            layer._stays_home = True
+        weights.take_home(*layers)
+
+    def _adopt(self, strategy):
+        """A strategy given to compile: weights that are there already are mirrored."""
+        self._strategy = strategy
+        with context.eager():
+            for layer in self._flat_layers():
+                strategy.mirror_members(layer)
+
+    @property
+    def metrics(self):
+        found = []
+        if self._is_compiled:
+            found = self.compiled_loss.metrics + self.compiled_metrics.metrics
+        return weights.once(found + [m for layer in self._flat_layers() for m in layer._metrics] +
+                            [m for m in weights.held(self, _metric_class())])
+
+    metrics_names = property(lambda s: [m.name for m in s.metrics])
+
+    # Steps, which sub-classes may replace
+
+    def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None):
+        return self.compiled_loss(y, y_pred, sample_weight, regularization_losses=self.losses,
+                                  model=self)
+
+    def compute_metrics(self, x, y, y_pred, sample_weight):
+        self.compiled_metrics.update_state(y, y_pred, sample_weight, model=self)
+        return self._results()
+
+    def _results(self):
+        found = {}
+        for metric in self.metrics:
+            value = metric.result()
+            found.update(value if isinstance(value, dict) else {metric.name: value})
+        return found
+
+    def train_step(self, data):
+        """One step: forward, backward, change of the weights."""
+        x, y, sample_weight = data_adapter.unpack(data)
+        with BOTH["GradientTape"]() as tape:
+            y_pred = self(x, training=True)
+            loss = self.compute_loss(x, y, y_pred, sample_weight)
+            if isinstance(self.optimizer, mixed_precision.LossScaleOptimizer):
+                loss = self.optimizer.scale_loss(loss)
+        trained = self.trainable_variables
+        if trained:
+            self.optimizer.apply_gradients(list(zip(tape.gradient(loss, trained), trained)))
+        return self.compute_metrics(x, y, y_pred, sample_weight)
+
+    def test_step(self, data):
+        x, y, sample_weight = data_adapter.unpack(data)
+        y_pred = self(x, training=False)
+        self.compute_loss(x, y, y_pred, sample_weight)
+        return self.compute_metrics(x, y, y_pred, sample_weight)
+
+    def predict_step(self, data):
+        x, _, _ = data_adapter.unpack(data)
+        return self(x, training=False)
+
+    def make_train_function(self, force=False):
+        return lambda iterator: self._programs.run("train", next(iterator))
+
+    def _needs_compile(self):
+        if not self._is_compiled:
+            raise RuntimeError("You must compile your model before training/testing. Use `model."
+                               "compile(optimizer, loss)`.")
+
+    def reset_metrics(self):
+        with context.eager():
+            for metric in self.metrics:
+                metric.reset_state()
+
+    # Training
+
+    def fit(self, x=None, y=None, batch_size=None, epochs=1, verbose="auto", callbacks=None,
+            validation_split=0.0, validation_data=None, shuffle=True, class_weight=None,
+            sample_weight=None, initial_epoch=0, steps_per_epoch=None, validation_steps=None,
+            validation_batch_size=None, validation_freq=1, max_queue_size=10, workers=1,
+            use_multiprocessing=False, nb_epoch=None, **kwargs):
+        """Trains for some epochs; gives a History."""
+        reject_unknown(self.fit, kwargs, "fit")
+        self._needs_compile()
+        epochs = epochs if nb_epoch is None else nb_epoch
+        with context.eager(), variable.strategy_scope(self._strategy):
+            if validation_split and validation_data is None:
+                (x, y, sample_weight), validation_data = data_adapter.split(x, y, sample_weight,
+                                                                            validation_split)
+            train = data_adapter.make(x, y, sample_weight, batch_size, shuffle, steps_per_epoch)
+            if class_weight:
+                train = data_adapter.with_class_weight(train, class_weight)
+            check = None
+            if validation_data is not None:
+                check = _validation(validation_data, validation_batch_size or batch_size,
+                                    validation_steps)
+            self.stop_training = False
+            listed = make_callbacks(self, callbacks, 1 if verbose == "auto" else verbose, epochs,
+                                    train.steps)
+            return self._epochs(train, check, listed, epochs, initial_epoch, validation_freq)
+
+    def _epochs(self, train, check, callbacks, epochs, initial_epoch, validation_freq):
+        callbacks.on_train_begin()
+        for epoch in range(initial_epoch, epochs):
+            self.reset_metrics()
+            callbacks.on_epoch_begin(epoch)
+            logs = self._epoch(train, callbacks, epoch)
+            if check is not None and _is_due(epoch, validation_freq):
+                found = self._test(check, callbacks)
+                logs = {**logs, **{"val_" + k: v for k, v in found.items()}}
+            callbacks.on_epoch_end(epoch, logs)
+            if hasattr(getattr(train, "source", None), "on_epoch_end"):
+                train.source.on_epoch_end()
+            if self.stop_training:
+                break
+        if epochs > initial_epoch and getattr(self.optimizer, "use_ema", False):
+            self.optimizer.finalize_variable_values(self.trainable_weights)
+        callbacks.on_train_end(logs if epochs > initial_epoch else None)
+        return self.history
+
+    def _epoch(self, train, callbacks, epoch):
+        logs, step = None, -1
+        for step, batch in enumerate(train):
+            callbacks.on_train_batch_begin(step)
+            logs = self._programs.run("train", batch)
+            callbacks.on_train_batch_end(step, logs)
+            if self.stop_training:
+                break
+        if logs is None:
+            raise ValueError("Unexpected result of `train_function` (Empty Logs). Your input ran "
+                             "out of data, or the dataset is empty.")
+        callbacks.learn_steps(step + 1)
+        return _numbers(logs)
+
+    def _test(self, batches, callbacks):
+        self.reset_metrics()
+        callbacks.on_test_begin()
+        logs = None
+        for step, batch in enumerate(batches):
+            callbacks.on_test_batch_begin(step)
+            logs = self._programs.run("test", batch)
+            callbacks.on_test_batch_end(step, logs)
+        found = _numbers(logs or {})
+        callbacks.on_test_end(found)
+        return found
+
+    def evaluate(self, x=None, y=None, batch_size=None, verbose="auto", sample_weight=None,
+                 steps=None, callbacks=None, max_queue_size=10, workers=1,
+                 use_multiprocessing=False, return_dict=False, **kwargs):
+        """The loss and the metrics of some data."""
+        reject_unknown(self.evaluate, kwargs, "evaluate")
+        self._needs_compile()
+        with context.eager(), variable.strategy_scope(self._strategy):
+            batches = data_adapter.make(x, y, sample_weight, batch_size, False, steps)
+            listed = make_callbacks(self, callbacks, 1 if verbose == "auto" else verbose, 1,
+                                    batches.steps, history=False)
+            found = self._test(batches, listed)
+        if return_dict:
+            return found
+        values = list(found.values())
+        return values[0] if len(values) == 1 else values
+
+    def predict(self, x, batch_size=None, verbose="auto", steps=None, callbacks=None,
+                max_queue_size=10, workers=1, use_multiprocessing=False, **kwargs):
+        """What the model gives for some data, as arrays."""
+        reject_unknown(self.predict, kwargs, "predict")
+        with self._at_home(), context.eager(), variable.strategy_scope(self._strategy):
+            batches = data_adapter.make(x, None, None, batch_size, False, steps)
+            listed = make_callbacks(self, callbacks, 0 if verbose == "auto" else verbose, 1,
+                                    batches.steps, history=False)
+            return self._predict(batches, listed)
+
+    def _predict(self, batches, callbacks):
+        found, structure = [], None
+        callbacks.on_predict_begin()
+        for step, batch in enumerate(batches):
+            callbacks.on_predict_batch_begin(step)
+            made = self._programs.run("predict", (batch[0], None, None))
+            structure = made
+            found.append([numpy.asarray(t.numpy()) for t in nest.flatten(made)])
+            callbacks.on_predict_batch_end(step, {"outputs": made})
+        callbacks.on_predict_end()
+        if structure is None:
+            raise ValueError("Expect x to be a non-empty array or dataset.")
+        joined = [numpy.concatenate(parts) if len(parts) > 1 else parts[0]
+                  for parts in zip(*found)]
+        return nest.pack_sequence_as(structure, joined)
+
+    def _on_batch(self, kind, x, y, sample_weight, class_weight=None, reset=False):
+        self._needs_compile()
+        with context.eager(), variable.strategy_scope(self._strategy):
+            batches = data_adapter.Arrays(x, y, sample_weight, batch_size=1 << 62)
+            batches = batches if not class_weight else \
+                data_adapter.with_class_weight(batches, class_weight)
+            if reset:
+                self.reset_metrics()
+            return _numbers(self._programs.run(kind, next(iter(batches))))
+
+    def train_on_batch(self, x, y=None, sample_weight=None, class_weight=None,
+                       reset_metrics=True, return_dict=False):
+        """One step of training on these examples."""
+        found = self._on_batch("train", x, y, sample_weight, class_weight, reset_metrics)
+        return found if return_dict else _scalars(found)
+
+    def test_on_batch(self, x, y=None, sample_weight=None, reset_metrics=True, return_dict=False):
+        found = self._on_batch("test", x, y, sample_weight, None, reset_metrics)
+        return found if return_dict else _scalars(found)
+
+    def predict_on_batch(self, x):
+        with self._at_home(), context.eager(), variable.strategy_scope(self._strategy):
+            batch = next(iter(data_adapter.Arrays(x, batch_size=1 << 62)))
+            made = self._programs.run("predict", batch)
+            return nest.map_structure(lambda t: numpy.asarray(t.numpy()), made)
+
+    def fit_generator(self, generator, steps_per_epoch=None, epochs=1, verbose=1, **words):
+        return self.fit(generator, steps_per_epoch=steps_per_epoch, epochs=epochs, verbose=verbose,
+                        **words)
+
+    def evaluate_generator(self, generator, steps=None, verbose=0, **words):
+        return self.evaluate(generator, steps=steps, verbose=verbose, **words)
+
+    def predict_generator(self, generator, steps=None, verbose=0, **words):
+        return self.predict(generator, steps=steps, verbose=verbose, **words)
+
+
+def _metric_class():
+    from situ._src.keras.metrics import Metric
+    return Metric
+
+
+def _scalars(found):
+    values = list(found.values())
+    return values[0] if len(values) == 1 else values
+
+
+def _is_due(epoch, frequency):
+    return (epoch + 1) % frequency == 0 if isinstance(frequency, int) else epoch + 1 in frequency
+
+
+def _validation(given, batch_size, steps):
+    if data_adapter.is_arrays(given) and isinstance(given, (tuple, list)):
+        x, y, weight = data_adapter.unpack(tuple(given))
+        return data_adapter.make(x, y, weight, batch_size, False, steps)
+    return data_adapter.make(given, batch_size=batch_size, steps=steps)

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""utils.py: tf.keras.utils: to_categorical, pad_sequences, get_file."""
+import hashlib
+import os
+import shutil
+
+import numpy
+
+from situ._src.framework.api import export
+from situ._src.framework.keywords import unsupported
+from situ._src.keras.registry import shown
+from situ._src.ops import random_ops
+
+
+@shown("utils.normalize")
+def normalize(x, axis=-1, order=2):
+    """An array with length 1 along an axis."""
+    length = numpy.atleast_1d(numpy.linalg.norm(x, order, axis))
+    length[length == 0] = 1
+    return x / numpy.expand_dims(length, axis)
+
+
+@shown("utils.set_random_seed")
+def set_random_seed(seed):
+    """Seeds Python's, NumPy's and situ's random numbers, and the initial weights of layers."""
+    import random
+    random.seed(seed)
+    numpy.random.seed(seed)
+    random_ops.set_seed(seed)
+    random_ops.seed_weights(seed)
+
+
+@export("keras.utils.get_file", "python.keras.utils.get_file", v1="contrib.keras.utils.get_file")
+def get_file(fname=None, origin=None, untar=False, md5_hash=None, file_hash=None,
+             cache_subdir="datasets", hash_algorithm="auto", extract=False, archive_format="auto",
+             cache_dir=None, force_download=False):
+    """The path of a file that is there already, or of what its archive has: situ does not
+    download. A file with another hash than the given one is an error."""
+    unsupported("get_file", force_download=(force_download, False))
+    home = cache_dir or os.environ.get("KERAS_HOME", os.path.expanduser("~/.keras"))
+    name = fname or os.path.basename(origin or "")
+    path = name if os.path.isabs(name) else os.path.join(home, cache_subdir, name)
+    folder = path.partition(".tar")[0] if untar else path
+    if untar and os.path.isdir(folder):
+        return folder
+    if untar and not os.path.exists(path):
+        path += ".tar.gz"
+    _check_file(path, origin, file_hash or md5_hash,
+                hash_algorithm if file_hash is not None else "md5")
+    if extract or untar:
+        shutil.unpack_archive(path, os.path.dirname(path), {"auto": None, "tar": None}.get(
+            archive_format, archive_format))
+    return folder
+
+
+def _check_file(path, origin, expected, algorithm):
+    """Raises an error if a file is not there or has another hash."""
+    if not os.path.exists(path):
+        raise FileNotFoundError(f"tf.keras.utils.get_file: situ does not download {origin}: put it "
+                                f"to {path}")
+    if expected is None:
+        return
+    if algorithm not in ("md5", "sha256"):
+        algorithm = "sha256" if len(expected) == 64 else "md5"
+    with open(path, "rb") as file:
+        found = hashlib.new(algorithm, file.read()).hexdigest()
+    if found != str(expected):
+        raise ValueError(f"Incomplete or corrupted file detected. The {algorithm} file hash does "
+                         f"not match the provided value of {expected}: {path} has {found}.")
+
+
+@shown("preprocessing.sequence.pad_sequences", "utils.pad_sequences")
+def pad_sequences(sequences, maxlen=None, dtype="int32", padding="pre", truncating="pre",
+                  value=0.0):
+    """Lists of different lengths as one array."""
+    rows = list(sequences)
+    maxlen = max((len(r) for r in rows), default=0) if maxlen is None else maxlen
+    inner = next((numpy.asarray(r).shape[1:] for r in rows if len(r)), ())
+    made = numpy.full((len(rows), maxlen, *inner), value, dtype=dtype)
+    for i, row in enumerate(rows):
+        if not len(row):
+            continue
+        cut = numpy.asarray(row[-maxlen:] if truncating == "pre" else row[:maxlen], dtype=dtype)
+        if padding == "post":
+            made[i, :len(cut)] = cut
+        else:
+            made[i, -len(cut):] = cut
+    return made
+
+
+@export("keras.utils.to_categorical")
+def to_categorical(y, num_classes=None, dtype="float32"):
+    """Numbers of classes as rows with one 1."""
+    y = numpy.asarray(y, dtype="int64")
+    shape = y.shape[:-1] if y.ndim > 1 and y.shape[-1] == 1 else y.shape
+    flat = y.ravel()
+    count = num_classes or int(flat.max()) + 1
+    rows = numpy.zeros((flat.size, count), dtype=dtype)
+    rows[numpy.arange(flat.size), flat] = 1
+    return rows.reshape(*shape, count)

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""wrappers.py: layers around layers: Bidirectional, TimeDistributed."""
+from situ._src.framework import nest
+from situ._src.keras.layer import Layer
+from situ._src.keras.layers_core import named
+from situ._src.keras.registry import KINDS_OF_LAYERS, serialized
+from situ._src.ops.array_ops import convert_to_tensor, op
+
+
+@named("Wrapper")
+class Wrapper(Layer):
+    """Holds a layer and changes how it is called."""
+
+    def __init__(self, layer, **words):
+        self.layer = layer
+        super().__init__(**words)
+
+    def get_config(self):
+        return {**super().get_config(), "layer": serialized(self.layer)}
+
+    @classmethod
+    def from_config(cls, config):
+        config = dict(config)
+        layer = KINDS_OF_LAYERS.deserialize(config.pop("layer"))
+        if isinstance(config.get("backward_layer"), dict):
+            config["backward_layer"] = KINDS_OF_LAYERS.deserialize(config["backward_layer"])
+        return cls(layer, **config)
+
+
+@named("TimeDistributed")
+class TimeDistributed(Wrapper):
+    """A layer on each step of a sequence."""
+
+    def __init__(self, layer, **words):
+        super().__init__(layer, **words)
+        self.supports_masking = True
+
+    def call(self, inputs, training=None, mask=None):
+        known = inputs.shape.as_list()
+        sizes = [-1 if d is None else d for d in known]
+        flat = op("Reshape", inputs, [-1, *sizes[2:]])
+        words = {"training": training} if "training" in self.layer._signature() else {}
+        made = self.layer(flat, **words)
+        inner = made.shape.as_list()[1:]
+        if known[0] is None and known[1] is None:
+            front = op("Slice", op("Shape", inputs), [0], [2])
+            shape = op("ConcatV2", [front, convert_to_tensor(inner, "int32")], 0)
+            return op("Reshape", made, shape)
+        return op("Reshape", made, [sizes[0], sizes[1], *inner])
+
+
+@named("Bidirectional")
+class Bidirectional(Wrapper):
+    """A recurrent layer forwards and one backwards."""
+
+    def __init__(self, layer, merge_mode="concat", weights=None, backward_layer=None, **words):
+        super().__init__(layer, weights=weights, **words)
+        if merge_mode not in ("sum", "mul", "ave", "concat", None):
+            raise ValueError(f"Invalid merge mode. Received: {merge_mode}. Merge mode should be "
+                             'one of {"sum", "mul", "ave", "concat", None}')
+        self.merge_mode = merge_mode
+        self.forward_layer = self._copy(layer, layer.go_backwards, "forward_")
+        self.backward_layer = backward_layer if backward_layer is not None else \
+            self._copy(layer, not layer.go_backwards, "backward_")
+        self._own_backward = backward_layer is not None
+        self.return_sequences, self.return_state = layer.return_sequences, layer.return_state
+        self.supports_masking = True
+        del self.layer
+        self._wrapped = serialized(layer)
+        if layer._batch_input_shape is not None:
+            self._batch_input_shape = layer._batch_input_shape
+
+    @staticmethod
+    def _copy(layer, backwards, prefix):
+        config = layer.get_config()
+        config["go_backwards"] = backwards
+        config["name"] = prefix + layer.name
+        return type(layer).from_config(config)
+
+    def build(self, input_shape):
+        self.built = True
+
+    def __call__(self, inputs, initial_state=None, **words):
+        if isinstance(inputs, (list, tuple)) and initial_state is None and len(inputs) > 1:
+            inputs, initial_state = inputs[0], list(inputs[1:])
+        if initial_state is not None:
+            words["initial_state"] = list(nest.flatten(initial_state))
+        return super().__call__(inputs, **words)
+
+    def call(self, inputs, training=None, mask=None, initial_state=None):
+        first = second = None
+        if initial_state is not None:
+            half = len(initial_state) // 2
+            first, second = initial_state[:half], initial_state[half:]
+        words = {"training": training}
+        if mask is not None:
+            words["mask"] = mask
+        there = self.forward_layer(inputs, initial_state=first, **words)
+        back = self.backward_layer(inputs, initial_state=second, **words)
+        states = []
+        if self.return_state:
+            states = [*there[1:], *back[1:]]
+            there, back = there[0], back[0]
+        if self.return_sequences:
+            back = op("ReverseV2", back, [1])
+        made = self._merged(there, back)
+        if not self.return_state:
+            return made
+        return [*made, *states] if isinstance(made, list) else [made, *states]
+
+    def _merged(self, there, back):
+        if self.merge_mode == "concat":
+            return op("ConcatV2", [there, back], -1)
+        if self.merge_mode == "sum":
+            return there + back
+        if self.merge_mode == "ave":
+            return (there + back) / 2.0
+        return there * back if self.merge_mode == "mul" else [there, back]
+
+    def compute_mask(self, inputs, mask=None):
+        mask = nest.flatten(mask)[0] if mask is not None else None
+        return mask if self.return_sequences else None
+
+    def get_config(self):
+        config = {**Layer.get_config(self), "merge_mode": self.merge_mode, "layer": self._wrapped}
+        if self._own_backward:
+            config["backward_layer"] = serialized(self.backward_layer)
+        return config

@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0
+"""contrib_eager.py: tf.contrib.eager: how programs of TensorFlow 1 computed at once."""
+import contextlib
+import importlib
+import inspect
+
+from situ._src.checkpoint import saver
+from situ._src.framework import api, flags, style
+from situ._src.framework.api import BOTH, V1, V2, export
+from situ._src.framework.gradient_tape import GradientTape
+from situ._src.ops.array_ops import convert_to_tensor
+from situ._src.variables.variable import Variable
+
+V1.update({"contrib.eager.Variable": Variable, "contrib.eager.GradientTape": GradientTape,
+           "contrib.eager.enable_eager_execution": V1["enable_eager_execution"],
+           "contrib.eager.py_func": BOTH["py_function"],
+           "contrib.eager.custom_gradient": BOTH["custom_gradient"],
+           "contrib.eager.TensorSpec": BOTH["TensorSpec"],
+           "contrib.eager.Checkpointable": BOTH["Module"],
+           "contrib.eager.executing_eagerly": lambda: not style.is_graph(),
+           "contrib.eager.in_eager_mode": lambda: not style.is_graph(),
+           "contrib.eager.Checkpoint": BOTH.get("train.Checkpoint") or V1["train.Checkpoint"],
+           "contrib.eager.defun": BOTH.get("function") or V2["function"]})
+V1["contrib.eager.function"] = V1["contrib.eager.defun"]
+# Where operations may find their inputs, and whether calls return before they are done: situ copies
+# inputs to where they are needed, and whoever reads a value gets it when it is there.
+V1.update({"contrib.eager.DEVICE_PLACEMENT_" + word: number for number, word in enumerate(
+    ("EXPLICIT", "WARN", "SILENT", "SILENT_FOR_INT32"))})
+V1.update({"contrib.eager.SYNC": 0, "contrib.eager.ASYNC": 1,
+           "contrib.eager.set_execution_mode": lambda mode: None,
+           "contrib.eager.execution_mode": lambda mode: contextlib.nullcontext(),
+           "contrib.eager.async_wait": lambda: None,
+           "contrib.eager.async_clear_error": lambda: None})
+
+
+@export(v1="contrib.eager.run")
+def run(main=None, argv=None):
+    """tf.app.run of a program that computes at once."""
+    style.enable_eager()
+    flags.run(main, argv)
+
+
+@export(v1="contrib.eager.get_optimizer_variables")
+def get_optimizer_variables(optimizer):
+    """What an optimizer keeps of the variables that it changes."""
+    return optimizer.variables()
+
+
+@export(v1="contrib.eager.Saver")
+class Saver:
+    """Checkpoints of variables: a list of them, or a dict with the names that they have there."""
+
+    def __init__(self, var_list):
+        self._saver = saver.Saver(var_list)
+
+    def save(self, file_prefix, global_step=None):
+        """Writes a checkpoint; gives its name."""
+        return self._saver.save(None, file_prefix, global_step, write_meta_graph=False)
+
+    def restore(self, file_prefix):
+        """Gives all variables the values of a checkpoint."""
+        self._saver.restore(None, file_prefix)
+
+
+@export(v1=("contrib.eager.num_gpus", "contrib.eager.context.num_gpus"))
+def num_gpus():
+    """How many GPUs there are."""
+    from situ._src.framework import config
+    return len(config.list_logical_devices("GPU"))
+
+
+V1["contrib.eager.list_devices"] = lambda: [
+    d.name for d in importlib.import_module("situ._src.framework.config").list_logical_devices()]
+
+
+def _recorded(function, args, words):
+    with GradientTape() as tape:
+        value = function(*args, **words)
+    if value is None:
+        raise ValueError("Cannot differentiate a function that returns None; did you forget to "
+                         f"return a value from {getattr(function, '__name__', function)}?")
+    variables = list(tape.watched_variables())
+    if not variables:
+        raise ValueError("No trainable variables were accessed while the function was being "
+                         "computed.")
+    grads = tape.gradient(value, variables)
+    return value, [(g, v) for g, v in zip(grads, variables) if g is not None]
+
+
+@export(v1="contrib.eager.implicit_value_and_gradients")
+def implicit_value_and_gradients(f):
+    """A function: (f's value, [(gradient, variable)] of the variables that f has read)."""
+    return lambda *args, **words: _recorded(f, args, words)
+
+
+@export(v1="contrib.eager.implicit_gradients")
+def implicit_gradients(f):
+    """A function: [(gradient, variable)] of the variables that f has read."""
+    return lambda *args, **words: _recorded(f, args, words)[1]
+
+
+@export(v1="contrib.eager.value_and_gradients_function")
+def value_and_gradients_function(f, params=None):
+    """A function: (f's value, its gradients with respect to its arguments, or some of them)."""
+    def compute(*args, dy=None):
+        names = list(inspect.signature(f).parameters)
+        places = range(len(args)) if params is None else \
+            [names.index(p) if isinstance(p, str) else p for p in params]
+        args = [convert_to_tensor(a) for a in args]
+        with GradientTape() as tape:
+            for place in places:
+                tape.watch(args[place])
+            value = f(*args)
+        return value, tape.gradient(value, [args[p] for p in places], output_gradients=dy)
+    return compute
+
+
+@export(v1="contrib.eager.gradients_function")
+def gradients_function(f, params=None):
+    """A function: f's gradients with respect to its arguments, or some of them."""
+    both = value_and_gradients_function(f, params)
+    return lambda *args, dy=None: both(*args, dy=dy)[1]
+
+
+@export(v1="contrib.eager.Iterator")
+class Iterator:
+    """The elements of a data set, one after the other."""
+
+    def __init__(self, dataset):
+        self._iterator = iter(dataset)
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        return next(self._iterator)
+
+    next = get_next = __next__
+
+
+def _metric(name):
+    def make(*args, **words):
+        return (BOTH.get(name) or V2[name])(*args, **words)
+    return make
+
+
+for _name, _keras in (("Mean", "Mean"), ("Accuracy", "Accuracy"),
+                      ("BinaryAccuracy", "BinaryAccuracy"),
+                      ("CategoricalAccuracy", "CategoricalAccuracy"),
+                      ("SparseAccuracy", "SparseCategoricalAccuracy")):
+    V1["contrib.eager.metrics." + _name] = _metric("keras.metrics." + _keras)
+
+
+@export(v1="contrib.eager.Network")
+class Network:
+    """Layers that are told with track_layer; a subclass says in `call` what they do."""
+
+    def __init__(self, name=None):
+        self.name, self._tracked = name or type(self).__name__, []
+
+    def track_layer(self, layer):
+        self._tracked.append(layer)
+        return layer
+
+    layers = property(lambda s: list(s._tracked))
+    variables = property(lambda s: [v for layer in s._tracked for v in layer.variables])
+    trainable_variables = property(lambda s: [v for v in s.variables if v.trainable])
+
+    def __call__(self, *args, **words):
+        return self.call(*args, **words)
+
+
+@export(v1="contrib.eager.Sequential")
+class Sequential(Network):
+    """Layers and functions, each with what the one before it gave."""
+
+    def __init__(self, layers_funcs=None, name=None):
+        super().__init__(name)
+        self._steps = []
+        for step in layers_funcs or ():
+            self.add(step)
+
+    def add(self, layer_func):
+        if hasattr(layer_func, "variables"):
+            self.track_layer(layer_func)
+        self._steps.append(layer_func)
+
+    def call(self, inputs, training=None):
+        for step in self._steps:
+            takes = training is not None and any(
+                "training" in inspect.signature(f).parameters
+                for f in (step, getattr(step, "call", step)))
+            inputs = step(inputs, training=training) if takes else step(inputs)
+        return inputs

@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: Apache-2.0
+"""contrib_learn.py: words as numbers (tf.contrib.learn.preprocessing), names for the projector
+of TensorBoard, and lists of variables."""
+import collections
+import os
+import pickle
+import re
+import sys
+import types
+
+import numpy
+
+from situ._src.framework.api import export
+from situ._src.framework.protos import Message
+from situ._src.summary.file_writer import FileWriter
+
+_PARTS = ("contrib.learn.preprocessing.", "contrib.learn.python.learn.preprocessing.text.")
+_TOKEN = re.compile(r"[A-Z]{2,}(?![a-z])|[A-Z][a-z]+(?=[A-Z])|[\'\w\-]+", re.UNICODE)
+
+
+def _exported(*names):
+    return export(v1=tuple(part + n for part in _PARTS for n in names))
+
+
+@_exported("tokenizer")
+def tokenizer(iterator):
+    """The words of each text."""
+    for value in iterator:
+        yield _TOKEN.findall(value)
+
+
+@_exported("CategoricalVocabulary")
+class CategoricalVocabulary:
+    """From words to numbers, in the order in which they came; 0 is what is not known."""
+
+    def __init__(self, unknown_token="<UNK>", support_reverse=True):
+        self._unknown, self._reverse, self._mapping = unknown_token, [unknown_token], {}
+        self._frozen, self._frequency = False, {}
+        self._mapping[unknown_token] = 0
+
+    def __len__(self):
+        return len(self._mapping)
+
+    def freeze(self, freeze=True):
+        self._frozen = freeze
+
+    def get(self, category):
+        if category not in self._mapping:
+            if self._frozen:
+                return 0
+            self._mapping[category] = len(self._mapping)
+            self._reverse.append(category)
+        return self._mapping[category]
+
+    def add(self, category, count=1):
+        if self.get(category) > 0:
+            self._frequency[category] = self._frequency.get(category, 0) + count
+
+    def trim(self, min_frequency, max_frequency=-1):
+        """Forgets words that are too rare, or too frequent; the frequent ones come first."""
+        kept = sorted(sorted(self._frequency.items()), key=lambda x: x[1], reverse=True)
+        kept = [(w, n) for w, n in kept
+                if n > min_frequency and (max_frequency < 0 or n < max_frequency)]
+        self._reverse = [self._unknown] + [w for w, _ in kept]
+        self._mapping = {w: i for i, w in enumerate(self._reverse)}
+        self._frequency = dict(kept)
+
+    def reverse(self, class_id):
+        return self._reverse[class_id]
+
+
+@_exported("VocabularyProcessor")
+class VocabularyProcessor:
+    """Texts as rows of numbers of words, all of one length."""
+
+    def __init__(self, max_document_length, min_frequency=0, vocabulary=None, tokenizer_fn=None):
+        self.max_document_length, self.min_frequency = max_document_length, min_frequency
+        self.vocabulary_ = vocabulary or CategoricalVocabulary()
+        self._tokenizer = tokenizer_fn or tokenizer
+
+    def fit(self, raw_documents, unused_y=None):
+        for words in self._tokenizer(raw_documents):
+            for word in words:
+                self.vocabulary_.add(word)
+        if self.min_frequency > 0:
+            self.vocabulary_.trim(self.min_frequency)
+        self.vocabulary_.freeze()
+        return self
+
+    def fit_transform(self, raw_documents, unused_y=None):
+        raw_documents = list(raw_documents)
+        self.fit(raw_documents)
+        return self.transform(raw_documents)
+
+    def transform(self, raw_documents):
+        for words in self._tokenizer(raw_documents):
+            row = numpy.zeros(self.max_document_length, numpy.int64)
+            for i, word in enumerate(words[:self.max_document_length]):
+                row[i] = self.vocabulary_.get(word)
+            yield row
+
+    def reverse(self, documents):
+        for row in documents:
+            yield " ".join(self.vocabulary_.reverse(i) for i in row)
+
+    def save(self, filename):
+        with open(filename, "wb") as file:
+            pickle.dump(self, file)
+
+    @classmethod
+    def restore(cls, filename):
+        """The processor that save wrote. No code of the file is run: a function that divides texts
+        into words must be one of this program."""
+        with open(filename, "rb") as file:
+            made = _Restorer(file).load()
+        if not isinstance(made, VocabularyProcessor):
+            raise ValueError(f"{filename} holds no VocabularyProcessor, but {type(made).__name__}")
+        if isinstance(made.__dict__.get("_tokenizer"), _Reference):
+            made._tokenizer = made._tokenizer.resolve()
+        vocabulary = getattr(made, "vocabulary_", None)
+        if not isinstance(vocabulary, CategoricalVocabulary):
+            raise ValueError(f"{filename} holds a VocabularyProcessor without a vocabulary")
+        for theirs, ours in _TENSORFLOW_NAMES.items():  # of a file that TensorFlow wrote
+            if theirs in vocabulary.__dict__:
+                setattr(vocabulary, ours, vocabulary.__dict__.pop(theirs))
+        return made
+
+
+_TENSORFLOW_NAMES = {"_unknown_token": "_unknown", "_reverse_mapping": "_reverse",
+                     "_freeze": "_frozen", "_freq": "_frequency"}
+_TEXT = ("tensorflow.contrib.learn.python.learn.preprocessing.",
+         "tensorflow_core.contrib.learn.python.learn.preprocessing.")
+
+
+class _Reference:
+    """A function that a file names. Reading the file does not call it."""
+
+    def __init__(self, module, name):
+        self.module, self.name = module, name
+
+    def __call__(self, *args, **kwargs):
+        raise pickle.UnpicklingError(f"The file asks to call '{self.module}.{self.name}': no code "
+                                     "of a file is run.")
+
+    def resolve(self):
+        """The function, where the program has defined it itself."""
+        found = sys.modules.get(self.module)
+        for part in self.name.split("."):
+            found = getattr(found, part, None)
+        library = self.module.split(".")[0] in getattr(sys, "stdlib_module_names", ())
+        own = isinstance(found, types.FunctionType) and found.__module__ == self.module
+        if library or not own:
+            raise ValueError(
+                f"The file names '{self.module}.{self.name}' as the function that divides texts "
+                "into words. Only functions that the program itself has defined are taken: import "
+                "its module first.")
+        return found
+
+
+class _Restorer(pickle.Unpickler):
+    """Reads a VocabularyProcessor and nothing that could run code."""
+
+    def find_class(self, module, name):
+        ours = module == __name__ or module.startswith(_TEXT)
+        if ours and name in ("VocabularyProcessor", "CategoricalVocabulary"):
+            return globals()[name]
+        if (module, name) in (("collections", "defaultdict"), ("builtins", "int"),
+                              ("__builtin__", "int")):
+            return int if name == "int" else collections.defaultdict
+        if ours and name == "tokenizer":
+            return _Reference(__name__, name)
+        return _Reference(module, name)
+
+
+# The projector of TensorBoard
+
+_PROJECTOR = ("contrib.tensorboard.plugins.projector.",)
+
+
+class SpriteMetadata(Message):
+    """A picture with a small image for each row."""
+    FIELDS = {"image_path": "", "single_image_dim": []}
+
+
+class EmbeddingInfo(Message):
+    """A table to show, and the file that says what its rows are."""
+    FIELDS = {"tensor_name": "", "metadata_path": "", "bookmarks_path": "", "tensor_path": "",
+              "tensor_shape": [], "sprite": SpriteMetadata}
+
+
+class _Embeddings(list):
+    def add(self, **words):
+        self.append(EmbeddingInfo(**words))
+        return self[-1]
+
+
+@export(v1=_PROJECTOR[0] + "ProjectorConfig")
+class ProjectorConfig:
+    """Which tables the projector shows."""
+
+    def __init__(self, model_checkpoint_path="", model_checkpoint_dir=""):
+        self.model_checkpoint_path, self.model_checkpoint_dir = \
+            model_checkpoint_path, model_checkpoint_dir
+        self.embeddings = _Embeddings()
+
+    def _text(self):
+        lines = [f'{key}: "{getattr(self, key)}"' for key in
+                 ("model_checkpoint_path", "model_checkpoint_dir") if getattr(self, key)]
+        for info in self.embeddings:
+            lines.append("embeddings {")
+            lines += [f'  {key}: "{getattr(info, key)}"' for key in
+                      ("tensor_name", "metadata_path", "bookmarks_path", "tensor_path")
+                      if getattr(info, key)]
+            if info.sprite.image_path:
+                lines += ["  sprite {", f'    image_path: "{info.sprite.image_path}"']
+                lines += [f"    single_image_dim: {d}" for d in info.sprite.single_image_dim]
+                lines.append("  }")
+            lines.append("}")
+        return "\n".join(lines) + "\n"
+
+
+export(v1=_PROJECTOR[0] + "EmbeddingInfo")(EmbeddingInfo)
+
+
+@export(v1=_PROJECTOR[0] + "visualize_embeddings")
+def visualize_embeddings(summary_writer, config):
+    """Writes beside the summaries what the projector shows."""
+    folder = summary_writer.get_logdir() if isinstance(summary_writer, FileWriter) else \
+        os.fspath(summary_writer)
+    with open(os.path.join(folder, "projector_config.pbtxt"), "w", encoding="utf-8") as file:
+        file.write(config._text())
+
+
+@export(v1="contrib.slim.model_analyzer.analyze_vars")
+def analyze_vars(variables, print_info=False):
+    """(how many numbers variables hold, their bytes)"""
+    numbers = size = 0
+    for var in variables:
+        count = int(numpy.prod(var.shape.as_list()))
+        numbers, size = numbers + count, size + count * var.dtype.base_dtype.size
+        if print_info:
+            print(f"{var.name} {var.shape.as_list()} [{count}, bytes: "
+                  f"{count * var.dtype.base_dtype.size}]")
+    if print_info:
+        print(f"Total size of variables: {numbers}\nTotal bytes of variables: {size}")
+    return numbers, size
+
+
+@export(v1="contrib.slim.model_analyzer.analyze_ops")
+def analyze_ops(graph, print_info=False):
+    """Elements of all outputs of a graph, where their sizes are known."""
+    total = 0
+    for node in graph.get_operations():
+        for out in node.outputs:
+            count = out.shape.num_elements()
+            total += count or 0
+            if print_info and count:
+                print(f"{node.name} {node.type} {out.shape} {count}")
+    return total

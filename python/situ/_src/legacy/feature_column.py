@@ -1,0 +1,344 @@
+# SPDX-License-Identifier: Apache-2.0
+"""feature_column.py: tf.feature_column: what a model is told of an example, column by column.
+
+Numbers of categories are dense here: [examples, values], with -1 for what is missing.
+"""
+import collections
+import math
+
+import numpy
+
+from situ._src.framework.api import export
+from situ._src.framework.dtypes import as_dtype
+from situ._src.framework.keywords import unsupported
+from situ._src.ops import init_ops
+from situ._src.ops.array_ops import cast, constant, convert_to_tensor, op
+from situ._src.ops.lookup_ops import _lines, positions
+from situ._src.ops.parsing_ops import FixedLenFeature, VarLenFeature
+from situ._src.ops.sparse_ops import SparseTensor, sparse_tensor_to_dense
+from situ._src.variables.variable_scope import get_variable
+
+
+def dense(features, key, missing):
+    """A feature as [examples, values, ...]; what a sparse one does not say is `missing`."""
+    if isinstance(key, Column):
+        return key.transformed(features)
+    if key not in features:
+        raise ValueError(f"Feature {key} is not in features dictionary.")
+    value = features[key]
+    if isinstance(value, SparseTensor):
+        value = sparse_tensor_to_dense(value, missing(value.dtype))
+    value = convert_to_tensor(value)
+    if value.shape.ndims is None:
+        raise ValueError(f"Undefined rank for feature {key}.")
+    return op("ExpandDims", value, -1) if value.shape.ndims == 1 else value
+
+
+def _missing(dtype):
+    return "" if dtype.name == "string" else -1
+
+
+class Column:
+    """A column of features: compared by what it is made of."""
+
+
+class Dense(Column):
+    """A column that is numbers: [examples, width]."""
+
+
+class Categorical(Column):
+    """A column that is numbers of categories."""
+
+    def spec(self):
+        return {self.key: VarLenFeature(self.dtype)}
+
+    def raw(self, features):
+        value = dense(features, self.key, _missing)
+        if (value.dtype.name == "string") != (as_dtype(self.dtype).name == "string"):
+            raise ValueError(f"Column dtype and feature dtypes must be compatible. key: {self.key}"
+                             f", column dtype: {as_dtype(self.dtype)}, tensor dtype: "
+                             f"{value.dtype}")
+        return value
+
+    @staticmethod
+    def gone(value):
+        """Which values are missing."""
+        return op("Equal", op("StringLength", value), 0) if value.dtype.name == "string" else \
+            op("Equal", value, cast(-1, value.dtype))
+
+    def ids(self, features):
+        value = self.raw(features)
+        return op("SelectV2", self.gone(value), constant(-1, "int64"), self.numbers(value))
+
+
+def _shape(shape):
+    return tuple(shape) if isinstance(shape, (list, tuple)) else (int(shape),)
+
+
+@export("feature_column.numeric_column", v1="contrib.layers.real_valued_column")
+def numeric_column(key, shape=(1,), default_value=None, dtype="float32", normalizer_fn=None):
+    """Numbers as they are."""
+    dtype = as_dtype(dtype)
+    if not (dtype.is_floating or dtype.is_integer):
+        raise ValueError(f"dtype must be convertible to float. dtype: {dtype}, key: {key}")
+    if any(not isinstance(d, int) or d <= 0 for d in _shape(shape)):
+        raise ValueError(f"shape dimensions must be greater than 0, shape: {shape}, key: {key}")
+    return Numeric(key, _shape(shape), default_value, dtype, normalizer_fn)
+
+
+class Numeric(Dense, collections.namedtuple(
+        "NumericColumn", "key shape default_value dtype normalizer_fn")):
+    name = property(lambda s: s.key)
+    width = property(lambda s: math.prod(s.shape))
+
+    def spec(self):
+        return {self.key: FixedLenFeature(self.shape, self.dtype, self.default_value)}
+
+    def transformed(self, features):
+        value = cast(dense(features, self.key, lambda _: 0), "float32")
+        return self.normalizer_fn(value) if self.normalizer_fn else value
+
+    def tensor(self, features):
+        return op("Reshape", self.transformed(features), [-1, self.width])
+
+
+@export("feature_column.bucketized_column", v1="contrib.layers.bucketized_column")
+def bucketized_column(source_column, boundaries):
+    """In which of the ranges between boundaries numbers are."""
+    if not isinstance(source_column, Numeric):
+        raise ValueError("source_column must be a column generated with numeric_column(). Given: "
+                         f"{source_column}")
+    if len(source_column.shape) > 1:
+        raise ValueError(f"source_column must be one-dimensional column. Given: {source_column}")
+    if not boundaries or any(a >= b for a, b in zip(boundaries, boundaries[1:])):
+        raise ValueError("boundaries must be a sorted list.")
+    return Bucketized(source_column, tuple(boundaries))
+
+
+class Bucketized(Dense, collections.namedtuple("BucketizedColumn", "source boundaries")):
+    name = property(lambda s: s.source.name + "_bucketized")
+    per_value = property(lambda s: len(s.boundaries) + 1)
+    width = property(lambda s: s.per_value * s.source.shape[0])
+    num_buckets = width
+    combiner = "sum"
+
+    def spec(self):
+        return self.source.spec()
+
+    def transformed(self, features):
+        value = op("ExpandDims", self.source.tensor(features), -1)
+        over = op("GreaterEqual", value, constant(list(self.boundaries), "float32"))
+        return op("Sum", cast(over, "int64"), [-1])
+
+    def tensor(self, features):
+        ones = _one_hot(self.transformed(features), self.per_value)
+        return op("Reshape", ones, [-1, self.width])
+
+    def ids(self, features):
+        offsets = numpy.arange(self.source.shape[0], dtype=numpy.int64) * self.per_value
+        return self.transformed(features) + constant(offsets)
+
+
+def _one_hot(ids, depth):
+    return op("OneHot", ids, depth, constant(1.0), constant(0.0))
+
+
+@export("feature_column.categorical_column_with_identity")
+def categorical_column_with_identity(key, num_buckets, default_value=None):
+    """Numbers that are categories already."""
+    if num_buckets < 1:
+        raise ValueError(f"num_buckets {num_buckets} < 1, column_name {key}")
+    return Identity(key, num_buckets, default_value)
+
+
+class Identity(Categorical, collections.namedtuple("IdentityCategoricalColumn",
+                                                   "key num_buckets default_value")):
+    name = property(lambda s: s.key)
+    dtype = "int64"
+
+    def numbers(self, value):
+        value, default = cast(value, "int64"), self.default_value
+        wrong = op("LogicalOr", op("Less", value, constant(0, "int64")),
+                   op("GreaterEqual", value, constant(self.num_buckets, "int64")))
+        return op("SelectV2", wrong, constant(-1 if default is None else default, "int64"), value)
+
+
+@export("feature_column.categorical_column_with_hash_bucket")
+def categorical_column_with_hash_bucket(key, hash_bucket_size, dtype="string"):
+    """Words by what their fingerprints are modulo a number."""
+    if hash_bucket_size is None or hash_bucket_size < 1:
+        raise ValueError("hash_bucket_size must be at least 1. hash_bucket_size: "
+                         f"{hash_bucket_size}, key: {key}")
+    return Hashed(key, hash_bucket_size, as_dtype(dtype))
+
+
+class Hashed(Categorical, collections.namedtuple("HashedCategoricalColumn",
+                                                 "key num_buckets dtype")):
+    name = property(lambda s: s.key)
+
+    def numbers(self, value):
+        words = value if value.dtype.name == "string" else op("AsString", value)
+        return op("StringToHashBucketFast", words, num_buckets=self.num_buckets)
+
+
+@export("feature_column.categorical_column_with_vocabulary_list")
+def categorical_column_with_vocabulary_list(key, vocabulary_list, dtype=None, default_value=-1,
+                                            num_oov_buckets=0):
+    """Words by their place in a list."""
+    if vocabulary_list is None or len(vocabulary_list) < 1:
+        raise ValueError(f"vocabulary_list {vocabulary_list} must be non-empty, column_name: {key}")
+    words = tuple(w.encode() if isinstance(w, str) else w for w in
+                  numpy.asarray(vocabulary_list).tolist())
+    if len(set(words)) != len(words):
+        raise ValueError(f"Duplicate keys in vocabulary_list {vocabulary_list}, column_name: {key}")
+    if num_oov_buckets and default_value != -1:
+        raise ValueError(f"Can't specify both num_oov_buckets and default_value in {key}.")
+    kind = as_dtype(dtype or ("string" if isinstance(words[0], bytes) else "int64"))
+    return Vocabulary(key, words, kind, default_value, num_oov_buckets)
+
+
+@export("feature_column.categorical_column_with_vocabulary_file")
+def categorical_column_with_vocabulary_file(key, vocabulary_file, vocabulary_size=None,
+                                            num_oov_buckets=0, default_value=None,
+                                            dtype="string"):
+    """Words by the numbers of their lines in a file."""
+    lines = _lines(vocabulary_file, vocabulary_size)
+    words = lines if as_dtype(dtype).name == "string" else [int(x) for x in lines]
+    return categorical_column_with_vocabulary_list(
+        key, numpy.array(words, object), dtype, -1 if default_value is None else default_value,
+        num_oov_buckets)
+
+
+class Vocabulary(Categorical, collections.namedtuple(
+        "VocabularyListCategoricalColumn", "key words dtype default_value oov")):
+    name = property(lambda s: s.key)
+    num_buckets = property(lambda s: len(s.words) + s.oov)
+
+    def numbers(self, value):
+        text = self.dtype.name == "string"
+        value, count = value if text else cast(value, "int64"), len(self.words)
+        keys = constant(list(self.words), "string" if text else "int64")
+        places = positions(keys, count, value)
+        other = constant(self.default_value, "int64")
+        if self.oov:
+            words = value if text else op("AsString", value)
+            other = op("StringToHashBucketFast", words, num_buckets=self.oov) + \
+                constant(count, "int64")
+        return op("SelectV2", op("Less", places, constant(count, "int64")), places, other)
+
+
+@export("feature_column.crossed_column", v1="contrib.layers.crossed_column")
+def crossed_column(keys, hash_bucket_size, hash_key=None):
+    """Pairs, triples, ... of categories, by their fingerprints."""
+    unsupported("crossed_column", hash_key=(hash_key, None))
+    if len(keys) < 2:
+        raise ValueError(f"keys must be a list with length > 1. Given: {keys}")
+    for key in keys:
+        if not isinstance(key, str) and not hasattr(key, "ids") or isinstance(key, Hashed):
+            raise ValueError("Unsupported key type. All keys must be either string, or categorical "
+                             f"column except HashedCategoricalColumn. Given: {key}")
+    return Crossed(tuple(keys), hash_bucket_size)
+
+
+class Crossed(Categorical, collections.namedtuple("CrossedColumn", "keys num_buckets")):
+    def leaves(self):
+        found = []
+        for key in self.keys:
+            found += key.leaves() if isinstance(key, Crossed) else [key]
+        return found
+
+    @property
+    def name(self):
+        return "_X_".join(sorted(k if isinstance(k, str) else k.name for k in self.leaves()))
+
+    def spec(self):
+        made = {}
+        for key in self.keys:
+            made.update({key: VarLenFeature("string")} if isinstance(key, str) else key.spec())
+        return made
+
+    def ids(self, features):
+        """Each value of the first with each of the second, and so on."""
+        words, gone = None, None
+        for key in self.leaves():
+            value = dense(features, key, _missing) if isinstance(key, str) else key.ids(features)
+            lost = self.gone(value)
+            text = value if value.dtype.name == "string" else op("AsString", value)
+            if words is not None:
+                old, new = (op("Slice", op("Shape", x), [1], [1]) for x in (words, text))
+                lost = op("LogicalOr", op("ExpandDims", gone, 2), op("ExpandDims", lost, 1))
+                text = op("StringJoin", [
+                    op("Tile", op("ExpandDims", words, 2), op("ConcatV2", [[1, 1], new], 0)),
+                    op("Tile", op("ExpandDims", text, 1), op("ConcatV2", [[1], old, [1]], 0))],
+                          separator="_X_")
+                flat = op("ConcatV2", [op("Slice", op("Shape", lost), [0], [1]), [-1]], 0)
+                text, lost = op("Reshape", text, flat), op("Reshape", lost, flat)
+            words, gone = text, lost
+        found = op("StringToHashBucketFast", words, num_buckets=self.num_buckets)
+        return op("SelectV2", gone, constant(-1, "int64"), found)
+
+
+@export("feature_column.indicator_column")
+def indicator_column(categorical_column):
+    """How often each category is there."""
+    return Indicator(categorical_column)
+
+
+class Indicator(Dense, collections.namedtuple("IndicatorColumn", "categories")):
+    name = property(lambda s: s.categories.name + "_indicator")
+    width = property(lambda s: s.categories.num_buckets)
+
+    def spec(self):
+        return self.categories.spec()
+
+    def tensor(self, features):
+        return op("Sum", _one_hot(self.categories.ids(features), self.width), [1])
+
+
+@export("feature_column.embedding_column")
+def embedding_column(categorical_column, dimension, combiner="mean", initializer=None,
+                     ckpt_to_load_from=None, tensor_name_in_ckpt=None, max_norm=None,
+                     trainable=True):
+    """Rows of a table that is trained."""
+    if dimension is None or dimension < 1:
+        raise ValueError(f"Invalid dimension {dimension}.")
+    if combiner not in ("mean", "sum", "sqrtn"):
+        raise ValueError(f"combiner must be one of 'mean', 'sqrtn' or 'sum', got {combiner}")
+    if initializer is not None and not callable(initializer):
+        raise ValueError("initializer must be callable if specified. Embedding of column_name: "
+                         f"{categorical_column.name}")
+    if ckpt_to_load_from is not None or max_norm is not None:
+        raise NotImplementedError("embedding_column: ckpt_to_load_from and max_norm are not there")
+    return Embedding(categorical_column, dimension, combiner, initializer, trainable)
+
+
+def combined(rows, ids, combiner):
+    """The sum (mean, ...) over the values of each example; what is missing does not count."""
+    there = cast(op("GreaterEqual", ids, constant(0, "int64")), "float32")
+    total = op("Sum", rows * op("ExpandDims", there, -1), [1])
+    if combiner == "sum":
+        return total
+    count = op("Sum", there, [1], keep_dims=True)
+    return op("DivNoNan", total, op("Sqrt", count) if combiner == "sqrtn" else count)
+
+
+def rows_of(table, ids):
+    """Rows of a table; the first one for what is missing."""
+    return op("GatherV2", table, op("Maximum", ids, constant(0, "int64")), 0)
+
+
+class Embedding(Dense, collections.namedtuple(
+        "EmbeddingColumn", "categories dimension combiner initializer trainable")):
+    name = property(lambda s: s.categories.name + "_embedding")
+    width = property(lambda s: s.dimension)
+
+    def spec(self):
+        return self.categories.spec()
+
+    def tensor(self, features, trainable=True):
+        first = self.initializer or init_ops.TruncatedNormal(
+            0.0, 1.0 / math.sqrt(self.dimension))
+        table = get_variable("embedding_weights", [self.categories.num_buckets, self.dimension],
+                             initializer=first, trainable=self.trainable and trainable)
+        ids = self.categories.ids(features)
+        return combined(rows_of(table.value(), ids), ids, self.combiner)

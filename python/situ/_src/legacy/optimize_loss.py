@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+"""optimize_loss.py: a whole training step in one call: optimize_loss, create_train_op; HParams."""
+from situ._src.framework import api
+from situ._src.framework.api import V1, export
+from situ._src.framework.graph import GraphKeys, get_default_graph
+from situ._src.framework.indexed_slices import map_values
+from situ._src.framework.keywords import unsupported
+from situ._src.framework.scopes import control_dependencies
+from situ._src.ops.array_ops import identity
+from situ._src.summary.summary_ops import scalar
+from situ._src.training import optimizers
+from situ._src.training.global_step import get_or_create_global_step
+from situ._src.variables.variable import trainable_variables
+from situ._src.variables.variable_scope import variable_scope
+
+OPTIMIZERS = {"Adagrad": optimizers.AdagradOptimizer, "Adam": optimizers.AdamOptimizer,
+              "Ftrl": optimizers.FtrlOptimizer,
+              "Momentum": lambda learning_rate: optimizers.MomentumOptimizer(learning_rate, 0.9),
+              "RMSProp": optimizers.RMSPropOptimizer,
+              "SGD": optimizers.GradientDescentOptimizer}
+
+
+def _clip(pairs, most):
+    if callable(most):
+        return most(pairs)
+    clip = V1.get("clip_by_global_norm") or api.BOTH["clip_by_global_norm"]
+    grads, variables = zip(*pairs)
+    return list(zip(clip(list(grads), most)[0], variables))
+
+
+def _made(optimizer, rate):
+    if isinstance(optimizer, str):
+        if optimizer not in OPTIMIZERS:
+            raise ValueError("Optimizer name should be one of "
+                             f"[{', '.join(OPTIMIZERS)}], you provided {optimizer}.")
+        return OPTIMIZERS[optimizer](learning_rate=rate)
+    if isinstance(optimizer, type):
+        return optimizer(learning_rate=rate)
+    return optimizer if hasattr(optimizer, "apply_gradients") else optimizer(rate)
+
+
+@export(v1="contrib.layers.optimize_loss")
+def optimize_loss(loss, global_step, learning_rate, optimizer, gradient_noise_scale=None,
+                  gradient_multipliers=None, clip_gradients=None, learning_rate_decay_fn=None,
+                  update_ops=None, variables=None, name=None, summaries=None,
+                  colocate_gradients_with_ops=False, increment_global_step=True):
+    """The loss behind a step that makes it smaller."""
+    unsupported("optimize_loss", gradient_noise_scale=(gradient_noise_scale, None))
+    with variable_scope(name, "OptimizeLoss", [loss, global_step]):
+        step = get_or_create_global_step() if global_step is None else global_step
+        updates = list(update_ops if update_ops is not None else
+                       get_default_graph().get_collection(GraphKeys.UPDATE_OPS))
+        if updates:
+            with control_dependencies(updates):
+                loss = identity(loss)
+        if learning_rate is not None and learning_rate_decay_fn is not None:
+            learning_rate = learning_rate_decay_fn(learning_rate, step)
+        if learning_rate is not None and summaries != []:
+            scalar("learning_rate", learning_rate)
+        chosen = _made(optimizer, learning_rate)
+        pairs = chosen.compute_gradients(
+            loss, variables or trainable_variables(),
+            colocate_gradients_with_ops=colocate_gradients_with_ops)
+        pairs = [(g, v) for g, v in pairs if g is not None]
+        if gradient_multipliers:
+            pairs = [(map_values(lambda x, f=gradient_multipliers[v]: x * f, g)
+                      if v in gradient_multipliers else g, v) for g, v in pairs]
+        if clip_gradients is not None:
+            pairs = _clip(pairs, clip_gradients)
+        train = chosen.apply_gradients(pairs, global_step=step if increment_global_step else None,
+                                       name="train")
+        with control_dependencies([train]):
+            return identity(loss)
+
+
+@export(v1=("contrib.slim.learning.create_train_op", "contrib.training.create_train_op"))
+def create_train_op(total_loss, optimizer, global_step=None, update_ops=None,
+                    variables_to_train=None, clip_gradient_norm=0, transform_grads_fn=None,
+                    summarize_gradients=False, gate_gradients=1, aggregation_method=None,
+                    colocate_gradients_with_ops=False, gradient_multipliers=None,
+                    check_numerics=True):
+    """A tensor: the loss behind the step."""
+    step = get_or_create_global_step() if global_step is None else global_step
+    updates = list(update_ops if update_ops is not None else
+                   get_default_graph().get_collection(GraphKeys.UPDATE_OPS))
+    with control_dependencies(updates):
+        total_loss = identity(total_loss, name="update_barrier")
+    pairs = optimizer.compute_gradients(
+        total_loss, variables_to_train or trainable_variables(), gate_gradients=gate_gradients,
+        aggregation_method=aggregation_method,
+        colocate_gradients_with_ops=colocate_gradients_with_ops)
+    pairs = [(g, v) for g, v in pairs if g is not None]
+    if gradient_multipliers:
+        factor = {getattr(v, "op", v): m for v, m in gradient_multipliers.items()}
+        pairs = [(g * factor[v.op] if v.op in factor else g, v) for g, v in pairs]
+    if transform_grads_fn:
+        pairs = transform_grads_fn(pairs)
+    if clip_gradient_norm:
+        one = V1.get("clip_by_norm") or api.BOTH["clip_by_norm"]
+        pairs = [(one(g, clip_gradient_norm), v) for g, v in pairs]
+    with control_dependencies([optimizer.apply_gradients(pairs, global_step=step)]):
+        if check_numerics:
+            total_loss = api.OPS["CheckNumerics"](total_loss, "LossTensor is inf or nan")
+        result = identity(total_loss, name="train_op")
+    get_default_graph().add_to_collection(GraphKeys.TRAIN_OP, result)
+    return result
+
+
+@export(v1="contrib.training.HParams")
+class HParams:
+    """Named values that may be changed by a text: HParams(rate=0.1).parse("rate=0.2")."""
+
+    def __init__(self, **kwargs):
+        object.__setattr__(self, "_values", {})
+        for name, value in kwargs.items():
+            self.add_hparam(name, value)
+
+    def add_hparam(self, name, value):
+        if name in self._values:
+            raise ValueError(f"Hyperparameter name is reserved: {name}")
+        self._values[name] = value
+
+    def __getattr__(self, name):
+        if name.startswith("__") or name not in self._values:
+            raise AttributeError(name)
+        return self._values[name]
+
+    def __setattr__(self, name, value):
+        self._values[name] = value
+
+    def set_hparam(self, name, value):
+        if name not in self._values:
+            raise KeyError(name)
+        self._values[name] = value
+
+    def get(self, key, default=None):
+        return self._values.get(key, default)
+
+    def values(self):
+        return dict(self._values)
+
+    def override_from_dict(self, values_dict):
+        for name, value in values_dict.items():
+            self.set_hparam(name, value)
+        return self
+
+    def parse(self, hparams):
+        for part in filter(None, hparams.split(",")):
+            name, _, text = part.partition("=")
+            if name not in self._values:
+                raise ValueError(f"Unknown hyperparameter type for {name}")
+            old = self._values[name]
+            self._values[name] = text in ("True", "true", "1") if isinstance(old, bool) else \
+                type(old)(text) if old is not None else text
+        return self
+
+    def __contains__(self, key):
+        return key in self._values
+
+    def __str__(self):
+        return str(sorted(self._values.items()))

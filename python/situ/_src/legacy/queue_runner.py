@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""queue_runner.py: threads that keep queues full: QueueRunner, start_queue_runners."""
+import threading
+import weakref
+
+from situ._src.framework import default_session, errors, logs
+from situ._src.framework.api import export
+from situ._src.framework.graph import GraphKeys, get_default_graph
+
+_OUT_OF_RANGE, _CANCELLED = errors.CLASSES[11], errors.CLASSES[1]
+
+
+@export(v1=("train.QueueRunner", "train.queue_runner.QueueRunner"))
+class QueueRunner:
+    """Runs the enqueue operations of a queue, each in a thread of its own."""
+
+    def __init__(self, queue=None, enqueue_ops=None, close_op=None, cancel_op=None,
+                 queue_closed_exception_types=None, queue_runner_def=None, import_scope=None):
+        if queue is None or not enqueue_ops:
+            raise ValueError("Must provide queue and enqueue_ops.")
+        self._queue, self._enqueue_ops = queue, list(enqueue_ops)
+        self._close_op = queue.close() if close_op is None else close_op
+        self._cancel_op = queue.close(cancel_pending_enqueues=True) if cancel_op is None \
+            else cancel_op
+        self._closed = tuple(queue_closed_exception_types or (_OUT_OF_RANGE, _CANCELLED))
+        self._lock = threading.Lock()
+        self._running = weakref.WeakKeyDictionary()
+        self._raised = []
+
+    queue = property(lambda s: s._queue)
+    enqueue_ops = property(lambda s: s._enqueue_ops)
+    close_op = property(lambda s: s._close_op)
+    cancel_op = property(lambda s: s._cancel_op)
+    queue_closed_exception_types = property(lambda s: s._closed)
+    exceptions_raised = property(lambda s: s._raised)
+    name = property(lambda s: s._queue.name)
+
+    def _done(self, sess):
+        """Counts a thread out; True for the last one."""
+        with self._lock:
+            self._running[sess] -= 1
+            return self._running[sess] == 0
+
+    def _run(self, sess, enqueue_op, coord=None):
+        counted = False
+        try:
+            while not (coord and coord.should_stop()):
+                try:
+                    sess.run(enqueue_op)
+                except self._closed:
+                    counted = True
+                    if self._done(sess):
+                        try:
+                            sess.run(self._close_op)
+                        except Exception as error:  # the session may be gone by now
+                            logs.vlog(1, "Ignored exception: %s", str(error))
+                    return
+        except Exception as error:
+            if coord:
+                coord.request_stop(error)
+            elif not getattr(sess, "_closed", False):  # else nobody wants to hear it
+                logs.error("Exception in QueueRunner: %s", str(error))
+                with self._lock:
+                    self._raised.append(error)
+                raise
+        finally:
+            if not counted:
+                self._done(sess)
+
+    def _close_on_stop(self, sess, cancel_op, coord):
+        coord.wait_for_stop()
+        try:
+            sess.run(cancel_op)
+        except Exception as error:
+            logs.vlog(1, "Ignored exception: %s", str(error))
+
+    def create_threads(self, sess, coord=None, daemon=False, start=False):
+        """The threads of a session, and one that cancels them when the coordinator stops."""
+        with self._lock:
+            if self._running.get(sess, 0) > 0:
+                return []
+            self._running[sess] = len(self._enqueue_ops)
+            self._raised = []
+        threads = [threading.Thread(target=self._run, args=(sess, op, coord),
+                                    name=f"QueueRunnerThread-{self.name}-{op.name}")
+                   for op in self._enqueue_ops]
+        if coord:
+            threads.append(threading.Thread(target=self._close_on_stop,
+                                            args=(sess, self._cancel_op, coord),
+                                            name=f"QueueRunnerThread-{self.name}-close_on_stop"))
+        for thread in threads:
+            if coord:
+                coord.register_thread(thread)
+            thread.daemon = daemon
+            if start:
+                thread.start()
+        return threads
+
+
+@export(v1=("train.add_queue_runner", "train.queue_runner.add_queue_runner"))
+def add_queue_runner(qr, collection=GraphKeys.QUEUE_RUNNERS):
+    """Adds a queue runner to a collection of the graph."""
+    get_default_graph().add_to_collection(collection, qr)
+
+
+@export(v1=("train.start_queue_runners", "train.queue_runner.start_queue_runners"))
+def start_queue_runners(sess=None, coord=None, daemon=True, start=True,
+                        collection=GraphKeys.QUEUE_RUNNERS):
+    """Starts all queue runners of the graph; returns their threads."""
+    if sess is None:
+        stack = default_session.stack()
+        sess = stack[-1] if stack else None
+        if sess is None:
+            raise ValueError("Cannot start queue runners: No default session is registered. Use "
+                             "`with sess.as_default()` or pass an explicit session to "
+                             "tf.start_queue_runners(sess=sess)")
+    threads = []
+    for runner in sess.graph.get_collection(collection):
+        threads.extend(runner.create_threads(sess, coord=coord, daemon=daemon, start=start))
+    return threads

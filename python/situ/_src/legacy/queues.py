@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0
+"""queues.py: tf.FIFOQueue and its relatives."""
+from situ._src.framework import dtypes, tensor_shape
+from situ._src.framework.api import BOTH, OPS, V1, export
+from situ._src.framework.scopes import device
+from situ._src.ops.array_ops import convert_to_tensor
+from situ._src.ops.random_ops import get_seed
+
+
+def _as_list(value):
+    return list(value) if isinstance(value, (list, tuple)) else [value]
+
+
+@export(v1=("QueueBase", "queue.QueueBase"), v2="queue.QueueBase")
+class QueueBase:
+    """A queue of tuples of tensors that lives in a session."""
+
+    def __init__(self, dtypes_, shapes, names, queue_ref):
+        self._dtypes = [dtypes.as_dtype(t).base_dtype for t in _as_list(dtypes_)]
+        if shapes is None:
+            self._shapes = [tensor_shape.TensorShape(None)] * len(self._dtypes)
+        elif len(shapes) != len(self._dtypes):
+            raise ValueError("Queue shapes must have the same length as dtypes, received "
+                             f"len(shapes)={len(shapes)}, len(dtypes)={len(self._dtypes)}")
+        else:
+            self._shapes = [tensor_shape.as_shape(s) for s in shapes]
+        if names is not None and len(names) != len(self._dtypes):
+            raise ValueError("List of names does not match number of dtypes.")
+        self._names, self._queue_ref = names, queue_ref
+        self._whole_name = getattr(getattr(queue_ref, "op", None), "name", None) or "queue"
+        self._name = self._whole_name.split("/")[-1]
+
+    queue_ref = property(lambda s: s._queue_ref)
+    name = property(lambda s: s._whole_name)
+    dtypes = property(lambda s: s._dtypes)
+    shapes = property(lambda s: s._shapes)
+    names = property(lambda s: s._names)
+
+    @staticmethod
+    def from_list(index, queues):
+        raise TypeError("A queue is chosen while the graph is built: take queues[index].")
+
+    def _values(self, values, many):
+        if isinstance(values, dict):
+            if not self._names:
+                raise ValueError("Queue must have names to enqueue a dictionary")
+            values = [values[name] for name in self._names]
+        elif self._names:
+            raise ValueError("You must enqueue a dictionary in a Queue with names")
+        elif not isinstance(values, (list, tuple)):
+            values = [values]
+        if len(values) != len(self._dtypes):
+            raise ValueError(f"Unable to enqueue {len(values)} values in a queue of "
+                             f"{len(self._dtypes)} components.")
+        result = []
+        for value, dtype, shape in zip(values, self._dtypes, self._shapes):
+            tensor = convert_to_tensor(value, dtype)
+            have = tensor.shape[1:] if many and tensor.shape.ndims else tensor.shape
+            if not (many and tensor.shape.ndims is None):
+                have.assert_is_compatible_with(shape)
+            result.append(tensor)
+        return result
+
+    def _give(self, tensors):
+        tensors = list(tensors)
+        if self._names:
+            return dict(zip(self._names, tensors))
+        return tensors if len(tensors) > 1 else tensors[0]
+
+    def _use(self, op, name, *inputs, **attrs):
+        return OPS[op](self._queue_ref, *inputs, name=name, **attrs)
+
+    def enqueue(self, vals, name=None):
+        """Adds an element."""
+        values = self._values(vals, False)
+        return self._use("QueueEnqueueV2", name or f"{self._name}_enqueue", values,
+                         Tcomponents=self._dtypes)
+
+    def enqueue_many(self, vals, name=None):
+        """Adds elements: the first dimension counts them."""
+        values = self._values(vals, True)
+        return self._use("QueueEnqueueManyV2", name or f"{self._name}_EnqueueMany", values,
+                         Tcomponents=self._dtypes)
+
+    def dequeue(self, name=None):
+        """Takes an element, and waits for it."""
+        return self._give(self._use("QueueDequeueV2", name or f"{self._name}_Dequeue",
+                                    component_types=self._dtypes, _output_shapes=self._shapes))
+
+    def dequeue_many(self, n, name=None):
+        """Takes n elements as a batch."""
+        return self._give(self._use("QueueDequeueManyV2", name or f"{self._name}_DequeueMany", n,
+                                    component_types=self._dtypes, _output_shapes=self._shapes))
+
+    def dequeue_up_to(self, n, name=None):
+        """The same; a closed queue gives what it still has."""
+        return self._give(self._use("QueueDequeueUpToV2", name or f"{self._name}_DequeueUpTo", n,
+                                    component_types=self._dtypes, _output_shapes=self._shapes))
+
+    def close(self, cancel_pending_enqueues=False, name=None):
+        """Takes no more elements."""
+        return self._use("QueueCloseV2", name or f"{self._name}_Close",
+                         cancel_pending_enqueues=cancel_pending_enqueues)
+
+    def is_closed(self, name=None):
+        return self._use("QueueIsClosedV2", name or f"{self._name}_Is_Closed")
+
+    def size(self, name=None):
+        return self._use("QueueSizeV2", name or f"{self._name}_Size")
+
+
+def _make(op, name, dtypes_, shapes, **attrs):
+    types = [dtypes.as_dtype(t).base_dtype for t in _as_list(dtypes_)]
+    if shapes is not None:
+        shapes = [shapes] if len(types) == 1 and not _is_list_of_shapes(shapes) else list(shapes)
+    ref = OPS[op](component_types=types, shapes=shapes or [], name=name, **attrs)
+    return types, shapes, ref
+
+
+def _is_list_of_shapes(value):
+    if isinstance(value, tensor_shape.TensorShape):
+        return False
+    return isinstance(value, (list, tuple)) and all(
+        isinstance(v, (list, tuple, tensor_shape.TensorShape)) or v is None for v in value) and \
+        (len(value) > 0)
+
+
+@export("queue.FIFOQueue", v1="FIFOQueue")
+class FIFOQueue(QueueBase):
+    """Elements come out in the order in which they went in."""
+
+    def __init__(self, capacity, dtypes, shapes=None, names=None, shared_name=None,
+                 name="fifo_queue"):
+        with device("CPU"):
+            types, shapes, ref = _make("FIFOQueueV2", name, dtypes, shapes, capacity=capacity,
+                                       shared_name=shared_name or "")
+        super().__init__(types, shapes, names, ref)
+
+
+@export("queue.RandomShuffleQueue", v1="RandomShuffleQueue")
+class RandomShuffleQueue(QueueBase):
+    """Elements come out in any order; some are kept back to choose from."""
+
+    def __init__(self, capacity, min_after_dequeue, dtypes, shapes=None, names=None, seed=None,
+                 shared_name=None, name="random_shuffle_queue"):
+        one, two = get_seed(seed)
+        types, shapes, ref = _make("RandomShuffleQueueV2", name, dtypes, shapes, capacity=capacity,
+                                   min_after_dequeue=min_after_dequeue, seed=one or 0,
+                                   seed2=two or 0, shared_name=shared_name or "")
+        super().__init__(types, shapes, names, ref)
+
+
+@export("queue.PriorityQueue", v1="PriorityQueue")
+class PriorityQueue(QueueBase):
+    """The element with the smallest first component, an int64 in front of the others, comes out
+    first."""
+
+    def __init__(self, capacity, types, shapes=None, names=None, shared_name=None,
+                 name="priority_queue"):
+        types, shapes, ref = _make("PriorityQueueV2", name, types, shapes, capacity=capacity,
+                                   shared_name=shared_name or "")
+        shapes = None if shapes is None else [tensor_shape.TensorShape([]), *shapes]
+        super().__init__([dtypes.as_dtype("int64"), *types], shapes, names, ref)
+
+
+@export("queue.PaddingFIFOQueue", v1="PaddingFIFOQueue")
+class PaddingFIFOQueue(QueueBase):
+    """Batches are filled up with zeros where elements differ in shape."""
+
+    def __init__(self, capacity, dtypes, shapes, names=None, shared_name=None,
+                 name="padding_fifo_queue"):
+        types, shapes, ref = _make("PaddingFIFOQueueV2", name, dtypes, shapes, capacity=capacity,
+                                   shared_name=shared_name or "")
+        super().__init__(types, shapes, names, ref)
+
+
+for _name in ("PaddingFIFOQueue", "PriorityQueue", "QueueBase", "RandomShuffleQueue"):
+    _kind = V1.get(_name) or BOTH.get(_name)
+    if _kind is not None:
+        V1["io." + _name] = _kind

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""regularizers.py: penalties on weights: tf.contrib.layers.l2_regularizer and its like."""
+from situ._src.framework.api import export
+from situ._src.framework.graph import GraphKeys, get_default_graph, scope
+from situ._src.ops.array_ops import cast, convert_to_tensor, op
+from situ._src.ops.math_ops import add_n
+
+
+def _check(scale, what):
+    if isinstance(scale, int) and not isinstance(scale, bool) and scale != 0:
+        raise ValueError(f"scale cannot be an integer: {scale}")
+    if scale < 0.0:
+        raise ValueError(f"Setting a scale less than 0 on a regularizer: {scale}. ({what})")
+
+
+@export(v1=("contrib.layers.l2_regularizer", "contrib.slim.l2_regularizer"))
+def l2_regularizer(scale, scope=None):
+    """scale * sum(w^2) / 2."""
+    _check(scale, "l2")
+    if scale == 0.0:
+        return lambda _: None
+
+    def l2(weights):
+        with _scope(scope, "l2_regularizer") as name:
+            weights = convert_to_tensor(weights)
+            return op("Mul", cast(scale, weights.dtype), op("L2Loss", weights), name=name)
+    return l2
+
+
+@export(v1=("contrib.layers.l1_regularizer", "contrib.slim.l1_regularizer"))
+def l1_regularizer(scale, scope=None):
+    """scale * sum(|w|)."""
+    _check(scale, "l1")
+    if scale == 0.0:
+        return lambda _: None
+
+    def l1(weights):
+        with _scope(scope, "l1_regularizer") as name:
+            weights = convert_to_tensor(weights)
+            total = op("Sum", op("Abs", weights))
+            return op("Mul", cast(scale, weights.dtype), total, name=name)
+    return l1
+
+
+@export(v1="contrib.layers.l1_l2_regularizer")
+def l1_l2_regularizer(scale_l1=1.0, scale_l2=1.0, scope=None):
+    return sum_regularizer([l1_regularizer(scale_l1), l2_regularizer(scale_l2)], scope)
+
+
+@export(v1="contrib.layers.sum_regularizer")
+def sum_regularizer(regularizer_list, scope=None):
+    parts = [r for r in regularizer_list if r is not None]
+
+    def total(weights):
+        found = [p for p in (r(weights) for r in parts) if p is not None]
+        return add_n(found) if found else None
+    return total if parts else None
+
+
+@export(v1="contrib.layers.apply_regularization")
+def apply_regularization(regularizer, weights_list=None):
+    """The sum of the penalties of all weights, kept as a regularization loss."""
+    weights = weights_list or get_default_graph().get_collection(GraphKeys.WEIGHTS)
+    found = [p for p in (regularizer(w) for w in weights) if p is not None]
+    result = add_n(found) if found else convert_to_tensor(0.0)
+    get_default_graph().add_to_collection(GraphKeys.REGULARIZATION_LOSSES, result)
+    return result
+
+
+_scope = scope

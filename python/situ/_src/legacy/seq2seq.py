@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: Apache-2.0
+"""seq2seq.py: tf.contrib.seq2seq: decoders, what feeds them, and the loop that runs them."""
+import collections
+
+from situ._src.framework import nest
+from situ._src.framework.api import BOTH, OPS, V1
+from situ._src.framework.dtypes import as_dtype
+from situ._src.legacy import seq2seq_attention
+from situ._src.ops.array_ops import convert_to_tensor, op
+from situ._src.ops.random_ops import categorical
+from situ._src.ops.tensor_array_ops import TensorArray
+from situ._src.ops.while_loop import while_loop
+from situ._src.variables import variable_scope
+
+_named = seq2seq_attention._named
+BasicDecoderOutput = _named("BasicDecoderOutput")(
+    collections.namedtuple("BasicDecoderOutput", ("rnn_output", "sample_id")))
+
+
+def _swap(x):
+    return OPS["Transpose"](x, [1, 0] + list(range(2, x.shape.ndims)))
+
+
+@_named("Helper")
+class Helper:
+    """What a decoder is given at each step: a base for one's own."""
+    sample_ids_dtype = as_dtype("int32")
+    sample_ids_shape = []
+
+
+@_named("TrainingHelper")
+class TrainingHelper(Helper):
+    """The steps of known sequences, whatever the decoder says."""
+
+    def __init__(self, inputs, sequence_length, time_major=False, name=None):
+        flat = [convert_to_tensor(x) for x in nest.flatten(inputs)]
+        flat = flat if time_major else [_swap(x) for x in flat]
+        self._structure, self._lengths = inputs, convert_to_tensor(sequence_length)
+        self._count = OPS["Shape"](flat[0])[0]
+        self._rows = [TensorArray(x.dtype, self._count, clear_after_read=False).unstack(x)
+                      for x in flat]
+        self.batch_size = OPS["Size"](self._lengths)
+
+    def _at(self, time):
+        last = op("Maximum", op("Minimum", time, self._count - 1), convert_to_tensor(0))
+        return nest.pack_sequence_as(self._structure, [r.read(last) for r in self._rows])
+
+    def initialize(self, name=None):
+        zero = convert_to_tensor(0, self._lengths.dtype)
+        return OPS["Equal"](zero, self._lengths), self._at(convert_to_tensor(0))
+
+    def sample(self, time, outputs, state=None, name=None):
+        return op("ArgMax", outputs, -1, output_type=as_dtype("int32"))
+
+    def next_inputs(self, time, outputs, state, sample_ids=None, name=None):
+        after = time + 1
+        done = OPS["GreaterEqual"](op("Cast", after, DstT=self._lengths.dtype), self._lengths)
+        return done, self._at(after), state
+
+
+@_named("GreedyEmbeddingHelper")
+class GreedyEmbeddingHelper(Helper):
+    """The word that was most likely is what comes next."""
+
+    def __init__(self, embedding, start_tokens, end_token):
+        lookup = BOTH.get("nn.embedding_lookup") or V1["nn.embedding_lookup"]
+        self._embed = embedding if callable(embedding) else lambda ids: lookup(embedding, ids)
+        self._start = convert_to_tensor(start_tokens, "int32")
+        self._end = convert_to_tensor(end_token, "int32")
+        self.batch_size = OPS["Size"](self._start)
+
+    def initialize(self, name=None):
+        return OPS["Fill"](op("Pack", [self.batch_size]), convert_to_tensor(False)), \
+            self._embed(self._start)
+
+    def sample(self, time, outputs, state=None, name=None):
+        return op("ArgMax", outputs, -1, output_type=as_dtype("int32"))
+
+    def next_inputs(self, time, outputs, state, sample_ids=None, name=None):
+        return OPS["Equal"](sample_ids, self._end), self._embed(sample_ids), state
+
+
+@_named("SampleEmbeddingHelper")
+class SampleEmbeddingHelper(GreedyEmbeddingHelper):
+    """A word drawn from what the decoder finds likely is what comes next."""
+
+    def __init__(self, embedding, start_tokens, end_token, softmax_temperature=None, seed=None):
+        super().__init__(embedding, start_tokens, end_token)
+        self._temperature, self._seed = softmax_temperature, seed
+
+    def sample(self, time, outputs, state=None, name=None):
+        logits = outputs if self._temperature is None else outputs / self._temperature
+        return op("Reshape", categorical(logits, 1, "int32", self._seed), [-1])
+
+
+@_named("Decoder")
+class Decoder:
+    """What dynamic_decode runs: a base for one's own."""
+    tracks_own_finished = False
+
+
+@_named("BasicDecoder")
+class BasicDecoder(Decoder):
+    """A cell, a helper that feeds it, and a layer over its outputs."""
+
+    def __init__(self, cell, helper, initial_state, output_layer=None):
+        self._cell, self._helper = cell, helper
+        self._state, self._layer = initial_state, output_layer
+        self.batch_size = helper.batch_size
+
+    @property
+    def output_dtype(self):
+        dtype = nest.flatten(self._state)[0].dtype.base_dtype
+        return BasicDecoderOutput(dtype, self._helper.sample_ids_dtype)
+
+    @property
+    def output_size(self):
+        width = self._cell.output_size if self._layer is None else self._layer.units
+        return BasicDecoderOutput(width, self._helper.sample_ids_shape)
+
+    def initialize(self, name=None):
+        return (*self._helper.initialize(), self._state)
+
+    def step(self, time, inputs, state, name=None):
+        output, state = self._cell(inputs, state)
+        output = output if self._layer is None else self._layer(output)
+        ids = self._helper.sample(time=time, outputs=output, state=state)
+        done, following, state = self._helper.next_inputs(
+            time=time, outputs=output, state=state, sample_ids=ids)
+        return BasicDecoderOutput(output, ids), state, following, done
+
+
+def _keep(done, old, new):
+    """Of sequences that are over the old rows."""
+    if hasattr(new, "_flow") or new.shape.ndims in (0, None):
+        return new
+    made = OPS["Select"](done, old, new)
+    made.set_shape(new.shape)
+    return made
+
+
+def _shape(leaf):
+    """What a value of the loop looks like on every way round: any size of the batch."""
+    known = leaf.shape.as_list() if leaf.shape.ndims else []
+    return BOTH["TensorShape"]([None, *known[1:]] if known else [])
+
+
+def _element_shape(size):
+    sizes = size.as_list() if hasattr(size, "as_list") else size
+    return [None, *(sizes if isinstance(sizes, list) else [sizes])]
+
+
+class _Decoding:
+    """The loop over a decoder: values of a step in one list."""
+
+    def __init__(self, decoder, impute, limit):
+        self._decoder, self._impute, self._limit = decoder, impute, limit
+        finished, self._inputs, self._state = decoder.initialize()
+        self._outputs = [TensorArray(t, 0, dynamic_size=True, element_shape=_element_shape(s))
+                         for t, s in zip(nest.flatten(decoder.output_dtype), decoder.output_size)]
+        lengths = op("ZerosLike", op("Cast", finished, DstT=as_dtype("int32")))
+        if limit is not None:
+            finished = OPS["LogicalOr"](finished, OPS["GreaterEqual"](
+                convert_to_tensor(0), convert_to_tensor(limit, "int32")))
+        self.first = [convert_to_tensor(0), finished, lengths, *self._outputs,
+                      *[convert_to_tensor(x) for x in nest.flatten(self._inputs)],
+                      *[s if hasattr(s, "_flow") else convert_to_tensor(s)
+                        for s in nest.flatten(self._state)]]
+
+    def _parts(self, rest):
+        n, m = len(self._outputs), len(nest.flatten(self._inputs))
+        return (rest[:n], nest.pack_sequence_as(self._inputs, list(rest[n:n + m])),
+                nest.pack_sequence_as(self._state, list(rest[n + m:])))
+
+    def test(self, time, finished, *_rest):
+        return OPS["LogicalNot"](op("All", finished, list(range(finished.shape.ndims or 1))))
+
+    def body(self, time, finished, lengths, *rest):
+        arrays, inputs, state = self._parts(rest)
+        outputs, new, following, done = self._decoder.step(time, inputs, state)
+        over = done if self._decoder.tracks_own_finished else OPS["LogicalOr"](done, finished)
+        if self._limit is not None:
+            over = OPS["LogicalOr"](over, OPS["GreaterEqual"](
+                time + 1, convert_to_tensor(self._limit, "int32")))
+        lengths = OPS["Select"](finished, lengths, op("ZerosLike", lengths) + (time + 1))
+        outputs = nest.flatten(outputs)
+        news, olds = nest.flatten(new), nest.flatten(state)
+        if self._impute:
+            outputs = [_keep(finished, op("ZerosLike", o), o) for o in outputs]
+            news = [_keep(finished, a, b) for a, b in zip(olds, news)]
+        for old, value in zip(olds, news):
+            if not hasattr(value, "_flow"):
+                value.set_shape(_shape(old))
+        return [time + 1, over, lengths, *[a.write(time, o) for a, o in zip(arrays, outputs)],
+                *nest.flatten(following), *news]
+
+    def run(self):
+        shapes = [None if hasattr(x, "_flow") else _shape(x) for x in self.first]
+        made = while_loop(self.test, self.body, self.first, shape_invariants=shapes,
+                          return_same_structure=True)
+        arrays, _, state = self._parts(list(made[3:]))
+        return [a.stack() for a in arrays], state, made[2]
+
+
+@_named("dynamic_decode")
+def dynamic_decode(decoder, output_time_major=False, impute_finished=False,
+                   maximum_iterations=None, parallel_iterations=32, swap_memory=False, scope=None):
+    """Runs a decoder until all its sequences are over: outputs, the last state, the lengths."""
+    with variable_scope.variable_scope(scope, "decoder"):
+        outputs, state, lengths = _Decoding(decoder, impute_finished, maximum_iterations).run()
+        made = nest.pack_sequence_as(decoder.output_size, outputs) if not hasattr(
+            decoder.output_size, "_fields") else type(decoder.output_size)(*outputs)
+        if hasattr(decoder, "finalize"):
+            made, state = decoder.finalize(made, state, lengths)
+        if not output_time_major:
+            made = nest.map_structure(_swap, made)
+        return made, state, lengths

@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: Apache-2.0
+"""color.py: tf.image: brightness, contrast, saturation, hue, color spaces."""
+import numpy
+
+from situ._src.framework import tensor_shape
+from situ._src.framework.api import OPS, export
+from situ._src.framework.dtypes import as_dtype
+from situ._src.framework.graph import scope
+from situ._src.ops.array_ops import cast, constant, convert_to_tensor, op, shape as shape_op
+from situ._src.ops.image.image_ops import flip_left_right, flip_up_down, rank_of
+from situ._src.ops.random_ops import random_uniform
+
+_DIGITS = {"float16": 11, "float32": 24, "float64": 53}  # of the mantissa
+
+
+def _bounds(have, want):
+    """The least and the greatest value of type `have` that type `want` has, too; (None, None) where
+    it has all of them."""
+    if want.name == "bool" or have.name == "bool" or have.min >= want.min and have.max <= want.max:
+        return None, None
+    low, high = max(have.min, want.min), min(have.max, want.max)
+    if have.is_floating and not want.is_floating:
+        lost = int(high).bit_length() - _DIGITS[have.name]  # digits that there is no room for
+        high = int(high) >> max(lost, 0) << max(lost, 0)
+    return low, high
+
+
+@export("dtypes.saturate_cast", "saturate_cast")
+def saturate_cast(value, dtype, name=None):
+    """A cast that keeps within the range of the type."""
+    dtype, value = as_dtype(dtype), convert_to_tensor(value)
+    low, high = _bounds(value.dtype.base_dtype, dtype)
+    if low is not None:
+        value = op("ClipByValue", value, constant(low, value.dtype), constant(high, value.dtype))
+    return cast(value, dtype, name=name)
+
+
+@export("image.convert_image_dtype")
+def convert_image_dtype(image, dtype, saturate=False, name=None):
+    """Images of real numbers go from 0 to 1, of integers from 0 to their greatest."""
+    image, dtype = convert_to_tensor(image), as_dtype(dtype)
+    have = image.dtype.base_dtype
+    to = saturate_cast if saturate else cast
+    if have == dtype:
+        return op("Identity", image, name=name)
+    with scope(name, "convert_image"):
+        if have.is_floating and dtype.is_floating:
+            return cast(image, dtype)
+        if have.is_floating:
+            scaled = op("Mul", image, constant(dtype.max + 0.5, have))
+            return to(scaled, dtype)
+        if dtype.is_floating:
+            return op("Mul", cast(image, dtype), constant(1.0 / have.max, dtype))
+        if have.max > dtype.max:
+            return to(op("FloorDiv", image, constant((have.max + 1) // (dtype.max + 1), have)),
+                      dtype)
+        return op("Mul", to(image, dtype), constant((dtype.max + 1) // (have.max + 1), dtype))
+
+
+def _as_real(image):
+    """(the image as real numbers, its own type)"""
+    image = convert_to_tensor(image, name="image")
+    kind = image.dtype.base_dtype
+    real = kind if kind.name in ("float16", "float32") else as_dtype("float32")
+    return convert_image_dtype(image, real), kind
+
+
+@export("image.adjust_brightness")
+def adjust_brightness(image, delta):
+    """delta more everywhere."""
+    with scope(None, "adjust_brightness"):
+        real, kind = _as_real(image)
+        return convert_image_dtype(op("Add", real, cast(delta, real.dtype)), kind, saturate=True)
+
+
+def _middle(image):
+    """The mean of every channel of every image."""
+    first = rank_of(image) - 3
+    return OPS["Mean"](image, constant([first, first + 1], "int32"), True)
+
+
+@export("image.adjust_contrast")
+def adjust_contrast(images, contrast_factor):
+    """The distance of every pixel from the mean of its channel, times a factor."""
+    with scope(None, "adjust_contrast"):
+        real, kind = _as_real(images)
+        middle = _middle(real)
+        far = op("Mul", op("Sub", real, middle), cast(contrast_factor, real.dtype))
+        return convert_image_dtype(op("Add", far, middle), kind, saturate=True)
+
+
+@export("image.per_image_standardization", v1="image.per_image_whitening")
+def per_image_standardization(image):
+    """Each image with mean 0 and variance 1."""
+    with scope(None, "per_image_standardization"):
+        image = convert_to_tensor(image, name="image")
+        image = cast(image, image.dtype if image.dtype.is_floating else "float32")
+        first = rank_of(image) - 3
+        axes = constant([first, first + 1, first + 2], "int32")
+        known = tensor_shape.as_shape(image.shape).as_list()[first:]
+        if None in known:
+            sizes = op("Slice", shape_op(image), [first], [3])
+            count = cast(OPS["Prod"](sizes, 0), image.dtype)
+        else:
+            count = constant(known[0] * known[1] * known[2], image.dtype)
+        mean = OPS["Mean"](image, axes, True)
+        spread = op("Sub", image, mean)
+        deviation = op("Sqrt", OPS["Mean"](op("Square", spread), axes, True))
+        return op("RealDiv", spread, op("Maximum", deviation, op("Rsqrt", count)))
+
+
+@export("image.rgb_to_grayscale")
+def rgb_to_grayscale(images, name=None):
+    with scope(name, "rgb_to_grayscale"):
+        real, kind = _as_real(images)
+        weights = constant([0.2989, 0.5870, 0.1140], real.dtype)
+        gray = OPS["Sum"](op("Mul", real, weights), constant([-1], "int32"), True)
+        return convert_image_dtype(gray, kind)
+
+
+def _through_hsv(change):
+    """Changes hue, saturation and value, which are from 0 to 1."""
+    def adjust(image, amount):
+        real, kind = _as_real(image)
+        parts = op("Unpack", op("RGBToHSV", real), num=3, axis=-1)
+        hsv = op("Pack", change(list(parts), cast(amount, real.dtype)), axis=-1)
+        return convert_image_dtype(op("HSVToRGB", hsv), kind, saturate=True)
+    return adjust
+
+
+def _turn(parts, delta):
+    one = constant(1, parts[0].dtype)
+    return [op("FloorMod", op("Add", parts[0], op("Add", delta, one)), one)] + parts[1:]
+
+
+def _saturate(parts, factor):
+    zero, one = constant(0, parts[0].dtype), constant(1, parts[0].dtype)
+    return [parts[0], op("ClipByValue", op("Mul", parts[1], factor), zero, one), parts[2]]
+
+
+_hue, _saturation = _through_hsv(_turn), _through_hsv(_saturate)
+
+
+@export("image.adjust_hue")
+def adjust_hue(image, delta, name=None):
+    """The colours turned by delta, from -1 to 1."""
+    with scope(name, "adjust_hue"):
+        return _hue(image, delta)
+
+
+@export("image.adjust_saturation")
+def adjust_saturation(image, saturation_factor, name=None):
+    with scope(name, "adjust_saturation"):
+        return _saturation(image, saturation_factor)
+
+
+@export("image.adjust_gamma")
+def adjust_gamma(image, gamma=1, gain=1):
+    with scope(None, "adjust_gamma"):
+        real, kind = _as_real(image)
+        made = op("Mul", op("Pow", real, cast(gamma, real.dtype)), cast(gain, real.dtype))
+        return convert_image_dtype(made, kind, saturate=True)
+
+
+# By chance.
+
+@export("image.random_brightness")
+def random_brightness(image, max_delta, seed=None):
+    """adjust_brightness by a number from -max_delta to max_delta."""
+    if max_delta < 0:
+        raise ValueError("max_delta must be non-negative.")
+    return adjust_brightness(image, random_uniform([], -max_delta, max_delta, seed=seed))
+
+
+@export("image.random_contrast")
+def random_contrast(image, lower, upper, seed=None):
+    """adjust_contrast by a number from lower to upper."""
+    _in_order(lower, upper)
+    return adjust_contrast(image, random_uniform([], lower, upper, seed=seed))
+
+
+def _in_order(lower, upper):
+    if upper <= lower:
+        raise ValueError("upper must be > lower.")
+    if lower < 0:
+        raise ValueError("lower must be non-negative.")
+
+
+@export("image.random_saturation")
+def random_saturation(image, lower, upper, seed=None):
+    _in_order(lower, upper)
+    return adjust_saturation(image, random_uniform([], lower, upper, seed=seed))
+
+
+@export("image.random_hue")
+def random_hue(image, max_delta, seed=None):
+    if not 0 <= max_delta <= 0.5:
+        raise ValueError("max_delta must be <= 0.5." if max_delta > 0 else
+                         "max_delta must be non-negative.")
+    return adjust_hue(image, random_uniform([], -max_delta, max_delta, seed=seed))
+
+
+def _flipped(flip, default):
+    def random_flip(image, seed=None):
+        """The image, or the image turned round, each with probability one half."""
+        with scope(None, default):
+            image = convert_to_tensor(image, name="image")
+            if rank_of(image) == 3:
+                low = op("Less", random_uniform([], 0, 1.0, seed=seed), constant(0.5))
+                return op("SelectV2", low, flip(image), image)
+            known = tensor_shape.as_shape(image.shape).as_list()[0]
+            batch = constant([known], "int32") if known is not None else \
+                op("Slice", shape_op(image), [0], [1])
+            flips = cast(op("Round", op("Reshape", random_uniform(batch, seed=seed),
+                                        [-1, 1, 1, 1])), "bool")
+            return op("SelectV2", flips, flip(image), image)
+    return random_flip
+
+
+export("image.random_flip_left_right")(_flipped(flip_left_right, "random_flip_left_right"))
+export("image.random_flip_up_down")(_flipped(flip_up_down, "random_flip_up_down"))
+
+
+_COLORS = {"yiq": [[0.299, 0.59590059, 0.2115], [0.587, -0.27455667, -0.52273617],
+                   [0.114, -0.32134392, 0.31119955]],
+           "yuv": [[0.299, -0.14714119, 0.61497538], [0.587, -0.28886916, -0.51496512],
+                   [0.114, 0.43601035, -0.10001026]]}
+
+
+def _colors(name, matrix):
+    def convert(images):
+        images = convert_to_tensor(images)
+        flat = op("MatMul", op("Reshape", images, [-1, 3]), convert_to_tensor(matrix, images.dtype))
+        return op("Reshape", flat, shape_op(images))
+    convert.__name__, convert.__doc__ = name, "The images in other colours."
+    export("image." + name)(convert)
+
+
+for _name, _matrix in _COLORS.items():
+    _colors("rgb_to_" + _name, _matrix)
+    _colors(_name + "_to_rgb", numpy.linalg.inv(numpy.array(_matrix)).tolist())

@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: Apache-2.0
+"""init_ops.py: initializers: the initial values of variables."""
+from __future__ import annotations
+
+import math
+
+from situ._src.framework import style
+from situ._src.framework.api import export
+from situ._src.framework.dtypes import as_dtype
+from situ._src.ops import random_ops
+from situ._src.ops.array_ops import constant, ones, zeros
+
+
+class Initializer:
+    """A function of shape and dtype."""
+
+    def __init__(self, dtype="float32"):
+        self.dtype = as_dtype(dtype)
+
+    def __call__(self, shape, dtype=None, partition_info=None, verify_shape=None, **kwargs):
+        for keyword in kwargs:
+            if keyword not in ("partition_shape", "partition_offset", "layout"):
+                raise TypeError(f"Unknown keyword arguments: {keyword}. Allowed keyword "
+                                "arguments: partition_shape, partition_offset, layout.")
+        return self.make(shape, as_dtype(dtype) if dtype is not None else self.dtype)
+
+    def get_config(self):
+        return dict(self.__dict__)
+
+    def _draw(self, kind, shape, first, second, dtype):
+        """Random numbers of a distribution: those of a stateful op, with the seeds that the graph
+        or the program gives it."""
+        return _STATEFUL[kind](shape, first, second, dtype, seed=self.seed)
+
+
+_STATEFUL = {"normal": random_ops.random_normal, "uniform": random_ops.random_uniform,
+             "truncated_normal": random_ops.truncated_normal}
+_STATELESS = {"normal": random_ops.stateless_normal, "uniform": random_ops.stateless_uniform,
+              "truncated_normal": random_ops.stateless_truncated_normal}
+
+
+class Stateless:
+    """An initializer of eager style: with a seed it gives the same numbers every time."""
+    _used_seed = None
+
+    def _default_seed(self) -> int | None:
+        """The seed where the program gave none; None: the seeds of stateful ops count."""
+        return None
+
+    def _draw(self, kind, shape, first, second, dtype):
+        if style.is_graph():
+            return super()._draw(kind, shape, first, second, dtype)
+        if self._used_seed is None:
+            self._used_seed = self._default_seed() if self.seed is None else self.seed
+        if self._used_seed is None:
+            return super()._draw(kind, shape, first, second, dtype)
+        return _STATELESS[kind](shape, [self._used_seed, 0], first, second, dtype)
+
+
+class KerasSeeds(Stateless):
+    """An initializer of Keras: one without a seed draws its seed, once, from the generator of
+    tf.keras.utils.set_random_seed, else from Python's `random`. But tf.random.set_seed alone, or
+    SITU_SEED, makes weights the same in every run, too."""
+
+    def _default_seed(self) -> int | None:
+        return random_ops.weights_seed()
+
+
+@export("zeros_initializer", "initializers.zeros", "keras.initializers.Zeros")
+class Zeros(Initializer):
+    def make(self, shape, dtype):
+        return zeros(shape, dtype)
+
+
+@export("ones_initializer", "initializers.ones", "keras.initializers.Ones")
+class Ones(Initializer):
+    def make(self, shape, dtype):
+        return ones(shape, dtype)
+
+
+@export("constant_initializer", "initializers.constant", "keras.initializers.Constant")
+class Constant(Initializer):
+    def __init__(self, value=0, dtype="float32", verify_shape=False):
+        super().__init__(dtype)
+        self.value, self.verify_shape = value, verify_shape
+
+    def make(self, shape, dtype):
+        if self.verify_shape:
+            import numpy
+            have, want = numpy.shape(self.value), tuple(int(s) for s in shape)
+            if have != want:
+                raise TypeError(f"Expected Tensor's shape: {want}, but got {have}.")
+        return constant(self.value, dtype, shape)
+
+
+class _Random(Initializer):
+    def __init__(self, first=None, second=None, seed=None, dtype="float32", **words):
+        super().__init__(dtype)
+        given = [words.pop(n, v) for n, v in zip(self.NAMES, (first, second))]
+        if words:
+            raise TypeError(f"unexpected argument {next(iter(words))!r}")
+        self.a, self.b = (d if v is None else v for v, d in zip(given, self.DEFAULTS))
+        self.seed = seed
+
+    def make(self, shape, dtype):
+        return self._draw(self.KIND, shape, self.a, self.b, dtype)
+
+
+@export(v1=("random_normal_initializer", "initializers.random_normal"))
+class RandomNormal(_Random):
+    NAMES, DEFAULTS = ("mean", "stddev"), (0.0, 1.0)
+    KIND = "normal"
+
+
+@export(v1=("truncated_normal_initializer", "initializers.truncated_normal"))
+class TruncatedNormal(_Random):
+    NAMES, DEFAULTS = ("mean", "stddev"), (0.0, 1.0)
+    KIND = "truncated_normal"
+
+
+@export(v1=("random_uniform_initializer", "initializers.random_uniform"))
+class RandomUniform(_Random):
+    NAMES, DEFAULTS = ("minval", "maxval"), (0, None)
+    KIND = "uniform"
+
+
+def _narrow(base, low, *plain, keras=()):
+    """The same with Keras's spread: of Keras, and of TensorFlow 2."""
+    kept = {"DEFAULTS": (low, 0.05), "__doc__": base.__doc__}
+    export("keras.initializers." + base.__name__, v2=keras)(
+        type(base.__name__, (KerasSeeds, base), dict(kept)))
+    if plain:
+        export(v2=plain)(type(base.__name__, (Stateless, base), kept))
+
+
+_narrow(RandomNormal, 0.0, "random_normal_initializer", keras="initializers.random_normal")
+_narrow(TruncatedNormal, 0.0, keras="initializers.truncated_normal")
+_narrow(RandomUniform, -0.05, "random_uniform_initializer", keras="initializers.random_uniform")
+
+
+@export(v1=("variance_scaling_initializer", "initializers.variance_scaling"))
+class VarianceScaling(Initializer):
+    def __init__(self, scale=1.0, mode="fan_in", distribution="truncated_normal", seed=None,
+                 dtype="float32"):
+        super().__init__(dtype)
+        self.scale, self.mode, self.distribution, self.seed = scale, mode, distribution, seed
+
+    def __call__(self, shape, dtype=None, partition_info=None):
+        whole = shape if partition_info is None else partition_info.full_shape
+        dtype = as_dtype(dtype) if dtype is not None else self.dtype
+        return self._scaled([int(s) for s in shape], [int(s) for s in whole], dtype)
+
+    def _scaled(self, shape, sizes, dtype):
+        """Numbers of a shape, whose variance depends on the sizes of the whole variable."""
+        field = math.prod(sizes[:-2]) if len(sizes) > 2 else 1
+        fan_in = field * sizes[-2] if len(sizes) > 1 else sizes[0] if sizes else 1
+        fan_out = field * sizes[-1] if sizes else 1
+        fan = {"fan_in": fan_in, "fan_out": fan_out, "fan_avg": (fan_in + fan_out) / 2}[self.mode]
+        scale = self.scale / max(1.0, fan)
+        if self.distribution == "uniform":
+            limit = math.sqrt(3.0 * scale)
+            return self._draw("uniform", shape, -limit, limit, dtype)
+        if self.distribution in ("normal", "truncated_normal"):
+            return self._draw("truncated_normal", shape, 0.0,
+                              math.sqrt(scale) / .87962566103423978, dtype)
+        return self._draw("normal", shape, 0.0, math.sqrt(scale), dtype)
+
+
+@export("keras.initializers.VarianceScaling", v2="initializers.variance_scaling")
+class KerasVarianceScaling(KerasSeeds, VarianceScaling):
+    """Numbers whose variance depends on the sizes of a matrix."""
+
+
+KerasVarianceScaling.__name__ = "VarianceScaling"
+
+
+def _scaling(name, scale, mode, distribution, *v1):
+    """Variance scaling of one kind, by its names in TensorFlow 1; and that of Keras."""
+    def begin(self, seed=None, dtype="float32"):
+        VarianceScaling.__init__(self, scale, mode, distribution, seed, dtype)
+    small = "initializers." + "".join("_" + c.lower() if c.isupper() else c
+                                      for c in name).lstrip("_")
+    made = export(v1=(small, *v1))(type(name, (VarianceScaling,), {"__init__": begin}))
+    export("keras.initializers." + name, v2=small)(
+        type(name, (KerasSeeds, VarianceScaling), {"__init__": begin}))
+    return made
+
+
+GlorotUniform = _scaling("GlorotUniform", 1.0, "fan_avg", "uniform", "glorot_uniform_initializer")
+_scaling("GlorotNormal", 1.0, "fan_avg", "truncated_normal", "glorot_normal_initializer")
+_scaling("HeNormal", 2.0, "fan_in", "truncated_normal")
+_scaling("LecunNormal", 1.0, "fan_in", "truncated_normal")
+_scaling("LecunUniform", 1.0, "fan_in", "uniform")
+_scaling("HeUniform", 2.0, "fan_in", "uniform")
+
+
+def _aliases():
+    """tf.initializers.RandomNormal is tf.keras.initializers.RandomNormal; small letters too."""
+    from situ._src.framework.api import BOTH, V2
+    known = {n.rsplit(".", 1)[1]: c for n, c in BOTH.items()
+             if n.startswith("keras.initializers.")}
+    for name, thing in known.items():
+        V2["initializers." + name] = thing
+        small = "".join("_" + c.lower() if c.isupper() else c for c in name).lstrip("_")
+        BOTH.setdefault("keras.initializers." + small, thing)
+
+
+_aliases()
+
+
+@export("keras.initializers.Identity", v1="initializers.identity")
+class Identity(Initializer):
+    """A matrix with a number on its diagonal."""
+
+    def __init__(self, gain=1.0, dtype="float32"):
+        super().__init__(dtype)
+        self.gain = gain
+
+    def make(self, shape, dtype):
+        import numpy
+        return constant(numpy.eye(*[int(s) for s in shape]) * self.gain, dtype)
+
+
+@export(v1=("uniform_unit_scaling_initializer", "initializers.uniform_unit_scaling"))
+class UniformUnitScaling(Initializer):
+    """Uniform numbers that keep the scale of what is multiplied by them."""
+
+    def __init__(self, factor=1.0, seed=None, dtype="float32"):
+        super().__init__(dtype)
+        self.factor, self.seed = factor, seed
+
+    def __call__(self, shape, dtype=None, partition_info=None):
+        whole = shape if partition_info is None else partition_info.full_shape
+        size = math.prod([int(s) for s in whole][:-1]) or 1
+        limit = math.sqrt(3 / max(1.0, size)) * self.factor
+        return self._draw("uniform", shape, -limit, limit,
+                          self.dtype if dtype is None else as_dtype(dtype))
+
+
+def _config(self):
+    """The arguments of its __init__ by their names."""
+    if isinstance(self, _Random):
+        return {self.NAMES[0]: self.a, self.NAMES[1]: self.b, "seed": self.seed}
+    known = {"Constant": ("value",), "VarianceScaling": ("scale", "mode", "distribution", "seed"),
+             "Identity": ("gain",)}.get(type(self).__name__)
+    if known is None:
+        known = ("seed",) if isinstance(self, VarianceScaling) else ()
+    return {n: getattr(self, n) for n in known}
+
+
+Initializer.get_config = _config

@@ -1,0 +1,374 @@
+# SPDX-License-Identifier: Apache-2.0
+"""lookup_ops.py: tf.lookup: static tables, vocabularies with out-of-vocabulary buckets, mutable
+tables.
+
+A static table is two constants; Unique tells which key an element is."""
+import threading
+
+import numpy
+
+import _situ
+from situ._src.framework.api import export
+from situ._src.framework.dtypes import as_dtype
+from situ._src.framework.graph import scope
+from situ._src.framework.keywords import unsupported
+from situ._src.ops.array_ops import cast, constant, convert_to_tensor, op
+from situ._src.ops.script_ops import py_func
+
+
+def positions(keys, count, values):
+    """Where each value stands among `count` different keys: its number; others: count and more."""
+    flat = op("Reshape", values, [-1])
+    _, places = op("Unique", op("ConcatV2", [keys, flat], 0), out_idx="int64")
+    return op("Reshape", op("Slice", places, [count], [-1]), op("Shape", values))
+
+
+def _lines(path, size=None):
+    with open(path, "rb") as file:
+        lines = [line.rstrip(b"\r\n") for line in file.read().split(b"\n")]
+    lines = lines[:-1] if lines and not lines[-1] else lines
+    return lines if size is None else lines[:size]
+
+
+def _distinct(keys):
+    seen = set()
+    for key in keys:
+        if key in seen:
+            raise ValueError(f"HashTable has different value for same key. Key {key} is there "
+                             "twice.")
+        seen.add(key)
+
+
+class Table:
+    """Keys with values; a default for all others, or buckets for words that are not there."""
+
+    def __init__(self, keys, values, default, buckets=0, name=None):
+        keys, values = numpy.asarray(keys), None if values is None else numpy.asarray(values)
+        _distinct(keys.tolist())
+        self._count, self._buckets = len(keys), buckets
+        with scope(name, "hash_table"):
+            self._keys = constant(keys, "string" if keys.dtype.kind in "OSU" else keys.dtype)
+            self._values = None if values is None else constant(
+                values, "string" if values.dtype.kind in "OSU" else values.dtype)
+        self.default_value, self.name = default, name or "hash_table"
+
+    key_dtype = property(lambda s: s._keys.dtype)
+    value_dtype = property(lambda s: as_dtype("int64") if s._values is None else s._values.dtype)
+
+    @property
+    def initializer(self):
+        return op("NoOp")
+
+    init = initializer
+
+    def size(self, name=None):
+        return constant(self._count + self._buckets, "int64", name=name)
+
+    def lookup(self, keys, name=None):
+        """The value of each key."""
+        with scope(name, "hash_table_Lookup"):
+            keys = convert_to_tensor(keys)
+            if keys.dtype != self.key_dtype:
+                keys = cast(keys, self.key_dtype) if keys.dtype.name != "string" and \
+                    self.key_dtype.name != "string" else keys
+            if keys.dtype != self.key_dtype:
+                raise TypeError("Signature mismatch. Keys must be dtype "
+                                f"{self.key_dtype}, got {keys.dtype}.")
+            places = positions(self._keys, self._count, keys)
+            known = op("Less", places, constant(self._count, "int64"))
+            if self._values is not None:
+                inside = op("Minimum", places, constant(max(self._count - 1, 0), "int64"))
+                found = op("GatherV2", self._values, inside, 0)
+                return self._chosen(known, found, self.default_value)
+            if self._buckets:
+                words = keys if keys.dtype.name == "string" else op("AsString", keys)
+                other = op("StringToHashBucketFast", words, num_buckets=self._buckets) + \
+                    constant(self._count, "int64")
+                return op("SelectV2", known, places, other)
+            return self._chosen(known, places, self.default_value)
+
+    def _chosen(self, known, found, default):
+        if found.dtype.name != "string":
+            return op("SelectV2", known, found, convert_to_tensor(default, found.dtype))
+        both = op("ConcatV2", [constant([default], "string"), op("Reshape", found, [-1])], 0)
+        size = op("Size", found, out_type="int64")
+        at = op("Reshape", op("Range", constant(1, "int64"), size + constant(1, "int64"),
+                              constant(1, "int64")), op("Shape", found))
+        return op("GatherV2", both, op("SelectV2", known, at, constant(0, "int64")), 0)
+
+    __getitem__ = lookup
+
+
+@export("lookup.KeyValueTensorInitializer", v1="contrib.lookup.KeyValueTensorInitializer")
+class KeyValueTensorInitializer:
+    """Keys and values that are known."""
+
+    def __init__(self, keys, values, key_dtype=None, value_dtype=None, name=None):
+        self.keys, self.values = (_array(v, t or _usual_type(v)) for v, t in (
+            (keys, key_dtype), (values, value_dtype)))
+
+
+def _usual_type(values):
+    """The type that numbers of Python become as tensors; None for everything that has a type."""
+    flat = numpy.asarray(values, object).ravel() if isinstance(values, (list, tuple)) else [values]
+    kinds = {type(v) for v in flat}
+    if kinds and kinds <= {int, float}:
+        return "float32" if float in kinds else "int32"
+    return None
+
+
+def _array(values, dtype):
+    from situ._src.framework.tensor import constant_value
+    known = constant_value(values) if hasattr(values, "dtype") and not \
+        isinstance(values, numpy.ndarray) else None
+    array = numpy.asarray(values if known is None else known)
+    kind = as_dtype(dtype).name if dtype is not None else None
+    if array.dtype.kind == "U":
+        return numpy.char.encode(array, "utf-8")
+    return array if kind in (None, "string") else array.astype(as_dtype(dtype).as_numpy_dtype)
+
+
+@export("lookup.StaticHashTable", v1=("contrib.lookup.HashTable", "lookup.HashTable"))
+class HashTable(Table):
+    """A table of an initializer's keys and values."""
+
+    def __init__(self, initializer, default_value, shared_name=None, name=None):
+        super().__init__(initializer.keys, initializer.values, default_value, name=name)
+
+
+def _vocabulary(words, dtype):
+    array = _array(words, None)
+    if array.dtype.kind in "if" and dtype is not None:
+        return array.astype(as_dtype(dtype).as_numpy_dtype)
+    return array
+
+
+@export(v1=("contrib.lookup.index_table_from_tensor",))
+def index_table_from_tensor(mapping=None, num_oov_buckets=0, default_value=-1, hasher_spec=None,
+                            dtype="string", name=None, vocabulary_list=None):
+    """From words to their numbers in a list."""
+    _check_hasher(hasher_spec)
+    words = vocabulary_list if mapping is None else mapping
+    if words is None:
+        raise ValueError("vocabulary_list must be specified.")
+    if num_oov_buckets < 0:
+        raise ValueError(f"num_oov_buckets must be greater or equal than 0, got {num_oov_buckets}.")
+    array = _vocabulary(words, "int64")
+    return Table(array, None, default_value, num_oov_buckets, name or "string_to_index")
+
+
+def _check_hasher(spec):
+    """Only the fast hash is there: another one would give other buckets."""
+    if spec is not None and getattr(spec, "hasher", spec) != "fasthash":
+        unsupported("index_table", hasher_spec=(spec, None))
+
+
+@export(v1="contrib.lookup.index_table_from_file")
+def index_table_from_file(vocabulary_file=None, num_oov_buckets=0, vocab_size=None,
+                          default_value=-1, hasher_spec=None, key_dtype="string", name=None,
+                          key_column_index=-2, value_column_index=-1, delimiter="\t"):
+    """From words to the numbers of their lines."""
+    _check_hasher(hasher_spec)
+    unsupported("index_table_from_file", key_column_index=(key_column_index, -2),
+                value_column_index=(value_column_index, -1))
+    if not vocabulary_file:
+        raise ValueError("vocabulary_file must be specified and must not be empty.")
+    lines = _lines(vocabulary_file, vocab_size)
+    keys = numpy.array(lines, object) if as_dtype(key_dtype).name == "string" else \
+        numpy.array([int(x) for x in lines], numpy.int64)
+    return Table(keys, None, default_value, num_oov_buckets, name or "string_to_index")
+
+
+@export(v1="contrib.lookup.index_to_string_table_from_tensor")
+def index_to_string_table_from_tensor(mapping=None, default_value="UNK", name=None,
+                                      vocabulary_list=None):
+    """From numbers to words."""
+    words = _vocabulary(vocabulary_list if mapping is None else mapping, None)
+    return Table(numpy.arange(len(words)), words, default_value, name=name or "index_to_string")
+
+
+@export(v1="contrib.lookup.index_to_string_table_from_file")
+def index_to_string_table_from_file(vocabulary_file=None, vocab_size=None, default_value="UNK",
+                                    name=None, key_column_index=-1, value_column_index=-2,
+                                    delimiter="\t"):
+    """From numbers of lines to what they say."""
+    unsupported("index_to_string_table_from_file", key_column_index=(key_column_index, -1),
+                value_column_index=(value_column_index, -2))
+    if not vocabulary_file:
+        raise ValueError("vocabulary_file must be specified.")
+    return index_to_string_table_from_tensor(
+        numpy.array(_lines(vocabulary_file, vocab_size), object), default_value, name)
+
+
+@export("lookup.TextFileIndex", v1="contrib.lookup.TextFileIndex")
+class TextFileIndex:
+    """What of a line is meant, if it is not the number of a column."""
+    WHOLE_LINE, LINE_NUMBER = -2, -1
+
+
+@export("lookup.TextFileInitializer", v1="contrib.lookup.TextFileInitializer")
+class TextFileInitializer:
+    """Keys and values from the lines of a file."""
+
+    def __init__(self, filename, key_dtype, key_index, value_dtype, value_index, vocab_size=None,
+                 delimiter="\t", name=None, value_index_offset=0):
+        lines = _lines(filename, vocab_size)
+        cut = delimiter.encode() if isinstance(delimiter, str) else delimiter
+        rows = [line.split(cut) for line in lines]
+
+        def column(index, dtype):
+            if index == TextFileIndex.LINE_NUMBER:
+                return numpy.arange(len(lines)) + value_index_offset
+            texts = lines if index == TextFileIndex.WHOLE_LINE else [row[index] for row in rows]
+            kind = as_dtype(dtype)
+            return numpy.array(texts, object) if kind.name == "string" else \
+                numpy.array([float(t) if kind.is_floating else int(t) for t in texts])
+        self.keys = column(key_index, key_dtype)
+        self.values = column(value_index, value_dtype)
+        if as_dtype(value_dtype).name != "string":
+            self.values = self.values.astype(as_dtype(value_dtype).as_numpy_dtype)
+
+
+@export("lookup.StaticVocabularyTable", v1="lookup.StaticVocabularyTable")
+class StaticVocabularyTable(Table):
+    """Words with numbers; others share the numbers behind them, by what they hash to."""
+
+    def __init__(self, initializer, num_oov_buckets, lookup_key_dtype=None, name=None,
+                 experimental_is_anonymous=False):
+        if num_oov_buckets < 1:
+            raise ValueError("`num_oov_buckets` must be greater than 0; received "
+                             f"{num_oov_buckets}.")
+        keys = [] if initializer is None else initializer.keys
+        values = [] if initializer is None else initializer.values
+        super().__init__(keys, numpy.asarray(values, "int64"), -1, name=name)
+        self._extra = num_oov_buckets
+
+    def size(self, name=None):
+        return constant(self._count + self._extra, "int64", name=name)
+
+    def lookup(self, keys, name=None):
+        keys = convert_to_tensor(keys)
+        found = super().lookup(keys)
+        words = keys if keys.dtype.name == "string" else op("AsString", keys)
+        other = op("StringToHashBucketFast", words, num_buckets=self._extra) + \
+            constant(self._count, "int64")
+        return op("SelectV2", op("Less", found, constant(0, "int64")), other, found)
+
+    __getitem__ = lookup
+
+
+@export("lookup.experimental.MutableHashTable", v1=("contrib.lookup.MutableHashTable",))
+class MutableHashTable:
+    """A table that is told keys and values while the program runs; the process keeps it."""
+
+    def __init__(self, key_dtype, value_dtype, default_value, name="MutableHashTable",
+                 checkpoint=True, experimental_is_anonymous=False):
+        self.key_dtype, self.value_dtype = as_dtype(key_dtype), as_dtype(value_dtype)
+        self.name, self._kept, self._lock = name, {}, threading.Lock()
+        self._saves, self._restored = checkpoint, {}
+        self._default = numpy.asarray(getattr(default_value, "numpy", lambda: default_value)())
+
+    def _kind(self):
+        return object if self.value_dtype.name == "string" else self.value_dtype.as_numpy_dtype
+
+    def insert(self, keys, values, name=None):
+        """Tells the table values; those of keys that it has are replaced."""
+        def put(keys, values):
+            with self._lock:
+                rows = values.reshape(keys.size, *self._default.shape)
+                self._kept.update(zip(keys.ravel().tolist(), [numpy.asarray(r) for r in rows]))
+            return numpy.int64(keys.size)
+        made = py_func(put, [self._keys(keys), convert_to_tensor(values, self.value_dtype)],
+                       "int64")
+        return made.op if _situ.current_graph() is not None else None
+
+    insert_or_assign = insert
+
+    def _keys(self, keys):
+        keys = convert_to_tensor(keys)
+        return keys if keys.dtype == self.key_dtype else cast(keys, self.key_dtype)
+
+    def remove(self, keys, name=None):
+        """Forgets keys."""
+        def drop(keys):
+            with self._lock:
+                for key in keys.ravel().tolist():
+                    self._kept.pop(key, None)
+            return numpy.int64(keys.size)
+        made = py_func(drop, [self._keys(keys)], "int64")
+        return made.op if _situ.current_graph() is not None else None
+
+    erase = remove
+
+    def lookup(self, keys, name=None):
+        """The value of each key, or the default."""
+        def find(keys):
+            keys = numpy.asarray(keys, object if self.key_dtype.name == "string" else None)
+            with self._lock:
+                found = [self._kept.get(k, self._default) for k in keys.ravel().tolist()]
+            made = numpy.empty([len(found), *self._default.shape], self._kind())
+            for i, value in enumerate(found):
+                made[i] = value.item() if self._kind() is object and not value.shape else value
+            return made.reshape((*keys.shape, *self._default.shape))
+        keys = self._keys(keys)
+        made = py_func(find, [keys], self.value_dtype)
+        if _situ.current_graph() is not None and keys.shape.ndims is not None:
+            made.set_shape([*keys.shape.as_list(), *self._default.shape])
+        return made
+
+    __getitem__ = lookup
+
+    def size(self, name=None):
+        return py_func(lambda: numpy.int64(len(self._kept)), [], "int64")
+
+    def _arrays(self):
+        """All keys, and their values, as arrays."""
+        with self._lock:
+            keys, values = list(self._kept), list(self._kept.values())
+        words = self.key_dtype.name == "string"
+        made = numpy.empty([len(values), *self._default.shape], self._kind())
+        for i, value in enumerate(values):
+            made[i] = value.item() if value.shape == () else value
+        return numpy.array(keys, object if words else self.key_dtype.as_numpy_dtype), made
+
+    def export(self, name=None):
+        """All keys, and their values."""
+        return tuple(py_func(self._arrays, [], [self.key_dtype, self.value_dtype]))
+
+    def _checkpoint_parts(self):
+        """What tf.train.Checkpoint saves, by the names that TensorFlow's checkpoints have."""
+        return {"table-keys": _Part(self, 0), "table-values": _Part(self, 1)} if self._saves else {}
+
+    def _restore(self, number, array):
+        """Takes the keys or the values of a checkpoint; with both the table is replaced."""
+        self._restored[number] = array
+        if len(self._restored) == 2:
+            keys, values = self._restored.pop(0), self._restored.pop(1)
+            with self._lock:
+                self._kept = dict(zip(keys.ravel().tolist(), [numpy.asarray(v) for v in values]))
+
+
+class _Part:
+    """The keys (0) or the values (1) of a table, as a checkpoint sees them."""
+
+    def __init__(self, table, number):
+        self._table, self._number = table, number
+
+    def numpy(self):
+        return self._table._arrays()[self._number]
+
+    def give(self, array):
+        """Restores what a checkpoint has."""
+        self._table._restore(self._number, array)
+
+    def __repr__(self):
+        return f"<{type(self._table).__name__} '{self._table.name}'>"
+
+
+@export("lookup.experimental.DenseHashTable", v1="contrib.lookup.MutableDenseHashTable")
+class DenseHashTable(MutableHashTable):
+    """The same, with keys that mean that a place is empty; situ needs none."""
+
+    def __init__(self, key_dtype, value_dtype, default_value, empty_key, deleted_key=None,
+                 initial_num_buckets=None, name="MutableDenseHashTable", checkpoint=True):
+        super().__init__(key_dtype, value_dtype, default_value, name, checkpoint)

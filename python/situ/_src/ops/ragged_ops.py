@@ -1,0 +1,326 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ragged_ops.py: ragged tensors out of lists, and what operations do with them: those of
+elements work on the values, others by row; tf.strings.split, which gives such rows."""
+import re
+
+import numpy
+
+from situ._src.framework import tensor_shape
+from situ._src.framework.api import BOTH, OPS, V2, export
+from situ._src.framework.keywords import unsupported
+from situ._src.framework.type_spec import TensorSpec
+from situ._src.ops import math_ops
+from situ._src.ops.array_ops import cast, concat, constant, convert_to_tensor, op
+from situ._src.ops.ragged_tensor import RaggedTensor, ranges, splits_dtype, taken
+from situ._src.ops.string_ops import regex_replace
+
+_SPACES = " \t\n\r\f\v"
+
+
+def _depth(value):
+    """How deep lists are nested; None for an empty one."""
+    if not isinstance(value, (list, tuple, numpy.ndarray)):
+        return 0
+    below = [d for d in map(_depth, value) if d is not None]
+    return max(below) + 1 if below else (1 if not len(value) else None)
+
+
+@export("ragged.constant")
+def ragged_constant(pylist, dtype=None, ragged_rank=None, inner_shape=None, name=None,
+                    row_splits_dtype=None):
+    """Lists of different lengths as one value."""
+    depth = (_depth(pylist) or 1) - 1
+    if inner_shape is not None:
+        depth -= len(inner_shape)
+    depth = max(depth, 1) if ragged_rank is None else ragged_rank
+    flat, lengths = list(pylist), []
+    for _ in range(depth):
+        if any(not isinstance(r, (list, tuple, numpy.ndarray)) for r in flat):
+            raise ValueError("pylist has scalar values depth 1, but ragged_rank requires scalar "
+                             "value depth greater than 1")
+        lengths.append([len(r) for r in flat])
+        flat = [v for r in flat for v in r]
+    values = convert_to_tensor(flat, dtype) if flat else constant([], dtype or "float32")
+    return RaggedTensor.from_nested_row_lengths(
+        values, [constant(n, "int64") for n in lengths]).with_row_splits_dtype(
+            row_splits_dtype or "int64")
+
+
+@export("ragged.stack")
+def ragged_stack(values, axis=0, name=None):
+    """Vectors of different lengths as rows, ragged tensors one above the other."""
+    parts = [v if isinstance(v, RaggedTensor) else convert_to_tensor(v) for v in values]
+    if any(isinstance(p, RaggedTensor) for p in parts):
+        return op("Pack", parts, axis=axis)
+    return RaggedTensor.from_row_lengths(concat(parts, 0), op("Pack", [
+        op("Shape", p, out_type="int64")[0] for p in parts]))
+
+
+@export("ragged.range")
+def ragged_range(starts, limits=None, deltas=1, dtype=None, name=None, row_splits_dtype=None):
+    """Rows of numbers: from a start to a limit."""
+    starts, limits = (0, starts) if limits is None else (starts, limits)
+    parts = numpy.broadcast_arrays(*[numpy.asarray(v.numpy() if hasattr(v, "numpy") else v)
+                                     for v in (starts, limits, deltas)])
+    rows = [numpy.arange(*p) for p in zip(*[numpy.atleast_1d(a) for a in parts])]
+    kind = dtype or ("int32" if rows[0].dtype.kind == "i" else "float32")
+    return RaggedTensor.from_row_lengths(
+        constant(numpy.concatenate(rows), kind), [len(r) for r in rows]).with_row_splits_dtype(
+            row_splits_dtype or "int64")
+
+
+@export("ragged.map_flat_values")
+def map_flat_values(op_, *args, **words):
+    """A function of the values of ragged tensors; the rows stay."""
+    given = [a.flat_values if isinstance(a, RaggedTensor) else a for a in args]
+    first = next(a for a in args if isinstance(a, RaggedTensor))
+    return first.with_flat_values(op_(*given, **words))
+
+
+@export("ragged.boolean_mask")
+def ragged_boolean_mask(data, mask, name=None):
+    """What is true of each row of a matrix."""
+    mask = convert_to_tensor(mask, "bool")
+    lengths = op("Sum", cast(mask, "int64"), [1])
+    return RaggedTensor.from_row_lengths(BOTH["boolean_mask"](convert_to_tensor(data), mask),
+                                         lengths)
+
+
+def _split(texts, sep):
+    """The parts of texts as values and lengths of rows."""
+    if sep is None or sep == "":
+        return op("StringSplit", texts, _SPACES, skip_empty=True)
+    sep = sep.decode() if isinstance(sep, bytes) else sep
+    if len(sep.encode()) > 1:
+        texts, sep = regex_replace(texts, re.escape(sep), "\x01"), "\x01"
+    return op("StringSplit", texts, sep, skip_empty=False)
+
+
+def _strings_split(input=None, sep=None, maxsplit=-1, name=None):
+    """The parts of texts: of one text a vector, of a vector of texts ragged rows."""
+    if maxsplit != -1:
+        raise ValueError("situ splits texts at all places only: maxsplit=-1.")
+    texts = convert_to_tensor(input, "string")
+    if texts.shape.ndims == 0:
+        return _split(op("Reshape", texts, [1]), sep)[1]
+    if texts.shape.ndims != 1:
+        raise ValueError("situ splits one text, or a vector of texts.")
+    indices, values, sizes = _split(texts, sep)
+    return RaggedTensor.from_value_rowids(values, indices[:, 0], sizes[0])
+
+
+V2["strings.split"] = _strings_split
+
+
+@export(v1="strings.split")
+def strings_split_v1(input=None, sep=None, maxsplit=-1, result_type="SparseTensor", source=None,
+                     name=None):
+    """The parts of a vector of texts: sparse, or as ragged rows."""
+    found = _strings_split(input if source is None else source, sep, maxsplit)
+    return found if result_type == "RaggedTensor" or not isinstance(found, RaggedTensor) else \
+        found.to_sparse()
+
+
+@export("RaggedTensorSpec")
+class RaggedTensorSpec:
+    """What a ragged tensor is like: for input_signature and get_concrete_function."""
+
+    def __init__(self, shape=None, dtype="float32", ragged_rank=None, row_splits_dtype="int64",
+                 flat_values_spec=None):
+        from situ._src.framework.dtypes import as_dtype
+        self.shape, self.dtype = tensor_shape.as_shape(shape), as_dtype(dtype)
+        rank = self.shape.rank or 2
+        self.ragged_rank = rank - 1 if ragged_rank is None else ragged_rank
+        self.row_splits_dtype = as_dtype(row_splits_dtype)
+
+    @property
+    def _situ_pieces_(self):
+        inner = (self.shape.as_list() if self.shape.rank else [None, None])[self.ragged_rank + 1:]
+        return [TensorSpec([None, *inner], self.dtype),
+                *[TensorSpec([None], self.row_splits_dtype) for _ in range(self.ragged_rank)]]
+
+    _situ_made_ = RaggedTensor._situ_made_
+
+    def __repr__(self):
+        return (f"RaggedTensorSpec({self.shape}, {self.dtype!r}, {self.ragged_rank}, "
+                f"{self.row_splits_dtype!r})")
+
+
+# What operations do
+
+
+def _rows(value):
+    return value if isinstance(value, RaggedTensor) else RaggedTensor.from_tensor(value)
+
+
+def _concat(values, axis, name=None):
+    values = [_rows(v) for v in values]
+    axis = int(axis)
+    axis = axis + values[0].shape.rank if axis < 0 else axis
+    if axis > 1:
+        return values[0].with_values(_concat([v.values for v in values], axis - 1))
+    inner = [v.values for v in values]
+    joined = _concat(inner, 0) if any(isinstance(v, RaggedTensor) for v in inner) else \
+        concat(inner, 0)
+    whole = RaggedTensor.from_row_lengths(joined, concat([v.row_lengths() for v in values], 0))
+    if axis == 0:
+        return whole
+    count, k = values[0].nrows(), len(values)
+    order = op("Range", constant(0, "int64"), count * k, constant(1, "int64"))
+    order = op("Reshape", op("Transpose", op("Reshape", order, [k, -1]), [1, 0]), [-1])
+    mixed = whole.take(order)
+    return RaggedTensor(mixed.values, mixed.row_splits[::k])
+
+
+def _stack(values, axis=0, name=None):
+    values = [_rows(v) for v in values]
+    if axis % (values[0].shape.rank + 1):
+        return _concat([_expand(v, axis) for v in values], axis)
+    return RaggedTensor.from_row_lengths(_concat(values, 0),
+                                         op("Pack", [v.nrows() for v in values]))
+
+
+def _expand(rt, axis, name=None):
+    axis = int(axis)
+    axis = axis + rt.shape.rank + 1 if axis < 0 else axis
+    if axis == 0:
+        return RaggedTensor(rt, op("Pack", [constant(0, "int64"), rt.nrows()]))
+    if axis == 1:
+        return RaggedTensor(rt, op("Range", constant(0, "int64"), rt.nrows() + 1,
+                                   constant(1, "int64")))
+    inner = rt.values
+    return rt.with_values(_expand(inner, axis - 1) if isinstance(inner, RaggedTensor) else
+                          op("ExpandDims", inner, axis - 1))
+
+
+_SEGMENTS = {"Sum": "UnsortedSegmentSum", "Max": "UnsortedSegmentMax",
+             "Min": "UnsortedSegmentMin", "Prod": "UnsortedSegmentProd"}
+
+
+def _reduce(row, rt, axis=None, keep_dims=False, keepdims=None, name=None):
+    """A sum (or such) over all, over a row, or over the rows."""
+    if axis is None:
+        return OPS[row](rt.flat_values, name=name)
+    axes = sorted({int(a) % rt.shape.rank for a in numpy.atleast_1d(numpy.asarray(axis))})
+    made = rt
+    for a in reversed(axes):
+        made = _reduced(row, made, a) if isinstance(made, RaggedTensor) else OPS[row](made, [a])
+        if keep_dims or keepdims:
+            made = _expand(made, a) if isinstance(made, RaggedTensor) else op("ExpandDims", made, a)
+    return made
+
+
+def _reduced(row, rt, axis):
+    if row == "Mean":
+        ones = rt.with_flat_values(op("OnesLike", rt.flat_values))
+        return _reduced("Sum", rt, axis) / _reduced("Sum", ones, axis)
+    if row in ("Any", "All"):
+        whole = rt.with_flat_values(cast(rt.flat_values, "int32"))
+        made = _reduced("Max" if row == "Any" else "Min", whole, axis)
+        turn = lambda v: op("Greater", v, 0)
+        return made.with_flat_values(turn(made.flat_values)) if isinstance(made, RaggedTensor) \
+            else turn(made)
+    if axis > 1:
+        inner = rt.values
+        return rt.with_values(_reduced(row, inner, axis - 1) if isinstance(inner, RaggedTensor)
+                              else OPS[row](inner, [axis - 1]))
+    if isinstance(rt.values, RaggedTensor):
+        raise ValueError("situ reduces ragged tensors of several ragged dimensions along the last "
+                         "of these, or along all dimensions.")
+    if axis == 1:
+        return op(_SEGMENTS[row], rt.values, rt.value_rowids(), rt.nrows())
+    columns = ranges(op("ZerosLike", rt.row_lengths()), rt.row_lengths())
+    return op(_SEGMENTS[row], rt.values, columns, rt.bounding_shape()[1])
+
+
+def _gather(params, indices, axis=0, batch_dims=0, name=None):
+    unsupported("gather of ragged tensors", batch_dims=(batch_dims, 0))
+    if isinstance(indices, RaggedTensor):
+        return indices.with_flat_values(_gather(params, indices.flat_values, axis) if isinstance(
+            params, RaggedTensor) else op("GatherV2", params, indices.flat_values, axis))
+    indices = convert_to_tensor(indices)
+    if indices.shape.rank == 0:
+        return params[indices]
+    return taken(params, indices)
+
+
+def _reverse(rt, axis, name=None):
+    if [int(a) for a in numpy.atleast_1d(numpy.asarray(axis))] != [1]:
+        raise ValueError("situ turns ragged rows round along dimension 1 only.")
+    inside = ranges(op("ZerosLike", rt.row_lengths()), rt.row_lengths())
+    last = op("GatherV2", rt.row_limits(), rt.value_rowids(), 0) - 1
+    return rt.with_values(taken(rt.values, last - inside))
+
+
+def _tile(rt, multiples, name=None):
+    first, second, *rest = [int(m) for m in numpy.asarray(multiples)]
+    if any(m != 1 for m in rest):
+        raise ValueError("situ repeats ragged tensors along the first two dimensions only.")
+    made = _concat([rt] * second, 1) if second > 1 else rt
+    return _concat([made] * first, 0) if first > 1 else made
+
+
+_TABLE = {"ConcatV2": _concat, "Tile": _tile, "Pack": _stack, "ExpandDims": _expand,
+          "GatherV2": _gather, "ReverseV2": _reverse,
+          "Rank": lambda rt, name=None: constant(rt.shape.rank),
+          "Size": lambda rt, **w: OPS["Size"](rt.flat_values, **w),
+          "Shape": lambda rt, out_type="int32", name=None: cast(rt.bounding_shape(), out_type),
+          "Identity": lambda rt, name=None: rt}
+for _row in ("Sum", "Mean", "Max", "Min", "Prod", "Any", "All"):
+    _TABLE[_row] = lambda *a, _row=_row, **w: _reduce(_row, *a, **w)
+_TABLE = {OPS[row]: function for row, function in _TABLE.items()}
+
+
+def _is_ragged(value):
+    return isinstance(value, RaggedTensor) or isinstance(value, (list, tuple)) and any(
+        isinstance(v, RaggedTensor) for v in value)
+
+
+def _with_dtype(value, kind):
+    """Ragged tensors, also in lists and dicts, with row_splits of a dtype."""
+    if isinstance(value, RaggedTensor):
+        return value.with_row_splits_dtype(kind)
+    if isinstance(value, dict):
+        return {k: _with_dtype(v, kind) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)(_with_dtype(v, kind) for v in value)
+    return value
+
+
+def otherwise(function, args, words):
+    """A call that failed because an argument is ragged, in the way of such tensors."""
+    ragged = [a for a in (*args, *words.values()) if _is_ragged(a)]
+    if not ragged:
+        return NotImplemented
+    kind = splits_dtype(*[t for a in ragged for t in (a if isinstance(a, (list, tuple)) else [a])])
+    own = _TABLE.get(function)
+    if own is not None:
+        if kind == "int64":
+            return own(*args, **words)
+        made = own(*_with_dtype(args, "int64"), **_with_dtype(words, "int64"))
+        return _with_dtype(made, kind)
+    first = ragged[0]
+    if isinstance(first, (list, tuple)):
+        first = next(v for v in first if isinstance(v, RaggedTensor))
+
+    def flat(value):
+        if isinstance(value, (list, tuple)) and _is_ragged(value):
+            return [flat(v) for v in value]
+        if isinstance(value, RaggedTensor):
+            return value.flat_values
+        if getattr(getattr(value, "shape", None), "rank", 0):  # a column: one for each row
+            return _spread(first, value)
+        return value
+    made = function(*[flat(a) for a in args], **{k: flat(v) for k, v in words.items()})
+    return first.with_flat_values(made)
+
+
+def _spread(rt, value):
+    """A dense column [rows, 1] for the values of ragged rows."""
+    value = convert_to_tensor(value)
+    if value.shape.rank == 2 and value.shape.as_list()[1] == 1 and rt.ragged_rank == 1:
+        return op("GatherV2", op("Reshape", value, [-1]), rt.value_rowids(), 0)
+    return value
+
+
+math_ops.COMPOSITE["otherwise"] = otherwise

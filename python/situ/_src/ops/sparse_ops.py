@@ -1,0 +1,478 @@
+# SPDX-License-Identifier: Apache-2.0
+"""sparse_ops.py: tf.SparseTensor and tf.sparse: conversion, reordering, arithmetic, reductions,
+matmul."""
+import collections
+
+import numpy
+
+from situ._src.framework import errors, tensor_shape
+from situ._src.framework.api import BOTH, OPS, export, named
+from situ._src.framework.dtypes import as_dtype
+from situ._src.framework.graph import scope
+from situ._src.framework.keywords import unsupported
+from situ._src.framework.tensor import constant_value
+from situ._src.ops.array_ops import (cast, concat, constant, convert_to_tensor, op, placeholder,
+                                     placeholder_with_default)
+
+
+@export("sparse.SparseTensor", "SparseTensor")
+class SparseTensor:
+    """A tensor of which only some elements are said: where they are, and what."""
+
+    def __init__(self, indices, values, dense_shape):
+        self.indices = convert_to_tensor(indices, "int64", name="indices")
+        self.values = convert_to_tensor(values, name="values")
+        self.dense_shape = convert_to_tensor(dense_shape, "int64", name="shape")
+
+    _static = None  # the shape, where it is known but may be fed
+    dtype = property(lambda s: s.values.dtype)
+
+    op = property(lambda s: s.values.op)
+    graph = property(lambda s: s.values.graph)
+
+    @property
+    def _situ_parts_(self):
+        """What a session fetches and is fed for it."""
+        return [self.indices, self.values, self.dense_shape]
+
+    def _situ_value_(self, values, session):
+        return SparseTensorValue(*values)
+
+    _situ_pieces_ = _situ_parts_
+
+    @classmethod
+    def _situ_made_(cls, pieces):
+        return cls(*pieces)
+
+    def __repr__(self):
+        return (f"SparseTensor(indices={self.indices!s}, values={self.values!s}, "
+                f"dense_shape={self.dense_shape!s})")
+
+    def get_shape(self):
+        known = self._static if self._static is not None else constant_value(self.dense_shape)
+        return tensor_shape.as_shape(None if known is None else [int(v) for v in known])
+
+    shape = property(get_shape)
+
+    def eval(self, feed_dict=None, session=None):
+        """What it is in a session: a SparseTensorValue."""
+        from situ._src.framework.session import get_default_session
+        session = session or get_default_session()
+        if session is None:
+            raise ValueError("Cannot evaluate tensor using `eval()`: No default session is "
+                             "registered. Use `with sess.as_default()` or pass an explicit session "
+                             "to `eval(session=sess)`")
+        return session.run(self, feed_dict)
+
+
+@export("SparseTensorValue", v1="SparseTensorValue")
+class SparseTensorValue(collections.namedtuple("SparseTensorValue",
+                                               "indices values dense_shape")):
+    """The arrays of a sparse tensor."""
+
+    __slots__ = ()
+
+
+@export(v1="sparse_to_dense")
+def sparse_to_dense(sparse_indices, output_shape, sparse_values, default_value=0,
+                    validate_indices=True, name=None):
+    """A tensor with values at some places and a default elsewhere."""
+    with scope(name, "SparseToDense") as full:
+        values = convert_to_tensor(sparse_values)
+        places = convert_to_tensor(sparse_indices)
+        shape = op("Cast", convert_to_tensor(output_shape), places.dtype)
+        preset = convert_to_tensor(default_value, values.dtype)
+        rank = tensor_shape.as_shape(places.shape).rank
+        if rank is not None and rank < 2:
+            places = op("Reshape", places, [-1, 1])
+        if tensor_shape.as_shape(values.shape).rank == 0:  # one value for all places
+            values = op("Fill", op("Slice", op("Shape", places), [0], [1]), values)
+        if values.dtype.name == "string":  # texts are not moved: their numbers are
+            zero, one = convert_to_tensor(0, "int64"), convert_to_tensor(1, "int64")
+            numbers = op("Range", one, op("Size", values, out_type="int64") + 1, one)
+            numbers = op("TensorScatterUpdate", op("Fill", shape, zero), places, numbers)
+            texts = op("ConcatV2", [op("Reshape", preset, [1]), values], 0)
+            made = op("GatherV2", texts, numbers, 0, name=full)
+        else:
+            made = op("TensorScatterUpdate", op("Fill", shape, preset), places, values, name=full)
+        ranked = shape.shape.rank is not None
+        sizes = tensor_shape.as_shape(shape.shape).as_list() if ranked else [None]
+        if made.shape.rank is None and sizes != [None] and hasattr(made, "set_shape"):
+            made.set_shape([None] * sizes[0])
+        return made
+
+
+@export("sparse.to_dense", v1="sparse_tensor_to_dense")
+def sparse_tensor_to_dense(sp_input, default_value=None, validate_indices=True, name=None):
+    empty = "" if sp_input.dtype.name == "string" else 0
+    preset = empty if default_value is None else default_value
+    return sparse_to_dense(sp_input.indices, sp_input.dense_shape, sp_input.values, preset,
+                           name=name)
+
+
+@export(v1=("sparse_placeholder", "sparse.placeholder"))
+def sparse_placeholder(dtype, shape=None, name=None):
+    """A sparse tensor that is fed: with a tf.SparseTensorValue, or (indices, values, shape)."""
+    rank = None if shape is None else tensor_shape.as_shape(shape).rank
+    known = rank is not None and None not in tensor_shape.as_shape(shape).as_list()
+    with scope(name, "SparsePlaceholder"):
+        size = placeholder_with_default(
+            constant(tensor_shape.as_shape(shape).as_list(), "int64"), [rank],
+            "shape") if known else \
+            placeholder("int64", [rank], "shape")
+        made = SparseTensor(placeholder("int64", [None, rank], "indices"),
+                            placeholder(as_dtype(dtype), [None], "values"), size)
+        made._static = tensor_shape.as_shape(shape).as_list() if known else None
+        return made
+
+
+def _column(indices, k):
+    return op("Reshape", op("Slice", indices, [0, k], [-1, 1]), [-1])
+
+
+def _transposed(matrix):
+    return op("Transpose", matrix, [1, 0])
+
+
+@export("sparse.sparse_dense_matmul", "sparse.matmul", v1="sparse_tensor_dense_matmul")
+def sparse_tensor_dense_matmul(sp_a, b, adjoint_a=False, adjoint_b=False, name=None):
+    """The product of a sparse matrix and a matrix: rows of b, weighted and added."""
+    with scope(name, "SparseTensorDenseMatMul") as full:
+        b = convert_to_tensor(b)
+        b = _transposed(b) if adjoint_b else b
+        to, from_ = (1, 0) if adjoint_a else (0, 1)
+        rows = op("GatherV2", b, _column(sp_a.indices, from_), 0)
+        weighted = op("Mul", rows, op("ExpandDims", sp_a.values, 1))
+        count = op("StridedSlice", sp_a.dense_shape, [to], [to + 1], [1], shrink_axis_mask=1)
+        return op("UnsortedSegmentSum", weighted, _column(sp_a.indices, to), count, name=full)
+
+
+def _rank(sparse):
+    known = tensor_shape.as_shape(sparse.indices.shape).as_list()[1]
+    if known is None:
+        known = tensor_shape.as_shape(sparse.dense_shape.shape).as_list()[0]
+    if known is None:
+        raise ValueError("The rank of a sparse tensor must be known.")
+    return known
+
+
+def _numbers(indices, shape, rank):
+    """Places as numbers of elements in the order of rows."""
+    total = constant(0, "int64")
+    for k in range(rank):
+        total = total * shape[k] + indices[:, k]
+    return total
+
+
+def _places(numbers, shape, rank):
+    """The other way round."""
+    found = []
+    for k in reversed(range(rank)):
+        found.insert(0, op("FloorMod", numbers, shape[k]))
+        numbers = op("FloorDiv", numbers, shape[k])
+    return op("Pack", found, axis=1)
+
+
+def _picked(sparse, which):
+    return SparseTensor(op("GatherV2", sparse.indices, which, 0),
+                        op("GatherV2", sparse.values, which, 0), sparse.dense_shape)
+
+
+@export("sparse.from_dense")
+def from_dense(tensor, name=None):
+    """The elements of a tensor that are not 0 (or not an empty text)."""
+    tensor = convert_to_tensor(tensor)
+    empty = convert_to_tensor("" if tensor.dtype.name == "string" else 0, tensor.dtype)
+    places = OPS["Where"](op("NotEqual", tensor, empty) if tensor.dtype.name != "string" else
+                          op("LogicalNot", tensor == empty))
+    shape = op("Shape", tensor, out_type="int64")
+    rank = tensor_shape.as_shape(tensor.shape).rank
+    values = op("GatherV2", op("Reshape", tensor, [-1]), _numbers(places, shape, rank), 0)
+    return SparseTensor(places, values, shape)
+
+
+@export("sparse.reorder", v1="sparse_reorder")
+def reorder(sp_input, name=None):
+    """The elements in the order of rows."""
+    numbers = _numbers(sp_input.indices, sp_input.dense_shape, _rank(sp_input))
+    return _picked(sp_input, BOTH["argsort"](numbers))
+
+
+@export("sparse.transpose", v1="sparse_transpose")
+def transpose(sp_input, perm=None, name=None):
+    rank = _rank(sp_input)
+    order = [int(v) for v in (numpy.asarray(perm) if perm is not None else
+                              numpy.arange(rank)[::-1])]
+    places = op("GatherV2", sp_input.indices, constant(order), 1)
+    return reorder(SparseTensor(places, sp_input.values,
+                                op("GatherV2", sp_input.dense_shape, constant(order), 0)))
+
+
+@export("sparse.reshape", v1="sparse_reshape")
+def reshape(sp_input, shape, name=None):
+    """The same elements in another shape; one size may be -1."""
+    rank = _rank(sp_input)
+    sizes = cast(convert_to_tensor(shape), "int64")
+    known = tensor_shape.as_shape(sizes.shape).as_list()[0]
+    total = op("Prod", sp_input.dense_shape, [0])
+    rest = op("FloorDiv", total, op("Neg", op("Prod", sizes, [0])))
+    sizes = op("SelectV2", op("Less", sizes, cast(0, "int64")), rest, sizes)
+    numbers = _numbers(sp_input.indices, sp_input.dense_shape, rank)
+    return SparseTensor(_places(numbers, sizes, known), sp_input.values, sizes)
+
+
+@export("sparse.expand_dims")
+def expand_dims(sp_input, axis=None, name=None):
+    rank = _rank(sp_input)
+    axis = -1 if axis is None else axis
+    at = axis + rank + 1 if axis < 0 else axis
+    zeros = op("ZerosLike", sp_input.values if sp_input.dtype.name == "int64" else
+               sp_input.indices[:, 0])
+    places = concat([sp_input.indices[:, :at], op("ExpandDims", zeros, 1),
+                     sp_input.indices[:, at:]], 1)
+    shape = concat([sp_input.dense_shape[:at], constant([1], "int64"),
+                    sp_input.dense_shape[at:]], 0)
+    return SparseTensor(places, sp_input.values, shape)
+
+
+@export("sparse.eye")
+def eye(num_rows, num_columns=None, dtype="float32", name=None):
+    columns = num_rows if num_columns is None else num_columns
+    line = numpy.arange(min(num_rows, columns))
+    return SparseTensor(numpy.stack([line, line], 1), cast(op("OnesLike", constant(line)), dtype),
+                        [num_rows, columns])
+
+
+@export("sparse.map_values")
+def map_values(op_, *args, **kwargs):
+    """A function of the values of sparse tensors with the same places."""
+    some = [a for a in [*args, *kwargs.values()] if isinstance(a, SparseTensor)]
+    plain = lambda a: a.values if isinstance(a, SparseTensor) else a
+    made = op_(*[plain(a) for a in args], **{k: plain(v) for k, v in kwargs.items()})
+    return SparseTensor(some[0].indices, made, some[0].dense_shape)
+
+
+@export("sparse.retain", v1="sparse_retain")
+def retain(sp_input, to_retain):
+    """The elements for which something holds."""
+    which = op("Reshape", OPS["Where"](convert_to_tensor(to_retain)), [-1])
+    return _picked(sp_input, which)
+
+
+@export("sparse.slice", v1="sparse_slice")
+def slice_(sp_input, start, size, name=None):
+    """What lies in a box."""
+    start, size = (cast(convert_to_tensor(v), "int64") for v in (start, size))
+    shape = op("Maximum", op("Minimum", size, sp_input.dense_shape - start), cast(0, "int64"))
+    moved = sp_input.indices - start
+    inside = op("All", op("LogicalAnd", op("GreaterEqual", moved, cast(0, "int64")),
+                          op("Less", moved, shape)), [1])
+    return retain(SparseTensor(moved, sp_input.values, shape), inside)
+
+
+def _check_sizes(sp_inputs, axis, expand):
+    """Raises an error where sizes are known to differ along another axis than that of concat."""
+    shapes = [s.shape for s in sp_inputs]
+    if expand or any(s.rank is None for s in shapes):
+        return
+    axis = axis + shapes[0].rank if axis < 0 else axis
+    for i, other in enumerate(shapes[1:], 1):
+        for d, (a, b) in enumerate(zip(shapes[0].as_list(), other.as_list())):
+            if d != axis and None not in (a, b) and a != b:
+                raise errors.InvalidArgumentError(
+                    None, None, f"Input shapes do not match: Input tensors must have the same "
+                    f"shape except in dimension {axis}: dimension {d} of inputs[0] and of "
+                    f"inputs[{i}] is {a} and {b}.")
+
+
+@export("sparse.concat", v1="sparse_concat")
+def concat_(axis=None, sp_inputs=None, expand_nonconcat_dims=False, name=None, concat_dim=None,
+            expand_nonconcat_dim=None):
+    """Sparse tensors one behind the other; expand_nonconcat_dims: of different sizes, too."""
+    axis = concat_dim if axis is None else axis
+    _check_sizes(sp_inputs, axis, expand_nonconcat_dims or expand_nonconcat_dim)
+    rank = _rank(sp_inputs[0])
+    axis = axis + rank if axis < 0 else axis
+    unit = constant(numpy.eye(rank, dtype="int64")[axis])
+    places, before = [], cast(0, "int64")
+    for one in sp_inputs:
+        places.append(one.indices + unit * before)
+        before = before + one.dense_shape[axis]
+    sizes = sp_inputs[0].dense_shape
+    for one in sp_inputs[1:]:
+        sizes = op("Maximum", sizes, one.dense_shape)
+    shape = op("SelectV2", op("Equal", unit, cast(1, "int64")), before, sizes)
+    return reorder(SparseTensor(concat(places, 0), concat([s.values for s in sp_inputs], 0),
+                                shape))
+
+
+@export(v2="sparse.add", v1=("sparse_add", "sparse.add"))
+def add(a, b, threshold=0, thresh=None):
+    """The sum of sparse tensors; with a dense one, a dense one. Sums of sparse elements whose
+    magnitude is below the threshold are left out."""
+    threshold = threshold if thresh is None else thresh
+    if not isinstance(a, SparseTensor) or not isinstance(b, SparseTensor):
+        sparse, dense = (a, b) if isinstance(a, SparseTensor) else (b, a)
+        dense = convert_to_tensor(dense)
+        return op("Add", dense, sparse_tensor_to_dense(sparse))
+    made = _joined(a, b, "UnsortedSegmentSum")
+    if isinstance(threshold, (int, float)) and threshold <= 0:
+        return made
+    kept = op("GreaterEqual", op("Abs", made.values), cast(threshold, made.values.dtype))
+    rows = op("Squeeze", op("Where", kept), [1])
+    return SparseTensor(op("GatherV2", made.indices, rows, 0), op("GatherV2", made.values, rows, 0),
+                        made.dense_shape)
+
+
+def _joined(a, b, row):
+    """Elements that stand at one place become one."""
+    rank = _rank(a)
+    numbers = _numbers(concat([a.indices, b.indices], 0), a.dense_shape, rank)
+    found, which = BOTH["unique"](numbers)
+    values = op(row, concat([a.values, b.values], 0), which, op("Size", found))
+    return reorder(SparseTensor(_places(found, a.dense_shape, rank), values, a.dense_shape))
+
+
+def _reduction(name, row):
+    def reduce(sp_input, axis=None, keepdims=None, output_is_sparse=False, name=None,
+               reduction_axes=None, keep_dims=None):
+        unsupported("sparse." + reduce.__name__, output_is_sparse=(output_is_sparse, False))
+        rank, axis = _rank(sp_input), reduction_axes if axis is None else axis
+        keepdims = bool(keepdims or keep_dims)
+        axes = list(range(rank)) if axis is None else [
+            int(a) % rank for a in numpy.atleast_1d(numpy.asarray(axis))]
+        rest = [k for k in range(rank) if k not in axes]
+        shape = [sp_input.dense_shape[k] for k in rest]
+        count, number = constant(1, "int64"), op("ZerosLike", sp_input.indices[:, 0])
+        for k, size in zip(rest, shape):
+            count, number = count * size, number * size + sp_input.indices[:, k]
+        made = op(row, sp_input.values, number, count)
+        if row == "UnsortedSegmentMax":  # places without elements are 0
+            seen = op("UnsortedSegmentSum", op("OnesLike", number), number, count)
+            made = op("SelectV2", op("Greater", seen, cast(0, "int64")), made,
+                      op("ZerosLike", made))
+        sizes = [constant(1, "int64") if k in axes else sp_input.dense_shape[k]
+                 for k in range(rank)] if keepdims else shape
+        return op("Reshape", made, op("Pack", sizes) if sizes else constant([], "int64"))
+    reduce.__name__ = name
+    export("sparse." + name, v1="sparse_" + name)(reduce)
+
+
+_reduction("reduce_sum", "UnsortedSegmentSum")
+_reduction("reduce_max", "UnsortedSegmentMax")
+
+
+@export("sparse.softmax", v1="sparse_softmax")
+def softmax(sp_input, name=None):
+    """The softmax of the elements that are there, along the last dimension."""
+    rank = _rank(sp_input)
+    number = op("ZerosLike", sp_input.indices[:, 0])
+    count = constant(1, "int64")
+    for k in range(rank - 1):
+        size = sp_input.dense_shape[k]
+        number, count = number * size + sp_input.indices[:, k], count * size
+    most = op("UnsortedSegmentMax", sp_input.values, number, count)
+    power = op("Exp", sp_input.values - op("GatherV2", most, number, 0))
+    total = op("UnsortedSegmentSum", power, number, count)
+    return SparseTensor(sp_input.indices, power / op("GatherV2", total, number, 0),
+                        sp_input.dense_shape)
+
+
+@export("sparse.reset_shape", v1="sparse_reset_shape")
+def reset_shape(sp_input, new_shape=None):
+    """The same elements in a shape as small as it can be, or in a larger one."""
+    if new_shape is None:
+        new_shape = op("Max", sp_input.indices, [0]) + cast(1, "int64")
+    return SparseTensor(sp_input.indices, sp_input.values, cast(new_shape, "int64"))
+
+
+@export("sparse.to_indicator", v1="sparse_to_indicator")
+def to_indicator(sp_input, vocab_size, name=None):
+    """Rows of bools that say which numbers a row has."""
+    rank = _rank(sp_input)
+    places = concat([sp_input.indices[:, :rank - 1],
+                     op("ExpandDims", cast(sp_input.values, "int64"), 1)], 1)
+    shape = concat([sp_input.dense_shape[:rank - 1], constant([vocab_size], "int64")], 0)
+    ones = cast(op("OnesLike", places[:, 0]), "int32")
+    made = op("ScatterNd", places, ones, shape)
+    return op("Greater", made, 0)
+
+
+# Rows as sets
+
+
+def _in_order(a, b, validate_indices=True):
+    return a, b
+
+
+def _ordered(a, b, aminusb=True, validate_indices=True):
+    """What is subtracted from comes first."""
+    return (a, b) if aminusb else (b, a)
+
+
+def _sets(name, choose):
+    @export("sets." + name)
+    def call(a, b, *args, **kwargs):
+        """The rows of two tensors, sparse or dense, as sets: what a sparse tensor then has."""
+        a, b = _ordered(a, b, *args, **kwargs) if name == "difference" else \
+            _in_order(a, b, *args, **kwargs)
+
+        def rows(one):
+            found = {}
+            one = one if isinstance(one, SparseTensor) else _all_of(convert_to_tensor(one))
+            for place, value in zip(one.indices.numpy(), one.values.numpy()):
+                found.setdefault(tuple(int(p) for p in place[:-1]), set()).add(value)
+            return found, one
+        (first, x), (second, y) = rows(a), rows(b)
+        made = [(*place, i, value) for place in sorted({*first, *second}) for i, value in enumerate(
+            sorted(choose(first.get(place, set()), second.get(place, set()))))]
+        outer = numpy.maximum(x.dense_shape.numpy(), y.dense_shape.numpy())[:-1]
+        most = max([m[-2] + 1 for m in made], default=0)
+        return SparseTensor(numpy.array([m[:-1] for m in made], "int64").reshape(
+            len(made), len(outer) + 1), convert_to_tensor([m[-1] for m in made], x.dtype),
+            [*outer, most])
+    call.__name__ = name
+
+
+def _all_of(tensor):
+    """A dense tensor as a sparse one that says every element."""
+    shape = tensor.shape.as_list()
+    return SparseTensor(numpy.stack([i.ravel() for i in numpy.indices(shape)], 1),
+                        op("Reshape", tensor, [-1]), shape)
+
+
+_sets("union", lambda a, b: a | b)
+_sets("intersection", lambda a, b: a & b)
+_sets("difference", lambda a, b: a - b)
+
+
+@export("sets.size")
+def set_size(a, validate_indices=True):
+    """How many different elements each row has."""
+    made = numpy.zeros(a.dense_shape.numpy()[:-1], "int32")
+    for place in {(*p[:-1], v) for p, v in zip(a.indices.numpy().tolist(),
+                                               a.values.numpy().tolist())}:
+        made[place[:-1]] += 1
+    return constant(made)
+
+
+def _with_dense(row):
+    """Operators between a sparse tensor and numbers or a dense one of its shape."""
+    def apply(self, other):
+        if isinstance(other, SparseTensor):
+            raise TypeError(f"situ has no {row} of two sparse tensors.")
+        other = convert_to_tensor(other, self.dtype)
+        if other.shape.rank:
+            other = op("GatherNd", named("broadcast_to")(other, self.dense_shape), self.indices)
+        return SparseTensor(self.indices, op(row, self.values, other), self.dense_shape)
+    return apply
+
+
+for _word, _row in (("mul", "Mul"), ("truediv", "RealDiv"), ("div", "RealDiv")):
+    setattr(SparseTensor, f"__{_word}__", _with_dense(_row))
+SparseTensor.__rmul__ = SparseTensor.__mul__
+SparseTensor.__neg__ = lambda self: SparseTensor(self.indices, op("Neg", self.values),
+                                                 self.dense_shape)
+SparseTensor.consumers = lambda self: []
+SparseTensor.with_values = lambda self, new_values: SparseTensor(self.indices, new_values,
+                                                             self.dense_shape)

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tf_record.py: TFRecord files, written and read from Python."""
+import gzip
+import io
+import struct
+import zlib
+
+from situ._src.framework import errors
+from situ._src.framework.api import BOTH, V1, export
+from situ._src.summary.event_file import masked_crc, read_records, record as framed
+
+
+class TFRecordCompressionType:
+    NONE, ZLIB, GZIP = 0, 1, 2
+
+
+class TFRecordOptions:
+    """How a file is packed: "", "ZLIB" or "GZIP"."""
+    compression_type_map = {TFRecordCompressionType.ZLIB: "ZLIB",
+                            TFRecordCompressionType.GZIP: "GZIP", TFRecordCompressionType.NONE: ""}
+
+    def __init__(self, compression_type=None, flush_mode=None, input_buffer_size=None,
+                 output_buffer_size=None, window_bits=None, compression_level=None,
+                 compression_method=None, mem_level=None, compression_strategy=None):
+        if isinstance(compression_type, TFRecordOptions):
+            compression_type = compression_type.compression_type
+        self.compression_type = self.compression_type_map.get(compression_type,
+                                                              compression_type) or ""
+        self.compression_level = compression_level
+
+    @classmethod
+    def get_compression_type_string(cls, options):
+        return packing(options)
+
+
+def packing(options):
+    """The word of options, or of a word."""
+    if options is None or options == "":
+        return ""
+    if isinstance(options, TFRecordOptions):
+        return options.compression_type
+    if isinstance(options, int):
+        return TFRecordOptions.compression_type_map[options]
+    if options not in ("", "ZLIB", "GZIP"):
+        raise ValueError(f'Not a valid compression_type: "{options}". Valid values are ["", '
+                         '"ZLIB", "GZIP"].')
+    return options
+
+
+@export("io.TFRecordWriter", v1="python_io.TFRecordWriter")
+class TFRecordWriter:
+    """Writes records, with checksums, to a file."""
+
+    def __init__(self, path, options=None):
+        kind, self._pack = packing(options), None
+        self._path = path
+        with errors.of_files(path):
+            self._file = gzip.open(path, "wb") if kind == "GZIP" else open(path, "wb")
+        if kind == "ZLIB":
+            self._pack = zlib.compressobj()
+
+    def write(self, record):
+        if self._file is None:
+            raise errors.CLASSES[9](None, None, "Writer is closed.")
+        data = framed(bytes(record))
+        with errors.of_files(self._path):
+            self._file.write(self._pack.compress(data) if self._pack else data)
+
+    def flush(self):
+        with errors.of_files(self._path):
+            self._file.flush()
+
+    def close(self):
+        if self._file is None:
+            return
+        file, self._file = self._file, None
+        with errors.of_files(self._path), file:
+            if self._pack:
+                file.write(self._pack.flush())
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.close()
+
+
+def unpacked(path, kind):
+    """The bytes of a file that is packed by GZIP or ZLIB; DataLoss where it is damaged."""
+    with open(path, "rb") as file:
+        data = file.read()
+    steps, result, at = zlib.decompressobj(31 if kind == "GZIP" else 15), [], 0
+    try:
+        while at < len(data):
+            result.append(steps.decompress(data[at:at + 65536]))
+            at += 65536
+            if steps.eof:  # another part may follow
+                at = min(at, len(data)) - len(steps.unused_data)
+                if at >= len(data):
+                    break
+                steps = zlib.decompressobj(31 if kind == "GZIP" else 15)
+    except zlib.error as error:
+        raise errors.DataLossError(None, None, f"{path}: damaged near byte {at}: {error}") from None
+    if data and not steps.eof:
+        raise errors.DataLossError(
+            None, None, f"{path}: damaged at byte {len(data)}: the {kind} data end too early")
+    return b"".join(result)
+
+
+@export(v1=("python_io.tf_record_iterator", "io.tf_record_iterator"))
+def tf_record_iterator(path, options=None):
+    """The records of a file."""
+    kind = packing(options)
+    if not kind:
+        yield from read_records(path)
+        return
+    stream = io.BytesIO(unpacked(path, kind))
+    while True:
+        at, head = stream.tell(), stream.read(12)
+        if not head:
+            return
+        size = struct.unpack("<Q", head[:8])[0] if len(head) == 12 else -1
+        data, crc = stream.read(max(size, 0)), stream.read(4)
+        if len(crc) < 4 or masked_crc(data) != struct.unpack("<I", crc)[0]:
+            raise errors.CLASSES[15](None, None, f"{path}: corrupted record at {at}")
+        yield data
+
+
+BOTH["io.TFRecordOptions"] = TFRecordOptions
+V1["python_io.TFRecordOptions"] = TFRecordOptions
+V1["python_io.TFRecordCompressionType"] = TFRecordCompressionType
+V1["io.TFRecordCompressionType"] = TFRecordCompressionType

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""weights_broadcast_ops.py: the shapes of labels, predictions and weights in tf.metrics and
+tf.losses.
+
+Weights are a scalar, or have the rank of the values with each dimension 1 or that of the values.
+Metrics first remove or add a last dimension of 1 where ranks differ by one. Where a rank is not
+known while the graph is built, the new shape is computed in the graph.
+"""
+from situ._src.framework.graph import scope
+from situ._src.framework.scopes import control_dependencies
+from situ._src.ops.array_ops import cast, convert_to_tensor, op
+from situ._src.ops.check_ops import Assert
+
+_PREFIX = "weights can not be broadcast to values."
+
+
+def _rank(tensor):
+    return op("Rank", tensor)
+
+
+def _with_rank(tensor, rank):
+    """The tensor without its last dimensions, or with one more of 1: it has a computed rank."""
+    sizes = op("ConcatV2", [op("Shape", tensor), [1]], 0)
+    return op("Reshape", tensor, op("Slice", sizes, [0], op("Reshape", rank, [1])))
+
+
+def _is(condition):
+    return cast(condition, "int32")
+
+
+def _may_squeeze(tensor):
+    return tensor.shape.ndims is None or tensor.shape.dims[-1].is_compatible_with(1)
+
+
+def remove_squeezable_dimensions(labels, predictions, expected_rank_diff=0, name=None):
+    """Labels and predictions; the one whose rank is one too large loses a last dimension of 1."""
+    with scope(name, "remove_squeezable_dimensions"):
+        predictions, labels = convert_to_tensor(predictions), convert_to_tensor(labels)
+        p, n = predictions.shape.ndims, labels.shape.ndims
+        if p is not None and n is not None:
+            if p - n == expected_rank_diff + 1 and _may_squeeze(predictions):
+                predictions = op("Squeeze", predictions, [-1])
+            elif p - n == expected_rank_diff - 1 and _may_squeeze(labels):
+                labels = op("Squeeze", labels, [-1])
+            return labels, predictions
+        of_predictions, of_labels = _rank(predictions), _rank(labels)
+        diff = of_predictions - of_labels
+        if p != 0 and _may_squeeze(predictions):
+            predictions = _with_rank(predictions, of_predictions - _is(
+                op("Equal", diff, expected_rank_diff + 1)))
+        if n != 0 and _may_squeeze(labels):
+            labels = _with_rank(labels, of_labels - _is(
+                op("Equal", diff, expected_rank_diff - 1)))
+        return labels, predictions
+
+
+def match_weights(weights, values):
+    """Weights with the rank of the values where one last dimension of 1 makes the difference."""
+    weights = convert_to_tensor(weights)
+    w, v = weights.shape.ndims, values.shape.ndims
+    if w == 0:
+        return weights
+    if w is not None and v is not None:
+        if w - v == 1:
+            return op("Squeeze", weights, [-1])
+        return op("ExpandDims", weights, -1) if v - w == 1 else weights
+    rank = _rank(weights)
+    diff, scalar = rank - _rank(values), op("Equal", rank, 0)
+    change = _is(op("Equal", diff, -1)) - (_is(op("Equal", diff, 1)) if w is None or _may_squeeze(
+        weights) else 0)
+    return _with_rank(weights, rank + (1 - _is(scalar)) * change)
+
+
+def matched(labels, predictions, weights):
+    """(labels, predictions, weights) of a metric in shapes that fit together."""
+    labels, predictions = remove_squeezable_dimensions(labels, predictions)
+    predictions.shape.assert_is_compatible_with(labels.shape)
+    return labels, predictions, None if weights is None else match_weights(weights, predictions)
+
+
+def assert_broadcastable(weights, values):
+    """Ops that fail where weights do not fit to values; a ValueError if that is known already."""
+    weights, values = convert_to_tensor(weights), convert_to_tensor(values)
+    w, v = weights.shape.ndims, values.shape.ndims
+    if w == 0:
+        return []
+    if w is None or v is None:
+        rank = _rank(weights)
+        fits = op("LogicalOr", op("Equal", rank, 0), op("Equal", rank, _rank(values)))
+        return [Assert(fits, [_PREFIX, "weights.shape=", op("Shape", weights), "values.shape=",
+                              op("Shape", values)])]
+    if w != v:
+        raise ValueError(f"{_PREFIX} values.rank={v}. weights.rank={w}. values.shape="
+                         f"{values.shape}. weights.shape={weights.shape}. Received "
+                         f"weights={weights}, values={values}")
+    for i, (mine, other) in enumerate(zip(weights.shape.as_list(), values.shape.as_list())):
+        if None not in (mine, other) and mine not in (1, other):
+            raise ValueError(f"{_PREFIX} Mismatch at dim {i}. values.shape={values.shape}, "
+                             f"weights.shape={weights.shape}. Received weights={weights}, "
+                             f"values={values}")
+    return []
+
+
+def broadcast_weights(weights, values):
+    """The weights in the shape of the values."""
+    values = convert_to_tensor(values)
+    weights = cast(convert_to_tensor(weights), values.dtype)
+    with control_dependencies(assert_broadcastable(weights, values)):
+        spread = weights * op("OnesLike", values)
+        if spread.shape.is_fully_defined() and values.shape.is_fully_defined():
+            return spread
+        return op("Reshape", spread, op("Shape", values))  # fails where values were spread, too

@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: Apache-2.0
+"""model_analyzer.py: tf.profiler of TensorFlow 1: parameters, float operations and times of a
+graph."""
+import sys
+
+from situ._src.framework import errors
+from situ._src.framework.api import export
+from situ._src.framework.graph import get_default_graph
+from situ._src.framework.protos import Message, Parts
+from situ._src.profiler import report, step_stats, views
+from situ._src.profiler.node_stats import add_times, read_graph, read_step
+from situ._src.profiler.option_builder import FIELDS, ProfileOptionBuilder, as_text, complete
+
+_COUNTS = {**dict.fromkeys(FIELDS.values(), 0),
+           **{"total_" + field: 0 for field in FIELDS.values()}, "total_definition_count": 0}
+
+
+@export(v1="profiler.GraphNodeProto")
+class GraphNodeProto(Message):
+    """An operation or a scope in a profile, and what is shown below it."""
+
+
+class _GraphNodes(Parts):
+    kind = GraphNodeProto
+
+
+GraphNodeProto.FIELDS = {"name": "", **_COUNTS, "devices": [], "children": _GraphNodes()}
+
+
+@export(v1="profiler.MultiGraphNodeProto")
+class MultiGraphNodeProto(Message):
+    """All operations of an op in a profile; its child is the op that is shown next."""
+
+
+class _MultiGraphNodes(Parts):
+    kind = MultiGraphNodeProto
+
+
+MultiGraphNodeProto.FIELDS = {"name": "", **_COUNTS, "graph_nodes": _GraphNodes(),
+                              "children": _MultiGraphNodes()}
+
+
+class OpLogEntry(Message):
+    """What a program says of an operation: types of its own, float operations."""
+    FIELDS = {"name": "", "float_ops": 0, "types": []}
+
+
+class _Entries(Parts):
+    kind = OpLogEntry
+
+
+@export(v1="profiler.OpLogProto")
+class OpLogProto(Message):
+    """What a program says of operations."""
+    FIELDS = {"log_entries": _Entries()}
+
+
+def _filled(kind, node):
+    message = kind(name=node.name, total_definition_count=node.definitions)
+    for field in FIELDS.values():
+        setattr(message, field, node.own[field])
+        setattr(message, "total_" + field, node.total[field])
+    return message
+
+
+def _tree_message(root):
+    made = _filled(GraphNodeProto, root)
+    stack = [(root, made)]
+    while stack:
+        node, message = stack.pop()
+        message.devices.extend(sorted(node.devices))
+        for child in node.children:
+            message.children.append(_filled(GraphNodeProto, child))
+            stack.append((child, message.children[-1]))
+    return made
+
+
+def _ops_message(root, shown):
+    made = message = _filled(MultiGraphNodeProto, root)
+    for node in shown:
+        message.children.append(_filled(MultiGraphNodeProto, node))
+        message = message.children[0]
+        message.graph_nodes.extend(_filled(GraphNodeProto, _alone(m)) for m in node.members)
+    return made
+
+
+def _alone(node):
+    node.total = dict(node.own)
+    return node
+
+
+def _timeline(path, steps, step):
+    """Writes the trace of a step where chrome://tracing finds it."""
+    if step not in steps:
+        raise errors.InvalidArgumentError(
+            None, None, f"A timeline is of one step, and there is no step {step}: choose one of "
+            f"{sorted(steps) or 'those that add_step is given'} with with_step.")
+    with open(f"{path}_{step}", "w", encoding="utf-8") as file:
+        file.write(step_stats.Timeline(steps[step].step_stats).generate_chrome_trace_format())
+
+
+def _write(options, report):
+    """Gives a report to whom the options say."""
+    where, _, more = options["output"].partition(":")
+    if where == "stdout":
+        sys.stdout.write("\n=========================Options=============================\n" +
+                         as_text(options) +
+                         "\n==================Model Analysis Report======================\n" +
+                         report +
+                         "\n======================End of Report==========================\n")
+        sys.stdout.flush()
+    elif where == "file":
+        with open(more.partition("=")[2], "w", encoding="utf-8") as file:
+            file.write(report)
+    elif where != "none":
+        raise errors.InvalidArgumentError(
+            None, None, f"situ cannot write a profile as {options['output']!r}: it knows stdout, "
+            "file:outfile=PATH, timeline:outfile=PATH and none.")
+
+
+def _show(graph, steps, log, view, options):
+    """Prints a view of a graph and returns it as a message; steps: number -> RunMetadata."""
+    if view == "code":
+        raise errors.UnimplementedError(
+            None, None, "cmd='code': situ does not keep which line of a program made an "
+            "operation; cmd='scope' shows them by name, tf.name_scope gives names.")
+    if view not in report.VIEWS:
+        raise errors.InvalidArgumentError(None, None, f"unknown cmd: {view}; a profile has the "
+                                          f"views {', '.join(report.VIEWS)}.")
+    options = complete(options)
+    if options["output"].startswith("timeline:"):
+        step = options["step"] if options["step"] >= 0 or len(steps) != 1 else next(iter(steps))
+        _timeline(options["output"].partition("=")[2], steps, step)
+        options["output"] = "none"
+    nodes = read_graph(graph, log, "float_ops" not in options["select"])
+    add_times(nodes, graph, {k: read_step(v) for k, v in steps.items()}, options["step"])
+    if view == "op":
+        root, shown = views.show_ops(nodes, options)
+        _write(options, report.about(view, options) + report.ops(root, shown, options))
+        return _ops_message(root, shown)
+    tree = views.scope_tree(nodes) if view == "scope" else views.graph_tree(nodes)
+    root = views.show_tree(tree, options, view == "scope")
+    _write(options, report.about(view, options) + report.tree(root, options))
+    return _tree_message(root)
+
+
+@export("python.profiler.model_analyzer.profile",
+        v1=("profiler.profile", "contrib.tfprof.model_analyzer.profile"))
+def profile(graph=None, run_meta=None, op_log=None, cmd="scope", options=None):
+    """Prints what a graph has (parameters, float operations) and what a traced run of it took;
+    returns the same: total_parameters, total_float_ops, children."""
+    if options is None:
+        options = ProfileOptionBuilder.trainable_variables_parameter()
+    return _show(get_default_graph() if graph is None else graph,
+                 {} if run_meta is None else {0: run_meta}, op_log, cmd, options)
+
+
+@export(v1="contrib.tfprof.model_analyzer.print_model_analysis")
+def print_model_analysis(graph, run_meta=None, op_log=None, tfprof_cmd="scope",
+                         tfprof_options=None):
+    """tf.profiler.profile as it was called first."""
+    return profile(graph, run_meta, op_log, tfprof_cmd, tfprof_options)
+
+
+@export("python.profiler.model_analyzer.Profiler",
+        v1=("profiler.Profiler", "contrib.tfprof.model_analyzer.Profiler"))
+class Profiler:
+    """Profiles of a graph over several traced steps."""
+
+    def __init__(self, graph=None, op_log=None):
+        self._graph = get_default_graph() if graph is None else graph
+        self._log, self._steps = op_log, {}
+
+    def add_step(self, step, run_meta):
+        """Takes what a traced run did, under a number."""
+        self._steps[int(step)] = run_meta
+
+    def _profile(self, view, options):
+        return _show(self._graph, self._steps, self._log, view, options)
+
+    def profile_name_scope(self, options):
+        """By names of scopes."""
+        return self._profile("scope", options)
+
+    def profile_graph(self, options):
+        """By what reads what."""
+        return self._profile("graph", options)
+
+    def profile_operations(self, options):
+        """By ops."""
+        return self._profile("op", options)
+
+    def profile_python(self, options):
+        """By lines of the program, which situ does not keep: an error that says so."""
+        return self._profile("code", options)

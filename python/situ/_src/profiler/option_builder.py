@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""option_builder.py: what a profile shows: tf.profiler.ProfileOptionBuilder."""
+import copy
+
+from situ._src.framework.api import V1, export
+
+TRAINABLE = "_trainable_variables"  # the type of operations that hold trainable variables
+FIELDS = {"bytes": "requested_bytes", "peak_bytes": "peak_bytes",  # what is selected -> its field
+          "residual_bytes": "residual_bytes", "output_bytes": "output_bytes",
+          "micros": "exec_micros", "accelerator_micros": "accelerator_exec_micros",
+          "cpu_micros": "cpu_exec_micros", "params": "parameters", "float_ops": "float_ops",
+          "occurrence": "run_count"}
+# Every option, as it is where nobody says anything, in the order in which they are printed.
+DEFAULTS = {"max_depth": 10, **{"min_" + word: 0 for word in FIELDS}, "step": -1,
+            "order_by": "name", "account_type_regexes": [], "start_name_regexes": [],
+            "trim_name_regexes": [], "show_name_regexes": [], "hide_name_regexes": [],
+            "account_displayed_op_only": False, "select": [], "output": "stdout"}
+
+
+def _options(**words):
+    """Options that show everything, but for some."""
+    every = {"account_type_regexes": [".*"], "start_name_regexes": [".*"],
+             "show_name_regexes": [".*"], "account_displayed_op_only": True, "max_depth": 10000}
+    return copy.deepcopy({**DEFAULTS, **every, **words})
+
+
+@export("python.profiler.option_builder.ProfileOptionBuilder",
+        v1="profiler.ProfileOptionBuilder")
+class ProfileOptionBuilder:
+    """Makes options of a profile: calls that change some of them, then build()."""
+
+    def __init__(self, options=None):
+        self._options = copy.deepcopy(options) if options is not None else _options(
+            max_depth=100, account_displayed_op_only=False, select=["micros"])
+
+    @staticmethod
+    def trainable_variables_parameter():
+        """How many parameters the trainable variables have."""
+        return _options(account_type_regexes=[TRAINABLE], select=["params"])
+
+    @staticmethod
+    def float_operation():
+        """How many float operations a model makes."""
+        return _options(min_float_ops=1, order_by="float_ops", select=["float_ops"])
+
+    @staticmethod
+    def time_and_memory(min_micros=1, min_bytes=1, min_accelerator_micros=0, min_cpu_micros=0,
+                        min_peak_bytes=0, min_residual_bytes=0, min_output_bytes=0):
+        """How long operations took, and the bytes that they made."""
+        return _options(min_bytes=min_bytes, min_peak_bytes=min_peak_bytes,
+                        min_residual_bytes=min_residual_bytes, min_output_bytes=min_output_bytes,
+                        min_micros=min_micros, min_accelerator_micros=min_accelerator_micros,
+                        min_cpu_micros=min_cpu_micros, order_by="micros",
+                        select=["micros", "bytes"])
+
+    def build(self):
+        """The options, a dict."""
+        return copy.deepcopy(self._options)
+
+    def _with(self, **words):
+        self._options.update(copy.deepcopy(words))
+        return self
+
+    def with_max_depth(self, max_depth):
+        """Shows so many levels; in the view of ops so many ops."""
+        return self._with(max_depth=max_depth)
+
+    def with_min_memory(self, min_bytes=0, min_peak_bytes=0, min_residual_bytes=0,
+                        min_output_bytes=0):
+        """Shows what has at least so many bytes."""
+        return self._with(min_bytes=min_bytes, min_peak_bytes=min_peak_bytes,
+                          min_residual_bytes=min_residual_bytes,
+                          min_output_bytes=min_output_bytes)
+
+    def with_min_execution_time(self, min_micros=0, min_accelerator_micros=0, min_cpu_micros=0):
+        """Shows what took at least so long."""
+        return self._with(min_micros=min_micros, min_accelerator_micros=min_accelerator_micros,
+                          min_cpu_micros=min_cpu_micros)
+
+    def with_min_parameters(self, min_params):
+        """Shows what has at least so many parameters."""
+        return self._with(min_params=min_params)
+
+    def with_min_occurrence(self, min_occurrence):
+        """Shows what occurs at least so often."""
+        return self._with(min_occurrence=min_occurrence)
+
+    def with_min_float_operations(self, min_float_ops):
+        """Shows what makes at least so many float operations."""
+        return self._with(min_float_ops=min_float_ops)
+
+    def with_accounted_types(self, account_type_regexes):
+        """Counts operations only one of whose types matches: the op, the device, what a variable
+        is."""
+        return self._with(account_type_regexes=account_type_regexes)
+
+    def with_node_names(self, start_name_regexes=None, show_name_regexes=None,
+                        hide_name_regexes=None, trim_name_regexes=None):
+        """Begins at some names, shows some, hides some, ends at some."""
+        words = {"start_name_regexes": start_name_regexes, "show_name_regexes": show_name_regexes,
+                 "hide_name_regexes": hide_name_regexes, "trim_name_regexes": trim_name_regexes}
+        return self._with(**{k: v for k, v in words.items() if v is not None})
+
+    def account_displayed_op_only(self, is_true):
+        """Whether sums leave out what is not shown."""
+        return self._with(account_displayed_op_only=is_true)
+
+    def with_empty_output(self):
+        """Prints nothing."""
+        return self._with(output="none")
+
+    def with_stdout_output(self):
+        return self._with(output="stdout")
+
+    def with_file_output(self, outfile):
+        return self._with(output=f"file:outfile={outfile}")
+
+    def with_timeline_output(self, timeline_file):
+        """Writes a trace of a step for chrome://tracing: timeline_file_STEP."""
+        return self._with(output=f"timeline:outfile={timeline_file}")
+
+    def with_pprof_output(self, pprof_file):
+        return self._with(output=f"pprof:outfile={pprof_file}")
+
+    def order_by(self, attribute):
+        """What comes first: by name, or the largest."""
+        return self._with(order_by=attribute)
+
+    def select(self, attributes):
+        """What is told of each operation."""
+        return self._with(select=attributes)
+
+    def with_step(self, step):
+        """Of which step times are told; -1: of all, in the middle."""
+        return self._with(step=step)
+
+
+# As programs of the first versions name them.
+V1.update({"contrib.tfprof.model_analyzer." + name: options for name, options in (
+    ("TRAINABLE_VARS_PARAMS_STAT_OPTIONS", ProfileOptionBuilder.trainable_variables_parameter()),
+    ("FLOAT_OPS_OPTIONS", ProfileOptionBuilder.float_operation()),
+    ("PRINT_ALL_TIMING_MEMORY", ProfileOptionBuilder.time_and_memory()))})
+
+
+def complete(options):
+    """All options, with what is not given; `dump_to_file` is the old word for a file."""
+    given = dict(DEFAULTS, **{k: v for k, v in options.items() if k in DEFAULTS})
+    if options.get("dump_to_file"):
+        given["output"] = f"file:outfile={options['dump_to_file']}"
+    known = sorted({*FIELDS, "tensor_value", "device", "op_types", "input_shapes"})
+    for word in given["select"]:
+        if word not in known:
+            raise ValueError(f"A profile cannot select {word!r}; it knows {', '.join(known)}.")
+    if given["order_by"] not in ("name", *FIELDS):
+        raise ValueError(f"A profile cannot be ordered by {given['order_by']!r}; it can by name, "
+                         f"{', '.join(FIELDS)}.")
+    return given
+
+
+def as_text(options):
+    """The options as a profile prints them."""
+    def word(name, value):
+        if isinstance(value, bool):
+            return str(value).lower()
+        if isinstance(value, (list, tuple)):
+            return ",".join(sorted(value) if name == "select" else value)
+        return value + ":" if value in ("stdout", "none") else str(value)
+    return "".join(f"-{name:<26} {word(name, value)}\n" for name, value in options.items())

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""profiler.py: tf.profiler.experimental: records of what runs where and when, in files that
+TensorBoard's trace viewer, chrome://tracing and Perfetto open."""
+import gzip
+import os
+import socket
+import threading
+import time
+
+from situ._src.framework import errors, logs
+from situ._src.framework.api import export
+from situ._src.profiler import trace_recorder
+
+_lock = threading.Lock()
+_state = {"recording": None, "logdir": None, "spans": []}
+
+
+@export("profiler.experimental.ProfilerOptions")
+class ProfilerOptions:
+    """Levels of detail: 0 turns the records of the host or of the other devices off."""
+
+    def __init__(self, host_tracer_level=2, python_tracer_level=0, device_tracer_level=1,
+                 delay_ms=None):
+        self.host_tracer_level, self.python_tracer_level = host_tracer_level, python_tracer_level
+        self.device_tracer_level, self.delay_ms = device_tracer_level, delay_ms
+
+
+def _check(options):
+    """Says what of the options has no effect."""
+    if options is None:
+        return
+    if options.delay_ms:
+        logs.warn("tf.profiler: delay_ms=%s is not supported: the profile begins now.",
+                  options.delay_ms)
+    if options.python_tracer_level:
+        logs.warn("tf.profiler: python_tracer_level=%s is not supported: the profile has no calls "
+                  "of Python functions.", options.python_tracer_level)
+
+
+@export("profiler.experimental.start")
+def start(logdir: str, options: ProfilerOptions = None) -> None:
+    """Starts to record what runs where and when.
+
+    Args:
+      logdir: the folder that `stop` writes to; it is created.
+      options: ProfilerOptions.
+
+    Raises:
+      AlreadyExistsError: a profiler is running.
+    """
+    with _lock:
+        if _state["recording"] is not None:
+            raise errors.AlreadyExistsError(None, None, "Another profiler is running.")
+        _check(options)
+        logdir = os.fspath(logdir)
+        os.makedirs(logdir, exist_ok=True)  # fails now, not when the profile is there
+        _state.update(recording=trace_recorder.Recording(), logdir=logdir, spans=[],
+                      options=options)
+
+
+def _wanted(rows, options):
+    """The records of devices whose level is not 0."""
+    host = options is None or options.host_tracer_level
+    device = options is None or options.device_tracer_level
+    return [row for row in rows if (host if "device:CPU" in row[2] else device)]
+
+
+@export("profiler.experimental.stop")
+def stop(save: bool = True) -> None:
+    """Stops the profiler and writes LOGDIR/plugins/profile/TIME/HOST.trace.json.gz.
+
+    Args:
+      save: False drops the profile.
+
+    Raises:
+      UnavailableError: no profiler is running.
+    """
+    with _lock:
+        if _state["recording"] is None:
+            raise errors.UnavailableError(None, None, "Cannot export profiling results. No "
+                                          "profiler is running.")
+        rows, spans = _state["recording"].end(), _state["spans"]
+        _state.update(recording=None, spans=[])
+        if not save:
+            return
+        run = os.path.join(_state["logdir"], "plugins", "profile",
+                           time.strftime("%Y_%m_%d_%H_%M_%S"))
+        while os.path.exists(run):  # two profiles within a second
+            run += "_"
+        os.makedirs(run)
+        path = os.path.join(run, f"{socket.gethostname()}.trace.json.gz")
+        with gzip.open(path, "wt", encoding="utf-8") as file:
+            file.write(trace_recorder.chrome_trace(_wanted(rows, _state["options"]), spans))
+
+
+@export("profiler.experimental.Profile")
+class Profile:
+    """Profiles a block: `with tf.profiler.experimental.Profile("logs"): ...`."""
+
+    def __init__(self, logdir, options=None):
+        self._logdir, self._options = logdir, options
+
+    def __enter__(self):
+        start(self._logdir, self._options)
+
+    def __exit__(self, *error):
+        stop()
+
+
+@export("profiler.experimental.Trace")
+class Trace:
+    """Names a part of a program in the profile: `with Trace("train", step_num=i): ...`."""
+
+    def __init__(self, name, **kwargs):
+        self._name, self._metadata, self._start = name, dict(kwargs), 0
+
+    def set_metadata(self, **kwargs):
+        """Adds arguments that are shown with the span."""
+        self._metadata.update(kwargs)
+
+    def __enter__(self):
+        self._start = time.time_ns()
+        return self
+
+    def __exit__(self, *error):
+        if _state["recording"] is not None:
+            args = {k: v if isinstance(v, (bool, int, float)) else str(v)
+                    for k, v in self._metadata.items()}
+            _state["spans"].append((self._name, threading.get_ident() % 1000000, self._start,
+                                    time.time_ns(), args))
+
+
+_INSTEAD = ("situ has no profiler server. Use tf.profiler.experimental.start and stop in the "
+            "program, or `situ run --trace FILE`.")
+
+
+@export("profiler.experimental.server.start")
+def start_server(port: int) -> None:
+    """Warns: a profile is taken by `start` and `stop`, or by `situ run --trace FILE`."""
+    logs.warn("tf.profiler.experimental.server.start(%s): %s", port, _INSTEAD)
+
+
+@export("profiler.experimental.client.trace")
+def client_trace(service_addr, logdir, duration_ms, worker_list="", num_tracing_attempts=3,
+                 options=None):
+    """Raises UnimplementedError: there is no profiler server to ask."""
+    raise errors.UnimplementedError(None, None, _INSTEAD)
+
+
+@export("profiler.experimental.client.monitor")
+def client_monitor(service_addr, duration_ms, level=1):
+    """Raises UnimplementedError: there is no profiler server to ask."""
+    raise errors.UnimplementedError(None, None, _INSTEAD)

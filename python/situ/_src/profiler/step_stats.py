@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""step_stats.py: what a traced run did, as RunMetadata has it, and as a Chrome trace: Timeline."""
+import json
+
+from situ._src.framework import node_def
+from situ._src.framework.protos import Message, Parts
+
+
+class NodeExecStats(Message):
+    """A piece of work of a device: times in microseconds, relative to all_start_micros."""
+    FIELDS = {"node_name": "", "all_start_micros": 0, "op_start_rel_micros": 0,
+              "op_end_rel_micros": 0, "all_end_rel_micros": 0, "timeline_label": "",
+              "scheduled_micros": 0, "thread_id": 0, "all_start_nanos": 0, "op_start_rel_nanos": 0,
+              "op_end_rel_nanos": 0, "all_end_rel_nanos": 0, "scheduled_nanos": 0, "memory": [],
+              "output": [], "referenced_tensor": []}
+
+
+class _NodeStats(Parts):
+    kind = NodeExecStats
+
+
+class DeviceStepStats(Message):
+    """What a device did in a step."""
+    FIELDS = {"device": "", "node_stats": _NodeStats(), "thread_names": {}}
+
+
+class _DevStats(Parts):
+    kind = DeviceStepStats
+
+
+class StepStats(Message):
+    """What the devices did in a step."""
+    FIELDS = {"dev_stats": _DevStats()}
+
+
+class RunMetadata(Message):
+    """What a run tells of itself: step_stats when it is traced, partition_graphs when asked for."""
+    FIELDS = {"step_stats": StepStats, "cost_graph": Message, "partition_graphs": []}
+
+
+def _label(graph, node, op, source, size):
+    if source is not None:
+        return f"{node} = Copy({node}) # {size} bytes from {source}"
+    found = graph._find(node)
+    inputs = ", ".join(t.op.name for t in found.inputs) if found is not None else ""
+    return f"{node} = {op}({inputs})"
+
+
+def fill(stats, records, graph):
+    """Puts the records of a trace into StepStats."""
+    devices = {}
+    for node, op, device, source, queue, size, start, end in records:
+        if device not in devices:
+            devices[device] = stats.dev_stats.add(device=device)
+        devices[device].node_stats.add(
+            node_name=node, all_start_micros=start // 1000, all_start_nanos=start,
+            op_end_rel_micros=(end - start) // 1000, op_end_rel_nanos=end - start,
+            all_end_rel_micros=max((end - start) // 1000, 1), all_end_rel_nanos=end - start,
+            scheduled_micros=start // 1000, scheduled_nanos=start, thread_id=queue,
+            timeline_label=_label(graph, node, op, source, size))
+
+
+def partitions(session):
+    """A GraphDef per device that has nodes."""
+    places, parts = session._places(), {}
+    for node in session.graph.as_graph_def().node:
+        node.device = places.get(node.name, node.device)
+        parts.setdefault(node.device, node_def.GraphDef()).node.append(node)
+    return [parts[device] for device in sorted(parts)]
+
+
+class Timeline:
+    """Timeline(run_metadata.step_stats).generate_chrome_trace_format()"""
+
+    def __init__(self, step_stats, graph=None):
+        self._stats = step_stats
+
+    def _events(self, show_dataflow):
+        flow, made = 0, {}
+        for pid, device in enumerate(self._stats.dev_stats):
+            yield {"name": "process_name", "ph": "M", "pid": pid,
+                   "args": {"name": device.device + " Compute"}}
+            for node in device.node_stats:
+                op, inputs = _parse(node.timeline_label)
+                start = node.all_start_nanos / 1000
+                args = {"name": node.node_name, "op": op}
+                args.update((f"input{i}", name) for i, name in enumerate(inputs))
+                yield {"ph": "X", "cat": "Op", "name": op, "pid": pid, "tid": node.thread_id,
+                       "ts": start, "dur": node.all_end_rel_nanos / 1000, "args": args}
+                for name in inputs if show_dataflow else ():
+                    if name not in made:
+                        continue
+                    at, begin = made[name], {"cat": "DataFlow", "name": name, "id": flow}
+                    yield {"ph": "s", "pid": at[0], "tid": at[1], "ts": at[2], **begin}
+                    yield {"ph": "t", "pid": pid, "tid": node.thread_id, "ts": start, **begin}
+                    flow += 1
+                made[node.node_name] = pid, node.thread_id, start + node.all_end_rel_nanos / 1000
+
+    def generate_chrome_trace_format(self, show_dataflow=True, show_memory=False,
+                                     op_time="schedule"):
+        """The trace as text that chrome://tracing reads."""
+        return json.dumps({"traceEvents": list(self._events(show_dataflow))}, indent=4)
+
+
+def _parse(label):
+    """(op, names of its inputs) of "name = Op(a, b)"."""
+    call = label.partition(" = ")[2].partition(" #")[0]
+    op, _, inputs = call.partition("(")
+    return op, [i for i in inputs.rstrip(")").split(", ") if i]

@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: Apache-2.0
+"""import_hook.py: `import tensorflow` and every module below it get situ's."""
+import importlib
+import importlib.abc
+import importlib.machinery
+import operator
+import sys
+import types
+
+from situ._src.framework import api, style
+from situ._src.runner import missing_names
+
+# Folders of tensorflow's own sources, that programs import from all the same.
+INNER = {"python": {"client", "data", "distribute", "eager", "estimator", "feature_column",
+                    "framework", "keras", "layers", "lib", "ops", "platform",
+                    "pywrap_tensorflow", "saved_model", "summary", "tools", "training", "util"},
+         "core": {"example", "framework", "protobuf", "util"}}
+
+
+class Inner(types.ModuleType):
+    """tensorflow.python.ops.math_ops and its like: the names of tf, wherever they stand there."""
+    PARTS = ("", "nn", "math", "train", "errors", "random", "linalg", "gfile", "logging", "dtypes",
+             "feature_column", "estimator", "python_io")
+    KERAS = ("keras", "keras.layers", "keras.models", "keras.optimizers", "keras.utils",
+             "keras.optimizers.schedules", "keras.optimizers.legacy")
+    FOLDERS = [[n] for n in ("framework", "ops", "training", "platform", "client", "layers",
+                             "summary", "util")]
+    # Files whose names stand in one part of tf; folders within folders.
+    FILES = {"python.ops.rnn_cell": "nn.rnn_cell", "python.ops.rnn_cell_impl": "nn.rnn_cell",
+             "python.ops.image_ops": "image", "python.ops.image_ops_impl": "image",
+             "python.ops.losses.losses": "losses", "python.ops.losses.losses_impl": "losses",
+             "python.ops.metrics_impl": "metrics", "python.ops.metrics": "metrics",
+             "python.ops.init_ops": "initializers", "python.ops.string_ops": "strings"}
+    NESTED = {("data", "ops"), ("estimator", "canned"), ("estimator", "export"),
+              ("estimator", "inputs"), ("lib", "io"), ("ops", "distributions"), ("ops", "linalg"),
+              ("ops", "losses"), ("saved_model", "model_utils")}
+    made = {}
+
+    @classmethod
+    def find(cls, root, parts):
+        nested = parts[1:3] and (parts[1] == "keras" or tuple(parts[1:3]) in cls.NESTED)
+        if len(parts) > 3 + bool(nested) or parts[1:] and parts[1] not in INNER[parts[0]]:
+            return None
+        name = "tensorflow." + ".".join(parts)
+        if name not in cls.made:
+            module = cls.made[name] = cls(name)
+            module.__dict__.update(_root=root, _path=".".join(parts), __path__=[])
+        return cls.made[name]
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        whole = f"{self._path}.{name}"
+        if whole == "python.keras":
+            return self._root.keras
+        which = "v1" if style.is_graph() else "v2"
+        if api.has(whole, which):
+            return api.lookup(whole, which)
+        if api.is_part(whole, which):
+            raise AttributeError(name)  # a module: it is imported then
+        parts = self._path.split(".")
+        first = self.KERAS if parts[:2] == ["python", "keras"] else \
+            [n for n in parts[1:2] if n in ("layers", "summary", "estimator")]
+        if self._path in self.FILES:
+            first = [self.FILES[self._path]]
+        if ".".join([*parts[:-1], name]) in self.FILES:  # a file that the file imports
+            return self.find(self._root, [*parts[:-1], name])
+        for part in (*first, *self.PARTS):
+            try:
+                found = getattr(operator.attrgetter(part)(self._root) if part else self._root, name)
+            except AttributeError:
+                continue
+            if parts[1:] in self.FOLDERS and (name in INNER or
+                                              not isinstance(found, types.ModuleType)):
+                return self.find(self._root, [*parts, name])  # a file of the name of a function
+            return found
+        raise missing_names.missing(self._path, name, (), ())
+
+
+# Folders and files of the sources of tf.contrib that programs import from.
+CONTRIB = set("""
+    arg_scope attention_wrapper basic_decoder beam_search_decoder beam_search_ops checkpoint_utils
+    core_rnn core_rnn_cell core_rnn_cell_impl crf data fused_rnn_cell metric_ops nets
+    decoder eager embedding_ops encoders framework helper initializers layers learn loss lstm_ops
+    normalization ops optimizers regularizers rnn rnn_cell seq2seq slim summary training utils
+    variables""".split())
+
+
+class Sources(types.ModuleType):
+    """tensorflow.contrib.layers.python.layers and its like: the names of tf.contrib.layers."""
+    made = {}
+
+    @classmethod
+    def find(cls, part, parts, rest):
+        if not CONTRIB.issuperset(rest):
+            return None
+        name = "tensorflow." + ".".join(parts)
+        if name not in cls.made:
+            cls.made[name] = cls(name)
+            cls.made[name].__dict__.update(_part=part, __path__=[])
+        return cls.made[name]
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self._part, name)
+
+
+class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Finds tensorflow.a.b as attribute a.b of situ's root module."""
+
+    def __init__(self, root):
+        self.root = root
+
+    def _module(self, fullname):
+        parts = fullname.split(".")[1:]
+        if parts[:2] == ["compat", "v1"]:
+            at, parts = importlib.import_module("situ.compat.v1"), parts[2:]
+        elif parts[:1] == ["compat"]:
+            at, parts = importlib.import_module("situ.compat"), parts[1:]
+        else:
+            at = self.root
+        if parts[:2] == ["python", "keras"]:
+            found = self._below(at, parts[1:])
+            return found if isinstance(found, types.ModuleType) else Inner.find(at, parts)
+        if parts[:1] and parts[0] in INNER:
+            return Inner.find(at, parts)
+        found = self._below(at, parts)
+        if found is None and parts[0] == "contrib" and parts[2:3] == ["python"]:
+            part = self._below(at, parts[:2])
+            return part and Sources.find(part, parts, parts[3:])
+        return found
+
+    @staticmethod
+    def _below(at, parts):
+        for part in parts:
+            at = getattr(at, part, None)
+            if at is None:
+                return None
+        return at
+
+    def _source(self, fullname):
+        """A module of the sources of tf.contrib, under the name that the names of tf have."""
+        below = fullname.partition(self.root.__name__ + ".contrib.")[2].split(".")
+        if below[1:2] != ["python"]:
+            return None
+        part = self._below(self.root, ["contrib", below[0]])
+        return part and Sources.find(part, ["contrib", *below], below[2:])
+
+    def find_spec(self, fullname, path=None, target=None):
+        if self._source(fullname) is not None:
+            return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
+        if fullname.split(".")[0] != "tensorflow":
+            return None
+        if fullname != "tensorflow" and self._module(fullname) is None:
+            below = fullname.partition(".")[2]
+            raise ModuleNotFoundError(f"No module named '{fullname}'\nsitu does not have "
+                                      f"tf.{below} (yet).\n{missing_names.word(below)}",
+                                      name=fullname)
+        return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
+
+    def create_module(self, spec):
+        module = self.root if spec.name == "tensorflow" else \
+            self._source(spec.name) or self._module(spec.name)
+        self.kept = getattr(module, "__spec__", None)
+        return module
+
+    def exec_module(self, module):
+        if self.kept is not None:
+            module.__spec__ = self.kept
+
+
+def install(version):
+    """Puts situ in tensorflow's place; returns the root module."""
+    style.choose(version)
+    root = importlib.import_module("situ.compat.v1" if version == "v1" else "situ")
+    sys.meta_path.insert(0, _Finder(root))
+    sys.modules["tensorflow"] = root
+    return root
+
+
+def log_placement(root):
+    """Logs placement whatever the program says: of eager calls, of functions and of sessions."""
+    from situ._src.framework import config, protos
+    before = protos.options_of
+    protos.options_of = lambda c: {**before(c), "log_device_placement": True}
+    config.set_log_device_placement(True)

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""missing_names.py: what situ says of names that it does not have: the nearest one, and whether
+it comes."""
+from situ._src.framework import style
+
+# The longest prefix of a name decides.
+PLANS = {
+    "keras": "docs/how-to/keras.md lists what is supported of Keras.",
+    "layers": "tf.layers has what programs use most; tf.keras.layers has more.",
+    "contrib": "tf.contrib is not planned as a whole; what programs use of it most comes first.",
+    "distribute": "docs/how-to/distributed-training.md lists what is supported of tf.distribute.",
+    "estimator": "docs/how-to/estimators.md lists what is supported of tf.estimator.",
+    "data": "docs/how-to/input-pipelines.md lists what is supported of tf.data.",
+    "image": "Operations on images come as programs need them.",
+    "saved_model": "Of tf.saved_model there are save, load, builder, in a format of situ's own.",
+    "lite": "TensorFlow Lite is not planned.",
+    "tpu": "TPUs are not planned.",
+    "raw_ops": "This op is not in the catalogue (`situ ops` lists it).",
+}
+
+
+def word(whole):
+    """Where a name stands in the plan: a sentence."""
+    parts = whole.split(".")
+    for n in range(len(parts), 0, -1):
+        found = PLANS.get(".".join(parts[:n]))
+        if found:
+            return found
+    return "It is not planned by name; the catalogue of ops grows with what programs use."
+
+
+def nearest(name, have):
+    """The name that looks most like it, or None."""
+    import difflib
+    near = difflib.get_close_matches(name, [k for k in have if not k.startswith("_")], 1, 0.7)
+    return near[0] if near else None
+
+
+def missing(path, name, have, others):
+    """The AttributeError for a name that situ does not have; `others`: names of the other style."""
+    root = style.root()
+    module = f"{root}.{path}" if path else root
+    whole = f"{path}.{name}" if path else name
+    text = f"module '{module}' has no attribute '{name}'"
+    if whole in others or any(k.startswith(whole + ".") for k in others):
+        return AttributeError(f"{text}\ntf.{whole} belongs to the other style: " + (
+            "situ run --api v2, or import situ" if style.is_graph() else
+            f"tf.compat.v1.{whole}, or situ run --api v1"))
+    near = nearest(name, have)
+    hint = f" Nearest: tf.{path + '.' if path else ''}{near}." if near else ""
+    return AttributeError(f"{text}\nsitu does not have tf.{whole} (yet).{hint}\n{word(whole)}")

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""notebook.py: what notebooks exported as .py files expect: get_ipython() and display()."""
+import builtins
+import re
+import subprocess
+import sys
+
+_LINE = re.compile(rb"^(\s*)[%!].*$", re.M)
+
+
+class Shell:
+    """Stands for IPython's shell: magics that only concern the notebook do nothing."""
+    SHELLS = ("bash", "sh", "script")
+
+    def __init__(self, main):
+        self.user_ns = main
+
+    def run_line_magic(self, name, line="", _stack_depth=1):
+        if name == "time" or name == "timeit":
+            exec(line, self.user_ns)
+        elif name == "run":
+            with open(line.split()[0], "rb") as file:
+                exec(compile(file.read(), line.split()[0], "exec"), self.user_ns)
+
+    def magic(self, text):
+        name, _, line = text.partition(" ")
+        self.run_line_magic(name, line)
+
+    def run_cell_magic(self, name, line, cell):
+        if name in self.SHELLS:
+            self.system(cell)
+        elif name in ("time", "timeit", "capture", "prun"):
+            exec(cell, self.user_ns)
+
+    def system(self, command):
+        sys.stdout.flush()
+        subprocess.run(command, shell=True, check=False)
+
+    def getoutput(self, command, split=True, depth=0):
+        done = subprocess.run(command, shell=True, check=False, capture_output=True, text=True)
+        return done.stdout.splitlines()
+
+    def __getattr__(self, name):
+        def ignored(*args, **kwargs):
+            from situ._src.framework import logs
+            logs.info("get_ipython().%s%s has no effect outside IPython.", name, (args, kwargs))
+        return ignored
+
+
+def _display(*objs, include=None, exclude=None, metadata=None, transient=None, display_id=None,
+             raw=False, clear=False):
+    """IPython's display where there is no notebook: the objects as text."""
+    print(*objs)
+
+
+def provide(source, main):
+    """Defines what an exported notebook uses; returns its source, with magics left out."""
+    if b"get_ipython" in source:
+        shell = Shell(main)
+        builtins.get_ipython = lambda: shell
+    if b"get_ipython" in source or b"# In[" in source:
+        if not hasattr(builtins, "display"):
+            builtins.display = _display
+    try:
+        compile(source, "", "exec")
+    except SyntaxError:
+        return _LINE.sub(rb"\1pass", source)  # %matplotlib inline, !pip install: not Python
+    except ValueError:
+        pass
+    return source

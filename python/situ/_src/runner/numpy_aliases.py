@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""numpy_aliases.py: names that NumPy had when programs of TensorFlow 1 and 2.0 were written.
+
+NumPy 1.24 to 2.3 took them away. What NumPy still has is left as it is.
+"""
+import builtins
+import functools
+
+import numpy
+
+import _situ
+
+_NAMES = {"float": builtins.float, "int": builtins.int, "bool": builtins.bool,
+          "object": builtins.object, "str": builtins.str, "complex": builtins.complex,
+          "long": builtins.int, "unicode": builtins.str, "float_": numpy.float64,
+          "complex_": numpy.complex128, "unicode_": numpy.str_, "string_": numpy.bytes_,
+          "Inf": numpy.inf, "Infinity": numpy.inf, "infty": numpy.inf, "PINF": numpy.inf,
+          "NINF": -numpy.inf, "NaN": numpy.nan, "NAN": numpy.nan, "product": numpy.prod,
+          "cumproduct": numpy.cumprod, "alltrue": numpy.all, "sometrue": numpy.any,
+          "row_stack": numpy.vstack, "bool8": numpy.bool_}
+
+
+def _asscalar(a):
+    return a.item()
+
+
+def _in1d(ar1, ar2, assume_unique=False, invert=False):
+    return numpy.isin(numpy.ravel(ar1), ar2, assume_unique=assume_unique, invert=invert)
+
+
+def _reshape(plain):
+    """numpy.reshape, whose shape was called newshape."""
+    @functools.wraps(plain)
+    def reshape(a, *args, newshape=None, **words):
+        return plain(a, *args, **words) if newshape is None else plain(a, newshape, *args, **words)
+    return reshape
+
+
+def _takes_newshape():
+    try:
+        numpy.reshape([0], newshape=[1])
+    except TypeError:
+        return False
+    return True
+
+
+def install():
+    """Gives NumPy back what it lacks."""
+    import warnings
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for name, thing in {**_NAMES, "asscalar": _asscalar, "in1d": _in1d}.items():
+            if not hasattr(numpy, name):
+                setattr(numpy, name, thing)
+        if not hasattr(numpy.lib, "pad"):
+            numpy.lib.pad = numpy.pad
+        if not _takes_newshape():
+            numpy.reshape = _reshape(numpy.reshape)
+    if not hasattr(numpy.ndarray, "tostring"):
+        _situ.extend(numpy.ndarray, "tostring", lambda self, order="C": self.tobytes(order))

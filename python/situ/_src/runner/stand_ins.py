@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""stand_ins.py: packages that come with TensorFlow and that its programs import beside it (six,
+absl, keras; horovod is situ.mpi), for `situ run` where they are not installed. Installed ones
+win."""
+import importlib
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import sys
+import types
+
+# What six.moves shows: modules, and names of modules.
+_MODULES = {"urllib": "urllib", "queue": "queue", "cPickle": "pickle",
+            "configparser": "configparser", "builtins": "builtins", "copyreg": "copyreg",
+            "http_client": "http.client", "html_parser": "html.parser", "reprlib": "reprlib",
+            "socketserver": "socketserver", "_thread": "_thread", "tkinter": "tkinter"}
+_NAMES = {"xrange": ("builtins", "range"), "range": ("builtins", "range"),
+          "zip": ("builtins", "zip"), "map": ("builtins", "map"), "filter": ("builtins", "filter"),
+          "input": ("builtins", "input"), "reduce": ("functools", "reduce"),
+          "intern": ("sys", "intern"), "getcwd": ("os", "getcwd"), "StringIO": ("io", "StringIO"),
+          "cStringIO": ("io", "StringIO"), "zip_longest": ("itertools", "zip_longest"),
+          "filterfalse": ("itertools", "filterfalse"), "UserDict": ("collections", "UserDict"),
+          "UserList": ("collections", "UserList"), "UserString": ("collections", "UserString"),
+          "shlex_quote": ("shlex", "quote"), "reload_module": ("importlib", "reload")}
+_BELOW = ("urllib.request", "urllib.parse", "urllib.error", "urllib.response")
+
+
+def _with_metaclass(meta, *bases):
+    return meta("temporary_class", bases or (object,), {})
+
+
+def _add_metaclass(meta):
+    def make(kind):
+        names = {k: v for k, v in vars(kind).items() if k not in ("__dict__", "__weakref__")}
+        return meta(kind.__name__, kind.__bases__, names)
+    return make
+
+
+def _text(value, encoding="utf-8", errors="strict"):
+    return value.decode(encoding, errors) if isinstance(value, bytes) else value
+
+
+def _binary(value, encoding="utf-8", errors="strict"):
+    return value.encode(encoding, errors) if isinstance(value, str) else value
+
+
+def _raise(kind, value=None, trace=None):
+    raise (kind() if value is None else value).with_traceback(trace)
+
+
+def _raise_from(value, cause):
+    raise value from cause
+
+
+def _six():
+    import functools
+    import io
+    import operator
+    names = dict(
+        PY2=False, PY3=True, PY34=True, MAXSIZE=sys.maxsize, __version__="1.16.0", __path__=[],
+        string_types=(str,), integer_types=(int,), class_types=(type,), text_type=str,
+        binary_type=bytes, StringIO=io.StringIO, BytesIO=io.BytesIO, unichr=chr, next=next,
+        int2byte=lambda i: bytes((i,)), byte2int=operator.itemgetter(0),
+        indexbytes=operator.getitem, iterbytes=iter, b=lambda s: s.encode("latin-1"),
+        u=lambda s: s, wraps=functools.wraps, callable=callable, print_=print,
+        ensure_str=_text, ensure_text=_text, ensure_binary=_binary, reraise=_raise,
+        raise_from=_raise_from, with_metaclass=_with_metaclass, add_metaclass=_add_metaclass,
+        python_2_unicode_compatible=lambda kind: kind,
+        get_function_code=operator.attrgetter("__code__"),
+        get_method_self=operator.attrgetter("__self__"))
+    for word in ("keys", "values", "items"):
+        names["iter" + word] = lambda d, w=word: iter(getattr(d, w)())
+        names["view" + word] = operator.methodcaller(word)
+    return names
+
+
+def _move(name):
+    """A name of six.moves."""
+    if name in _MODULES:
+        return importlib.import_module("six.moves." + name)
+    if name not in _NAMES:
+        raise AttributeError(f"six.moves has no {name}")
+    module, word = _NAMES[name]
+    return getattr(importlib.import_module(module), word)
+
+
+def _absl(name):
+    """absl.flags and its like: what tf.app, tf.flags and tf.logging are."""
+    v1 = importlib.import_module("tensorflow.compat.v1")
+    return getattr(v1, name)
+
+
+class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Finds six, six.moves.urllib, absl.flags, keras, ... after everybody else has looked."""
+
+    def find_spec(self, fullname, path=None, target=None):
+        top, _, below = fullname.partition(".")
+        if top == "keras":
+            spec = importlib.util.find_spec("tensorflow." + fullname)
+            return spec and importlib.machinery.ModuleSpec(fullname, self, is_package=True)
+        known = {"six": ("", "moves", *("moves." + n for n in (*_MODULES, *_BELOW))),
+                 "absl": ("", "app", "flags", "logging"),
+                 "horovod": ("", "tensorflow")}
+        if below not in known.get(top, ()):
+            return None
+        return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
+
+    def create_module(self, spec):
+        top, _, below = spec.name.partition(".")
+        self.kept = None
+        if top == "keras":
+            module = importlib.import_module("tensorflow." + spec.name)
+        elif top == "absl" and below:
+            module = _absl(below)
+        elif top == "horovod" and below:
+            module = importlib.import_module("situ.mpi")
+        elif below.startswith("moves."):
+            module = importlib.import_module(_MODULES.get(below[6:], below[6:]))
+            if below == "moves.urllib":
+                for name in _BELOW:
+                    importlib.import_module(name)
+        else:
+            return types.ModuleType(spec.name)
+        self.kept = getattr(module, "__spec__", None)
+        return module
+
+    def exec_module(self, module):
+        if self.kept is not None:
+            module.__spec__ = self.kept
+        elif module.__name__ == "six":
+            module.__dict__.update(_six())
+        elif module.__name__ == "six.moves":
+            module.__path__, module.__getattr__ = [], _move
+
+
+def _below(package):
+    """Lets `import package; package.part` work as it does where tensorflow has imported it."""
+    def find(name):
+        if name.startswith("_"):
+            raise AttributeError(name)
+        try:
+            return importlib.import_module(f"{package.__name__}.{name}")
+        except ModuleNotFoundError:
+            raise AttributeError(f"module '{package.__name__}' has no attribute '{name}'") from None
+    package.__getattr__ = find
+
+
+def install():
+    """From now on the packages are found, if nobody else has them."""
+    sys.meta_path.append(_Finder())
+    _below(importlib.import_module("urllib"))

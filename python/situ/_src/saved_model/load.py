@@ -1,0 +1,277 @@
+# SPDX-License-Identifier: Apache-2.0
+"""load.py: tf.saved_model.load: objects from folders that save.py wrote."""
+import functools
+import json
+import os
+
+from situ._src.checkpoint import safetensors
+from situ._src.framework import import_graph_def
+from situ._src.framework.api import export
+from situ._src.framework.custom_gradient import with_gradient
+from situ._src.framework.function import Function
+from situ._src.framework.module import Module
+from situ._src.framework.structure import leaves as _leaves, mapped as _map
+from situ._src.framework.type_spec import TensorSpec
+from situ._src.ops.array_ops import convert_to_tensor, op
+from situ._src.saved_model.save import FILE
+from situ._src.variables.variable import variable as make_variable
+
+
+def _decoded(value, leaf):
+    if "dict" in value:
+        return {k: _decoded(v, leaf) for k, v in value["dict"].items()}
+    if "list" in value or "tuple" in value:
+        parts = [_decoded(v, leaf) for v in value.get("list", value.get("tuple"))]
+        return parts if "list" in value else tuple(parts)
+    return leaf(value)
+
+
+def _argument_of(value):
+    if "spec" in value:
+        return TensorSpec(*value["spec"])
+    return value["value"]
+
+
+class _Replayed:
+    """A trace of a file: its nodes made again, as operations of a graph or at once."""
+
+    def __init__(self, trace, variables, file):
+        self._trace, self._variables = trace, variables
+        self._captured = {n: convert_to_tensor(file.get(k)) for n, k in trace["captured"]}
+        self.args = _decoded(trace["args"], _argument_of)
+        self.words = _decoded(trace["words"], _argument_of)
+        self._function = Function(self._run, name=trace["name"], autograph=False)
+
+    structured_input_signature = property(lambda s: (s.args, s.words))
+
+    @property
+    def structured_outputs(self):
+        return _decoded(self._trace["outputs"], lambda t: t["tensor"])
+
+    def output(self, tensor, name=None):
+        """The specification of an output."""
+        shape, dtype = self._trace.get("types", {}).get(tensor, (None, "float32"))
+        return TensorSpec(shape, dtype, name)
+
+    def _run(self, *tensors):
+        values = dict(self._captured)
+        values.update(zip(self._trace["inputs"], tensors))
+        values.update({n: convert_to_tensor(self._variables[i]) for n, i in self._trace["reads"]})
+        self._replay(self._trace["nodes"], values)
+        for name, i in self._trace["writes"]:
+            self._variables[i].assign(values[name])
+        return _decoded(self._trace["outputs"],
+                        lambda t: None if t["tensor"] is None else values[t["tensor"]])
+
+    def _replay(self, nodes, values):
+        """Makes nodes again; what they give is added to the values, by name."""
+        for node in nodes:
+            first = node["name"] + ":0"
+            if first in values:
+                continue
+            inputs = [values[i if ":" in i else i + ":0"] for i in node.get("input", ())
+                      if not i.startswith("^")]
+            attrs = {k: import_graph_def.attr_value(v) for k, v in node.get("attr", {}).items()
+                     if not k.startswith("_")}
+            made = convert_to_tensor(attrs["value"], attrs["dtype"]) if node["op"] == "Const" \
+                else import_graph_def._Importer.call(node["op"], inputs, attrs, None)
+            made = list(made) if isinstance(made, (list, tuple)) else [made]
+            kept = self._trace.get("gradients", {}).get(node["name"])
+            if kept is not None:
+                made = with_gradient([values[s] for s in kept["sources"]], made,
+                                     functools.partial(self._back, kept, values, made))
+            values.update({f"{node['name']}:{i}": v for i, v in enumerate(made)})
+
+    def _back(self, kept, values, outputs, grads):
+        """The gradients that the program defined, from those that arrive at an operation."""
+        inner = dict(values)
+        inner.update({n: op("ZerosLike", o) if g is None else g
+                      for n, g, o in zip(kept["arriving"], grads, outputs)})
+        self._replay(kept["nodes"], inner)
+        return [None if g is None else inner[g] for g in kept["gradients"]]
+
+    def placed(self, args, words):
+        """Arguments by place, as far as those by name have one."""
+        args, words = list(args), dict(words)
+        for i in range(len(args), len(self.args)):
+            name = self._trace["names"][i] if i < len(self._trace["names"]) else None
+            args.append(words.pop(name) if name in words else self.args[i])
+        while len(args) and isinstance(args[-1], TensorSpec):
+            args.pop()  # it was not given
+        return tuple(args), words
+
+    def fits(self, args, words):
+        """Whether it was traced for such arguments; those left out must have been no tensors."""
+        rest = self.args[len(args):]
+        more = {k: v for k, v in self.words.items() if k not in words}
+        if len(args) > len(self.args) or set(words) - set(self.words) or any(
+                isinstance(v, TensorSpec) for v in _leaves((rest, more))):
+            return False
+        pairs = self._pairs(args, words)
+        return pairs is not None and all(_matches(v, s) for s, v in pairs)
+
+    def _pairs(self, args, words):
+        """(what was traced, what is given) of each leaf; None where structures differ."""
+        return _paired((self.args[:len(args)], {k: self.words[k] for k in words}),
+                       (tuple(args), words))
+
+    def call(self, args, words):
+        return self._function(*[
+            convert_to_tensor(v, None if hasattr(v, "dtype") else s.dtype)
+            for s, v in self._pairs(args, words) if isinstance(s, TensorSpec)])
+
+    def __call__(self, *args, **words):
+        if words and not self.words:  # a signature: tensors by the names of their specs
+            names = [s.name for s in _leaves(self.args) if isinstance(s, TensorSpec)]
+            if set(names) != set(words):
+                raise TypeError(f"{self._trace['name']}: its signature takes the arguments "
+                                f"{sorted(names)}, but {sorted(words)} were given.")
+            args, words = [words[n] for n in names], {}
+            args = _packed(self.args, iter(args))
+        return self.call(args, words)
+
+
+def _paired(wanted, given):
+    """Leaves of what is wanted with what is given for them, or None."""
+    if isinstance(wanted, dict):
+        if not isinstance(given, dict) or set(wanted) != set(given):
+            return None
+        parts = [_paired(wanted[k], given[k]) for k in wanted]
+    elif isinstance(wanted, (list, tuple)):
+        if not isinstance(given, (list, tuple)) or len(wanted) != len(given):
+            return None
+        parts = [_paired(w, g) for w, g in zip(wanted, given)]
+    else:
+        return [(wanted, given)]
+    return None if any(p is None for p in parts) else [pair for part in parts for pair in part]
+
+
+def _packed(structure, leaves):
+    return _map(structure, lambda v: next(leaves) if isinstance(v, TensorSpec) else v)
+
+
+def _matches(value, wanted):
+    if not isinstance(wanted, TensorSpec):
+        return not hasattr(value, "dtype") and value == wanted
+    try:
+        tensor = convert_to_tensor(value, None if hasattr(value, "dtype") else wanted.dtype)
+    except (TypeError, ValueError):
+        return False
+    return tensor.dtype == wanted.dtype and wanted.shape.is_compatible_with(tensor.shape)
+
+
+class _Signature:
+    """A function of a signature: tensors by name in, a dict of tensors out."""
+
+    def __init__(self, replayed):
+        self._replayed = replayed
+
+    structured_input_signature = property(lambda s: ((), {
+        spec.name: spec for spec in _leaves(s._replayed.args) if isinstance(spec, TensorSpec)}))
+
+    @property
+    def structured_outputs(self):
+        made = self._replayed.structured_outputs
+        names = list(made) if isinstance(made, dict) else [
+            f"output_{i}" for i in range(len(_leaves(made)))]
+        return {n: self._replayed.output(t, n) for n, t in zip(names, _leaves(made))}
+
+    inputs = property(lambda s: list(s.structured_input_signature[1].values()))
+    outputs = property(lambda s: list(s.structured_outputs.values()))
+
+    def __call__(self, *args, **words):
+        made = self._replayed(*args, **words)
+        if isinstance(made, dict):
+            return made
+        return {f"output_{i}": t for i, t in enumerate(_leaves(made))}
+
+
+class _Restored:
+    """A function of a file: one of its traces is called."""
+
+    def __init__(self, name, traces):
+        self.__name__, self._traces = name, traces
+        self.concrete_functions = traces
+
+    def __call__(self, *args, **words):
+        for trace in self._traces:
+            placed = trace.placed(args, words)
+            if trace.fits(*placed):
+                return trace.call(*placed)
+        known = "\n  ".join(str(t.structured_input_signature) for t in self._traces)
+        raise ValueError("Could not find matching concrete function to call loaded from the "
+                         f"SavedModel. Got:\n  {args} {words}\nExpected one of:\n  {known}")
+
+
+class Loaded(Module):
+    """What tf.saved_model.load gives: the attributes of the object that was saved."""
+    signatures = {}
+
+    def __call__(self, *args, **words):
+        call = vars(self).get("__call__")
+        if call is None:
+            raise TypeError(f"'{type(self).__name__}' object is not callable: the object that was "
+                            "saved had no traced __call__.")
+        return call(*args, **words)
+
+
+class _Reader:
+    def __init__(self, file):
+        self._file, self._made = file, {}
+        described = json.loads(file.metadata["traces"])
+        self.variables = _Lazy(self.variable)
+        self.traces = [_Replayed(t, self.variables, file) for t in described]
+
+    def variable(self, number, name="Variable", trainable=True):
+        if number not in self._made:
+            self._made[number] = make_variable(self._file.get(f"variable/{number}"),
+                                               trainable=trainable, name=name)
+        return self._made[number]
+
+    def thing(self, described, name=""):
+        if described is None:
+            return None
+        if "variable" in described:
+            return self.variable(described["variable"], described["name"], described["trainable"])
+        if "function" in described:
+            return _Restored(name, [self.traces[i] for i in described["function"]])
+        if "list" in described:
+            return [self.thing(d) for d in described["list"]]
+        if "dict" in described:
+            return {k: self.thing(d, k) for k, d in described["dict"].items()}
+        made = Loaded()
+        for key, below in described["object"].items():
+            made.__dict__[key] = self.thing(below, key)
+        return made
+
+
+class _Lazy:
+    def __init__(self, get):
+        self._get = get
+
+    def __getitem__(self, number):
+        return self._get(number)
+
+
+@export(v1="saved_model.load_v2", v2=("saved_model.load", "saved_model.experimental.load"))
+def load(export_dir, tags=None, options=None):
+    """The object that save or Keras's save wrote into a folder."""
+    folder = os.fspath(export_dir)
+    path = os.path.join(folder, FILE)
+    if not os.path.isfile(path):
+        if os.path.isfile(os.path.join(folder, "saved_model.pb")):
+            raise OSError(f"{folder} is a SavedModel that TensorFlow wrote, which situ cannot "
+                          "read. Of a Keras model, load it with TensorFlow and save it as HDF5 "
+                          "(model.save('model.h5')); of variables, write a checkpoint.")
+        raise OSError(f"SavedModel file does not exist at: {folder}/{FILE}")
+    reader = _Reader(safetensors.File(path))
+    tree = json.loads(reader._file.metadata["object"])
+    made = reader.thing(tree)
+    made.signatures = {k: _Signature(reader.traces[i])
+                       for k, i in tree.get("signatures", {}).items()}
+    return made
+
+
+@export("saved_model.contains_saved_model")
+def contains_saved_model(export_dir):
+    return os.path.isfile(os.path.join(os.fspath(export_dir), FILE))

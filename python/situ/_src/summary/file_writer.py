@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""file_writer.py: tf.summary.FileWriter: summaries and graphs to an event file."""
+import os
+import time
+
+from situ._src.framework import graph_def_writer
+from situ._src.framework.api import V1, export
+from situ._src.profiler.run_metadata import of_message
+from situ._src.summary.event_file import EventFile
+from situ._src.summary.protos import Event, Summary
+
+
+class _Writer:
+    """What goes to an event file."""
+
+    def __init__(self, graph):
+        self._seen = set()
+        if graph is not None:
+            self.add_graph(graph)
+
+    def add_summary(self, summary, global_step=None):
+        """A summary as a session gave it, or a tf.Summary."""
+        if isinstance(summary, bytes):
+            summary = Summary.FromString(summary)
+        for value in summary.value:  # the kind of a tag is told once
+            if value.HasField("metadata"):
+                if value.tag in self._seen:
+                    value.ClearField("metadata")
+                self._seen.add(value.tag)
+        self._add(Event(summary=summary), global_step)
+
+    def add_graph(self, graph, global_step=None, graph_def=None):
+        source = graph if graph is not None else graph_def
+        text = source._json() if hasattr(source, "_json") else source._save(True)
+        self._add(Event(graph_def=graph_def_writer.serialize(text)), global_step)
+
+    def add_session_log(self, session_log, global_step=None):
+        self._add(Event(session_log=session_log), global_step)
+
+    def add_run_metadata(self, run_metadata, tag, global_step=None):
+        if tag in self._seen:
+            raise ValueError("The provided tag was already used for this event type")
+        self._seen.add(tag)
+        made = Event()
+        made.tagged_run_metadata.tag = tag
+        made.tagged_run_metadata.run_metadata = run_metadata if isinstance(run_metadata, bytes) \
+            else of_message(run_metadata)
+        self._add(made, global_step)
+
+    def add_meta_graph(self, meta_graph_def, global_step=None):
+        """Writes a MetaGraphDef, or the bytes of one."""
+        if not isinstance(meta_graph_def, bytes):
+            if not hasattr(meta_graph_def, "SerializeToString"):
+                raise TypeError("add_meta_graph: the argument must be a MetaGraphDef, not "
+                                f"{type(meta_graph_def)}.")
+            meta_graph_def = meta_graph_def.SerializeToString()
+        self._add(Event(meta_graph_def=meta_graph_def), global_step)
+
+    def _add(self, event, step):
+        event.wall_time = time.time()
+        if step is not None:
+            event.step = int(step)
+        self.add_event(event)
+
+    def add_event(self, event):
+        raise NotImplementedError
+
+
+@export(v1=("summary.FileWriter", "train.SummaryWriter", "summary.SummaryWriter"))
+class FileWriter(_Writer):
+    """Writes an event file into a folder."""
+
+    def __init__(self, logdir, graph=None, max_queue=10, flush_secs=120, graph_def=None,
+                 filename_suffix=None, session=None):
+        self._logdir = os.fspath(logdir)
+        self._file = EventFile(self._logdir, filename_suffix, max_queue, flush_secs)
+        self._closed = False
+        super().__init__(graph if graph is not None else graph_def)
+
+    def get_logdir(self):
+        return self._logdir
+
+    def add_event(self, event):
+        if self._closed:
+            self.reopen()
+        self._file.write(event)
+
+    def flush(self):
+        self._file.flush()
+
+    def close(self):
+        self._file.close()
+        self._closed = True
+
+    def reopen(self):
+        self._file.reopen()
+        self._closed = False
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.close()
+
+
+class FileWriterCache:
+    """One writer for each folder."""
+    _cache = {}
+
+    @classmethod
+    def get(cls, logdir):
+        if logdir not in cls._cache:
+            from situ._src.framework.graph import get_default_graph
+            cls._cache[logdir] = FileWriter(logdir, graph=get_default_graph())
+        return cls._cache[logdir]
+
+    @classmethod
+    def clear(cls):
+        for writer in cls._cache.values():
+            writer.close()
+        cls._cache = {}
+
+
+V1["summary.FileWriterCache"] = FileWriterCache
+V1["train.SummaryWriterCache"] = FileWriterCache

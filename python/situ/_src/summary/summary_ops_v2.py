@@ -1,0 +1,292 @@
+# SPDX-License-Identifier: Apache-2.0
+"""summary_ops_v2.py: tf.summary of eager style: values go to the writer of the place."""
+import contextlib
+import time
+
+import numpy
+
+import _situ
+from situ._src.framework.api import export
+from situ._src.framework.graph_scopes import ReusableScope
+from situ._src.framework.scopes import eager_scope
+from situ._src.ops.array_ops import convert_to_tensor
+from situ._src.ops.image import png
+from situ._src.summary.event_file import EventFile
+from situ._src.summary.protos import Event, Summary, SummaryMetadata, tensor_proto
+from situ._src.summary.summary_ops import text_value
+
+_state = {"writer": None, "step": None, "record": True}
+_FLOAT, _DOUBLE, _STRING = 1, 2, 7
+_SCALAR, _TENSOR, _BLOB = 1, 2, 3
+
+
+class _DefaultWriter(ReusableScope):
+    """The scope of a writer."""
+
+    def __init__(self, writer, step):
+        super().__init__()
+        self._writer, self._step = writer, step
+
+    def _enter(self):
+        before = _state["writer"], _state["step"]
+        _state["writer"] = self._writer
+        if self._step is not None:
+            _state["step"] = self._step
+
+        def leave(*_error):
+            self._writer.flush()
+            _state["writer"], _state["step"] = before
+        return self._writer, leave
+
+
+class Writer:
+    """An event file as the place where summaries go."""
+
+    def __init__(self, logdir, max_queue=None, flush_millis=None, filename_suffix=None):
+        self._file = EventFile(logdir, filename_suffix or ".v2", max_queue or 10,
+                               (flush_millis or 120000) / 1000)
+
+    def as_default(self, step=None):
+        """Summaries of this scope go to this writer."""
+        return _DefaultWriter(self, step)
+
+    set_as_default = property(lambda s: lambda step=None: _state.update(
+        writer=s, step=step if step is not None else _state["step"]))
+
+    def init(self):
+        pass
+
+    def flush(self):
+        self._file.flush()
+
+    def close(self):
+        self._file.close()
+
+    def add(self, value, step):
+        self.add_event(Event(wall_time=time.time(), step=int(step),
+                             summary=Summary(value=[value])))
+
+    def add_event(self, event):
+        self._file.write(event)
+
+
+class NoWriter(Writer):
+    """Takes everything and keeps nothing."""
+
+    def __init__(self):
+        pass
+
+    def flush(self):
+        pass
+
+    close = flush
+
+    def add_event(self, event):
+        pass
+
+
+@export(v2="summary.create_file_writer",
+        v1=("contrib.summary.create_file_writer", "contrib.summary.create_summary_file_writer"))
+def create_file_writer(logdir, max_queue=None, flush_millis=None, filename_suffix=None, name=None):
+    """A writer of an event file in a folder."""
+    return Writer(_host(logdir), max_queue, flush_millis, filename_suffix)
+
+
+@export(v2="summary.create_noop_writer")
+def create_noop_writer():
+    return NoWriter()
+
+
+def _host(value):
+    """What a tensor holds, as NumPy and Python know it."""
+    value = value.numpy() if hasattr(value, "numpy") else value
+    return value.decode() if isinstance(value, bytes) else value
+
+
+def _step(step):
+    step = _state["step"] if step is None else step
+    if step is None:
+        raise ValueError("No step set. Please specify one either through the `step` argument or "
+                         "through tf.summary.experimental.set_step()")
+    return int(_host(step))
+
+
+def _metadata(plugin, kind, description, content=b""):
+    made = SummaryMetadata(data_class=kind, summary_description=_host(description or ""))
+    made.plugin_data.plugin_name = plugin
+    made.plugin_data.content = content
+    return made
+
+
+def _recording():
+    record = _state["record"]
+    return bool(_host(record() if callable(record) else record))
+
+
+class _Sink:
+    """Takes a value that a traced function computes, as a variable would."""
+
+    def __init__(self, take):
+        self._take = take
+
+    def _put(self, value):
+        self._take(_host(value))
+
+
+def _trace(graph, writer, name, data, step, make):
+    """Every run of the function that is being traced writes the value."""
+    step = _state["step"] if step is None else step
+    if step is None:
+        _step(step)
+    seen = []
+    graph.write_variable(_Sink(seen.append), convert_to_tensor(data))
+    graph.write_variable(_Sink(lambda at: writer.add(make(name, seen.pop()), at)),
+                         convert_to_tensor(step))
+
+
+def _write(name, data, step, make):
+    """Writes a value now, or whenever the function that is being traced runs."""
+    writer = _state["writer"]
+    if writer is None or not _recording():
+        return False
+    graph = _situ.current_graph()
+    name = eager_scope() + name
+    if graph is not None and graph.building_function:
+        _trace(graph, writer, name, data, step, make)
+    else:
+        writer.add(make(name, _host(data)), _step(step))
+    return True
+
+
+def write_value(value, step) -> bool:
+    """Writes a summary value as it is, eagerly; False where there is no writer."""
+    writer = _state["writer"]
+    if writer is None or not _recording():
+        return False
+    writer.add(value, _step(step))
+    return True
+
+
+def add_event(event) -> bool:
+    """Writes an event that is no summary; False where there is no writer."""
+    writer = _state["writer"]
+    if writer is None or not _recording():
+        return False
+    event.wall_time = time.time()
+    writer.add_event(event)
+    return True
+
+
+@export(v2="summary.scalar", v1="contrib.summary.scalar")
+def scalar(name, data, step=None, description=None):
+    """One number."""
+    def make(tag, value):
+        value = float(numpy.asarray(value).reshape(()))
+        return Summary.Value(tag=tag, metadata=_metadata("scalars", _SCALAR, description),
+                             tensor=tensor_proto([value], _FLOAT, "float_val", []))
+    return _write(name, data, step, make)
+
+
+@export(v2="summary.histogram", v1="contrib.summary.histogram")
+def histogram(name, data, step=None, buckets=None, description=None):
+    """How the elements are distributed, in so many buckets (30) of one width."""
+    def make(tag, value):
+        rows = _even_buckets(numpy.asarray(value, numpy.float64).ravel(), buckets or 30)
+        flat = [float(v) for row in rows for v in row]
+        return Summary.Value(tag=tag, metadata=_metadata("histograms", _TENSOR, description),
+                             tensor=tensor_proto(flat, _DOUBLE, "double_val", [len(rows), 3]))
+    return _write(name, data, step, make)
+
+
+def _even_buckets(values, count):
+    if not values.size:
+        return [(0.0, 0.0, 0.0)] * count
+    low, high = values.min(), values.max()
+    if low == high:
+        empty = [(low, high, 0.0)] * (count - 1)
+        return empty + [(low, high, float(values.size))]
+    counts, edges = numpy.histogram(values, count, (low, high))
+    return list(zip(edges[:-1], edges[1:], counts.astype(float)))
+
+
+@export(v2="summary.image", v1="contrib.summary.image")
+def image(name, data, step=None, max_outputs=3, description=None):
+    """Images: [batch, height, width, channels], reals from 0 to 1 or uint8."""
+    def make(tag, value):
+        images = numpy.asarray(value)[:max_outputs]
+        if images.dtype != numpy.uint8:
+            images = (numpy.clip(images, 0, 1) * 255 + 0.5).astype(numpy.uint8)
+        items = [str(images.shape[2]).encode(), str(images.shape[1]).encode()]
+        items += [png.encode(i) for i in images]
+        return Summary.Value(tag=tag, metadata=_metadata("images", _BLOB, description),
+                             tensor=tensor_proto(items, _STRING, "string_val", [len(items)]))
+    return _write(name, data, step, make)
+
+
+@export(v2="summary.text")
+def text(name, data, step=None, description=None):
+    """Strings."""
+    def make(tag, value):
+        made = text_value(tag, value)
+        made.metadata.MergeFrom(_metadata("text", _TENSOR, description))
+        return made
+    return _write(name, data, step, make)
+
+
+@export(v2="summary.write")
+def write(tag, tensor, step=None, metadata=None, name=None):
+    def make(_, value):
+        array = numpy.asarray(value, numpy.float32)
+        return Summary.Value(tag=tag, metadata=metadata or SummaryMetadata(), tensor=tensor_proto(
+            array.ravel().tolist(), _FLOAT, "float_val", array.shape))
+    return _write(tag, tensor, step, make)
+
+
+@export(v2="summary.should_record_summaries")
+def should_record_summaries():
+    return _state["writer"] is not None and _recording()
+
+
+@export(v2="summary.record_if")
+@contextlib.contextmanager
+def record_if(condition):
+    """Summaries are written where the condition, or what it gives, holds."""
+    before, _state["record"] = _state["record"], condition
+    try:
+        yield
+    finally:
+        _state["record"] = before
+
+
+@export(v2="summary.flush")
+def flush(writer=None, name=None):
+    writer = writer or _state["writer"]
+    if writer is not None:
+        writer.flush()
+
+
+@export(v2="summary.experimental.set_step")
+def set_step(step):
+    """The step of summaries that say none: a number or a variable."""
+    _state["step"] = step
+
+
+@export(v2="summary.experimental.get_step")
+def get_step():
+    return _state["step"]
+
+
+@export(v1="contrib.summary.always_record_summaries")
+def always_record_summaries():
+    return record_if(True)
+
+
+@export(v1="contrib.summary.never_record_summaries")
+def never_record_summaries():
+    return record_if(False)
+
+
+@export(v1="contrib.summary.record_summaries_every_n_global_steps")
+def record_summaries_every_n_global_steps(n, global_step=None):
+    step = global_step if global_step is not None else _state["step"]
+    return record_if(lambda: int(_host(step)) % n == 0)

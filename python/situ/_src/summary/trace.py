@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""trace.py: tf.summary.trace_on and its kin: graphs of functions in event files, and
+profiles beside them."""
+import threading
+
+import _situ
+from situ._src.framework import concrete_function, graph_def_writer, logs
+from situ._src.framework.api import export
+from situ._src.profiler import profiler as profiles, run_metadata, trace_recorder
+from situ._src.summary.protos import Event, Summary, SummaryMetadata, tensor_proto
+from situ._src.summary.summary_ops_v2 import add_event, write_value
+
+_STRING = 7
+_lock = threading.Lock()
+_state = {"trace": None}
+
+
+class _Trace:
+    """What is collected between trace_on and trace_export."""
+
+    def __init__(self, graph, profiler):
+        self.graph, self.profiler, self.graphs = graph, profiler, []
+        self.recording = trace_recorder.Recording() if profiler else None
+
+    def add(self, graph):
+        if all(graph is not g for g in self.graphs):  # with and without a tape: one graph
+            self.graphs.append(graph)
+
+    def metadata(self):
+        made = run_metadata.of_graphs([serialized(g) for g in self.graphs])
+        if self.recording is not None:
+            run_metadata.add_records(made, self.recording.end())
+            self.recording = None
+        return made
+
+    def close(self):
+        if self.recording is not None:
+            self.recording.end()
+
+
+def serialized(graph) -> bytes:
+    """The GraphDef of a graph or of a GraphDef, as bytes."""
+    return graph_def_writer.serialize(graph._json() if hasattr(graph,
+                                                               "_json") else graph._save(True))
+
+
+def _in_function():
+    return _situ.current_graph() is not None
+
+
+@export(v2="summary.trace_on")
+def trace_on(graph: bool = True, profiler: bool = False, profiler_outdir: str = None) -> None:
+    """Starts to collect the graphs of functions that are compiled from now on.
+
+    Args:
+      graph: collects graphs of functions.
+      profiler: records also what runs where and when.
+      profiler_outdir: the folder for the profile; without it there is none.
+    """
+    if _in_function():
+        logs.warn("Cannot enable trace inside a tf.function.")
+        return
+    with _lock:
+        if _state["trace"] is not None:
+            logs.warn("Trace already enabled")
+            return
+        if profiler and profiler_outdir is None:
+            logs.warn("No `profiler_outdir` passed to trace_on(). Profiler won't be enabled.")
+        if profiler and profiler_outdir is not None:
+            profiles.start(profiler_outdir)
+        _state["trace"] = trace = _Trace(graph, profiler and profiler_outdir is not None)
+        if graph or profiler:
+            concrete_function.compiled_graphs = trace.add
+
+
+def _take():
+    with _lock:
+        trace, _state["trace"], concrete_function.compiled_graphs = _state["trace"], None, None
+    return trace
+
+
+@export(v2="summary.trace_off")
+def trace_off() -> None:
+    """Stops what trace_on began, and drops it."""
+    trace = _take()
+    if trace is not None:
+        trace.close()
+        if trace.profiler:
+            profiles.stop(save=False)
+
+
+@export(v2="summary.trace_export")
+def trace_export(name: str, step=None, profiler_outdir: str = None) -> None:
+    """Stops what trace_on began, and writes the graphs to the default writer.
+
+    Args:
+      name: the tag that TensorBoard shows.
+      step: the step; without it that of tf.summary.experimental.set_step.
+      profiler_outdir: ignored; trace_on takes it.
+
+    Raises:
+      ValueError: trace_on was not called, or there is a writer but no step.
+    """
+    if _in_function():
+        logs.warn("Cannot export trace inside a tf.function.")
+        return
+    if _state["trace"] is None:
+        raise ValueError("Must enable trace before export through tf.summary.trace_on.")
+    if profiler_outdir is not None:
+        logs.warn("Ignoring `profiler_outdir` passed to trace_export(). Please pass it to "
+                  "trace_on() instead.")
+    trace = _take()
+    if trace.graph and not trace.graphs:
+        logs.warn("tf.summary.trace_export('%s'): no function was compiled since trace_on; call "
+                  "trace_on before the first call of a tf.function.", name)
+    plugin = "graph_run_metadata_graph" if trace.graph and not trace.profiler else \
+        "graph_run_metadata"
+    content = trace.metadata().SerializeToString()
+    if trace.profiler:
+        profiles.stop()
+    metadata = SummaryMetadata()
+    metadata.plugin_data.plugin_name, metadata.plugin_data.content = plugin, b"1"
+    write_value(Summary.Value(tag=name, metadata=metadata,
+                              tensor=tensor_proto([content], _STRING, "string_val", [])), step)
+
+
+@export(v2="summary.graph")
+def graph(graph_data) -> bool:
+    """Writes a graph, or a GraphDef, to the default writer.
+
+    Returns:
+      Whether there is a writer.
+    """
+    if not (hasattr(graph_data, "_json") or hasattr(graph_data, "_save")):
+        raise TypeError("The argument 'graph_data' is not tf.Graph or tf.compat.v1.GraphDef, "
+                        f"received graph_data={type(graph_data)}.")
+    return add_event(Event(graph_def=serialized(graph_data)))

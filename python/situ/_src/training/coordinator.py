@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""coordinator.py: tf.train.Coordinator: threads that stop together."""
+import contextlib
+import sys
+import threading
+import time
+
+from situ._src.framework import errors, logs
+from situ._src.framework.api import export
+
+
+@export(v1="train.Coordinator", v2="train.Coordinator")
+class Coordinator:
+    """One thread asks to stop, all do; an error of one reaches whoever joins, once."""
+
+    def __init__(self, clean_stop_exception_types=None):
+        self._clean = tuple(clean_stop_exception_types or (errors.CLASSES[11],))
+        self._lock, self._stop = threading.Lock(), threading.Event()
+        self._error, self._threads, self._joined = None, set(), False
+
+    joined = property(lambda s: s._joined)
+
+    def request_stop(self, ex=None):
+        """Asks all to stop; an exception (or sys.exc_info()) is raised by join."""
+        with self._lock:
+            error = ex[1] if isinstance(ex, tuple) else ex
+            if self._stop.is_set() and self._joined and error is not None:
+                raise error
+            if error is not None and self._error is None and not isinstance(error, self._clean):
+                logs.info("Error reported to Coordinator: %s, %s", type(error), error)
+                self._error = error
+            self._stop.set()
+
+    def clear_stop(self):
+        with self._lock:
+            self._joined, self._error = False, None
+            self._stop.clear()
+
+    def should_stop(self):
+        return self._stop.is_set()
+
+    @contextlib.contextmanager
+    def stop_on_exception(self):
+        try:
+            yield
+        except Exception:
+            self.request_stop(ex=sys.exc_info())
+
+    def wait_for_stop(self, timeout=None):
+        return self._stop.wait(timeout=timeout)
+
+    def register_thread(self, thread):
+        with self._lock:
+            self._threads.add(thread)
+
+    def raise_requested_exception(self):
+        """Raises what a thread failed with."""
+        with self._lock:
+            if self._error is not None:
+                raise self._error
+
+    def join(self, threads=None, stop_grace_period_secs=120, ignore_live_threads=False):
+        """Waits for all threads; raises the error that one reported."""
+        with self._lock:
+            threads = list(self._threads | set(threads or ()))
+        while any(t.is_alive() for t in threads) and not self.wait_for_stop(1.0):
+            pass
+        end = time.time() + stop_grace_period_secs
+        for thread in threads:
+            if thread is not threading.current_thread():
+                thread.join(max(0.0, end - time.time()))
+        late = [t.name for t in threads if t.is_alive() and
+                t is not threading.current_thread()]
+        with self._lock:
+            self._joined, self._threads = True, set()
+            error, self._error = self._error, None
+        if error is not None:
+            raise error
+        if late and not ignore_live_threads:
+            raise RuntimeError("Coordinator stopped with threads still running: " +
+                               " ".join(late))
+
+
+@export(v1="train.LooperThread")
+class LooperThread(threading.Thread):
+    """Calls a function again and again until the coordinator stops."""
+
+    def __init__(self, coord, timer_interval_secs, target=None, args=None, kwargs=None):
+        super().__init__(daemon=True)
+        self._coord, self._interval = coord, timer_interval_secs
+        self._do, self._args, self._words = target, args or (), kwargs or {}
+        coord.register_thread(self)
+
+    @staticmethod
+    def loop(coord, timer_interval_secs, target, args=None, kwargs=None):
+        looper = LooperThread(coord, timer_interval_secs, target, args, kwargs)
+        looper.start()
+        return looper
+
+    def start_loop(self):
+        pass
+
+    def stop_loop(self):
+        pass
+
+    def run_loop(self):
+        if self._do:
+            self._do(*self._args, **self._words)
+
+    def run(self):
+        with self._coord.stop_on_exception():
+            self.start_loop()
+            due = time.time()
+            while not self._coord.wait_for_stop(max(0.0, due - time.time())):
+                self.run_loop()
+                due = (due if self._interval else time.time()) + (self._interval or 0)
+            self.stop_loop()

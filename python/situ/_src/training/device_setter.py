@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""device_setter.py: tf.train.replica_device_setter: variables to ps tasks, all else to workers."""
+from situ._src.framework.api import export
+from situ._src.framework.device_spec import DeviceSpec
+
+STANDARD_PS_OPS = ("Variable", "VariableV2", "AutoReloadVariable", "MutableHashTable",
+                   "MutableHashTableV2", "MutableHashTableOfTensors",
+                   "MutableHashTableOfTensorsV2", "MutableDenseHashTable",
+                   "MutableDenseHashTableV2", "VarHandleOp",
+                   "BoostedTreesEnsembleResourceHandleOp")
+export(v1="python.training.device_setter.STANDARD_PS_OPS")(STANDARD_PS_OPS)
+
+
+@export(v1="python.training.device_setter._RoundRobinStrategy")
+class _RoundRobin:
+    """One task after the other."""
+
+    def __init__(self, num_tasks):
+        self._count, self._next = num_tasks, 0
+
+    def __call__(self, op):
+        task, self._next = self._next, (self._next + 1) % self._count
+        return task
+
+
+@export(v1=("train.replica_device_setter",
+            "python.training.device_setter.replica_device_setter"))
+def replica_device_setter(ps_tasks=0, ps_device="/job:ps", worker_device="/job:worker",
+                          merge_devices=True, cluster=None, ps_ops=None, ps_strategy=None):
+    """A function for tf.device; None where there is no ps task."""
+    if cluster is not None:
+        spec = cluster.as_dict() if hasattr(cluster, "as_dict") else dict(cluster)
+        job = DeviceSpec.from_string(ps_device).job or "ps"
+        if not spec.get(job):
+            return None
+        ps_tasks = len(spec[job])
+    if ps_tasks == 0:
+        return None
+    kinds = STANDARD_PS_OPS if ps_ops is None else ps_ops
+    strategy = _RoundRobin(ps_tasks) if ps_strategy is None else ps_strategy
+    if not callable(strategy):
+        raise TypeError("ps_strategy must be callable")
+
+    def choose(op):
+        if not merge_devices and op.device:
+            return op.device
+        current = DeviceSpec.from_string(op.device or "")
+        if ps_device and op.node_def.op in kinds:
+            ps = DeviceSpec.from_string(ps_device)
+            if ps.job and (not current.job or current.job == ps.job):
+                ps = ps.make_merged_spec(DeviceSpec(task=strategy(op)))
+            return ps.make_merged_spec(current).to_string()
+        return DeviceSpec.from_string(worker_device or "").make_merged_spec(current).to_string()
+    return choose

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""learning_rate_decay.py: learning rates of graph style: tf.train.exponential_decay and its
+like."""
+import math
+
+import _situ
+from situ._src.framework.api import export
+from situ._src.framework.graph import scope
+from situ._src.keras import learning_rate_schedule
+from situ._src.ops.array_ops import cast, constant, convert_to_tensor, op
+from situ._src.ops.random_ops import random_normal
+
+
+def _result(make):
+    """A tensor in a graph, a function in eager style."""
+    return make if _situ.executing_eagerly() else make()
+
+
+def _need_step(global_step, what):
+    if global_step is None:
+        raise ValueError(f"global_step is required for {what}.")
+
+
+@export(v1="train.exponential_decay")
+def exponential_decay(learning_rate, global_step, decay_steps, decay_rate, staircase=False,
+                      name=None):
+    """learning_rate * decay_rate ^ (global_step / decay_steps)."""
+    _need_step(global_step, "exponential_decay")
+    schedule = learning_rate_schedule.ExponentialDecay(learning_rate, decay_steps, decay_rate,
+                                                       staircase, name)
+    return _result(lambda: schedule(global_step))
+
+
+@export(v1=("train.piecewise_constant", "train.piecewise_constant_decay"))
+def piecewise_constant(x, boundaries, values, name=None):
+    """values[0] up to boundaries[0], values[1] up to boundaries[1], ..."""
+    schedule = learning_rate_schedule.PiecewiseConstantDecay(boundaries, values, name)
+    return _result(lambda: schedule(x))
+
+
+@export(v1="train.polynomial_decay")
+def polynomial_decay(learning_rate, global_step, decay_steps, end_learning_rate=0.0001, power=1.0,
+                     cycle=False, name=None):
+    _need_step(global_step, "polynomial_decay")
+    schedule = learning_rate_schedule.PolynomialDecay(learning_rate, decay_steps, end_learning_rate,
+                                                      power,
+                                                      cycle, name)
+    return _result(lambda: schedule(global_step))
+
+
+@export(v1="train.natural_exp_decay")
+def natural_exp_decay(learning_rate, global_step, decay_steps, decay_rate, staircase=False,
+                      name=None):
+    """learning_rate * exp(-decay_rate * global_step / decay_steps)."""
+    _need_step(global_step, "natural_exp_decay")
+
+    def make():
+        with scope(name, "NaturalExpDecay"):
+            rate = convert_to_tensor(learning_rate, name="learning_rate")
+            part = cast(global_step, rate.dtype) / cast(decay_steps, rate.dtype)
+            part = op("Floor", part) if staircase else part
+            return rate * op("Exp", op("Neg", cast(decay_rate, rate.dtype)) * part)
+    return _result(make)
+
+
+@export(v1="train.inverse_time_decay")
+def inverse_time_decay(learning_rate, global_step, decay_steps, decay_rate, staircase=False,
+                       name=None):
+    """learning_rate / (1 + decay_rate * global_step / decay_steps)."""
+    _need_step(global_step, "inverse_time_decay")
+    schedule = learning_rate_schedule.InverseTimeDecay(learning_rate, decay_steps, decay_rate,
+                                                       staircase, name)
+    return _result(lambda: schedule(global_step))
+
+
+@export(v1="train.cosine_decay")
+def cosine_decay(learning_rate, global_step, decay_steps, alpha=0.0, name=None):
+    schedule = learning_rate_schedule.CosineDecay(learning_rate, decay_steps, alpha, name)
+    return _result(lambda: schedule(global_step))
+
+
+@export(v1="train.cosine_decay_restarts")
+def cosine_decay_restarts(learning_rate, global_step, first_decay_steps, t_mul=2.0, m_mul=1.0,
+                          alpha=0.0, name=None):
+    schedule = learning_rate_schedule.CosineDecayRestarts(learning_rate, first_decay_steps, t_mul,
+                                                          m_mul,
+                                                          alpha, name)
+    return _result(lambda: schedule(global_step))
+
+
+@export(v1="train.linear_cosine_decay")
+def linear_cosine_decay(learning_rate, global_step, decay_steps, num_periods=0.5, alpha=0.0,
+                        beta=0.001, name=None):
+    """learning_rate * ((alpha + what is left of the steps) * cosine + beta)."""
+    return noisy_linear_cosine_decay(learning_rate, global_step, decay_steps, 0.0, 0.55,
+                                     num_periods, alpha, beta, name or "LinearCosineDecay")
+
+
+@export(v1="train.noisy_linear_cosine_decay")
+def noisy_linear_cosine_decay(learning_rate, global_step, decay_steps, initial_variance=1.0,
+                              variance_decay=0.55, num_periods=0.5, alpha=0.0, beta=0.001,
+                              name=None):
+    """The same, with noise on what is left that becomes less and less."""
+    _need_step(global_step, "noisy_linear_cosine_decay")
+
+    def make():
+        with scope(name, "NoisyLinearCosineDecay"):
+            rate = convert_to_tensor(learning_rate, name="learning_rate")
+            steps = cast(decay_steps, rate.dtype)
+            step = op("Minimum", cast(global_step, rate.dtype), steps)
+            left = (steps - step) / steps
+            if initial_variance:
+                width = op("Sqrt", initial_variance / op("Pow", step + 1.0, variance_decay))
+                left = left + random_normal(op("Shape", left), dtype=rate.dtype) * width
+            turn = op("Cos", constant(2 * math.pi * num_periods, rate.dtype) * (step / steps))
+            return rate * ((alpha + left) * (0.5 * (1.0 + turn)) + beta)
+    return _result(make)

@@ -1,0 +1,287 @@
+# SPDX-License-Identifier: Apache-2.0
+"""losses.py: tf.losses of graph style: losses with weights, kept in a collection."""
+from situ._src.framework import api
+from situ._src.framework.api import OPS, V1, export
+from situ._src.framework.graph import GraphKeys, get_default_graph, scope
+from situ._src.ops.array_ops import cast, convert_to_tensor, op
+from situ._src.ops.math_ops import add_n
+from situ._src.ops.weights_broadcast_ops import remove_squeezable_dimensions
+
+
+class Reduction:
+    """How the losses of all examples become one."""
+    NONE = "none"
+    SUM = "weighted_sum"
+    SUM_OVER_BATCH_SIZE = "weighted_sum_over_batch_size"
+    MEAN = "weighted_mean"
+    SUM_BY_NONZERO_WEIGHTS = "weighted_sum_by_nonzero_weights"
+    SUM_OVER_NONZERO_WEIGHTS = SUM_BY_NONZERO_WEIGHTS
+
+    @classmethod
+    def all(cls):
+        return (cls.NONE, cls.SUM, cls.MEAN, cls.SUM_OVER_BATCH_SIZE,
+                cls.SUM_OVER_NONZERO_WEIGHTS, cls.SUM_BY_NONZERO_WEIGHTS)
+
+    @classmethod
+    def validate(cls, key):
+        if key not in cls.all():
+            raise ValueError(f"Invalid Reduction Key {key}.")
+
+
+V1["losses.Reduction"] = Reduction
+
+
+def _sum(x):
+    return op("Sum", x)
+
+
+def _function(name, row):
+    """The function of nn where it is there, else that of the row."""
+    return V1.get(name) or api.BOTH.get(name) or OPS[row]
+
+
+def _rank(tensor):
+    return tensor.shape.ndims
+
+
+@export(v1="losses.add_loss")
+def add_loss(loss, loss_collection=GraphKeys.LOSSES):
+    """Keeps a loss for get_total_loss."""
+    if loss_collection:
+        get_default_graph().add_to_collection(loss_collection, loss)
+
+
+@export(v1="losses.get_losses")
+def get_losses(scope=None, loss_collection=GraphKeys.LOSSES):
+    return get_default_graph().get_collection(loss_collection, scope)
+
+
+@export(v1="losses.get_regularization_losses")
+def get_regularization_losses(scope=None):
+    return get_default_graph().get_collection(GraphKeys.REGULARIZATION_LOSSES, scope)
+
+
+@export(v1="losses.get_regularization_loss")
+def get_regularization_loss(scope=None, name="total_regularization_loss"):
+    found = get_regularization_losses(scope)
+    return add_n(found, name=name) if found else convert_to_tensor(0.0)
+
+
+@export(v1="losses.get_total_loss")
+def get_total_loss(add_regularization_losses=True, name="total_loss", scope=None):
+    """The sum of all losses that were kept."""
+    found = get_losses(scope)
+    if add_regularization_losses:
+        found = found + get_regularization_losses(scope)
+    if not found:
+        raise ValueError("No losses to sum: the collection is empty.")
+    return add_n(found, name=name)
+
+
+def _spread(weights, losses):
+    """As many weights as there are losses."""
+    return weights * op("OnesLike", losses)
+
+
+def _present(losses, weights):
+    """How many weights are not 0, over all losses."""
+    ones = _spread(cast(op("NotEqual", weights, op("ZerosLike", weights)), losses.dtype), losses)
+    return _sum(ones)
+
+
+def _quotient(sums, count):
+    return op("DivNoNan", sums, count, name="value")
+
+
+@export(v1="losses.compute_weighted_loss")
+def compute_weighted_loss(losses, weights=1.0, scope=None, loss_collection=GraphKeys.LOSSES,
+                          reduction=Reduction.SUM_BY_NONZERO_WEIGHTS):
+    """The losses, each times its weight, as one number."""
+    Reduction.validate(reduction)
+    with _scope(scope, "weighted_loss"):
+        losses = convert_to_tensor(losses)
+        kind = losses.dtype
+        losses, weights = cast(losses, "float32"), cast(convert_to_tensor(weights), "float32")
+        _check_weights(losses, weights)
+        weighted = losses * weights
+        if reduction == Reduction.NONE:
+            loss = weighted
+        else:
+            loss = _sum(weighted)
+            if reduction == Reduction.MEAN:
+                loss = _quotient(loss, _sum(_spread(weights, losses)))
+            elif reduction == Reduction.SUM_BY_NONZERO_WEIGHTS:
+                loss = _quotient(loss, _present(losses, weights))
+            elif reduction == Reduction.SUM_OVER_BATCH_SIZE:
+                loss = _quotient(loss, cast(op("Size", losses), "float32"))
+        loss = cast(loss, kind)
+        add_loss(loss, loss_collection)
+        return loss
+
+
+def _check_weights(losses, weights):
+    rank = _rank(weights)
+    if rank in (0, None) or _rank(losses) is None:
+        return
+    sizes = zip(losses.shape.as_list(), weights.shape.as_list())
+    if rank != _rank(losses) or any(w not in (1, None) and n is not None and n != w
+                                    for n, w in sizes):
+        raise ValueError("weights can not be broadcast to values. values.rank="
+                         f"{_rank(losses)}. weights.rank={rank}. values.shape={losses.shape}. "
+                         f"weights.shape={weights.shape}.")
+
+
+_scope = scope
+
+
+def _pair(labels, predictions):
+    if labels is None:
+        raise ValueError("labels must not be None.")
+    if predictions is None:
+        raise ValueError("predictions must not be None.")
+    predictions = cast(convert_to_tensor(predictions), "float32")
+    labels = cast(convert_to_tensor(labels), "float32")
+    predictions.shape.assert_is_compatible_with(labels.shape)
+    return labels, predictions
+
+
+def _pairwise(name, more=None):
+    """A loss of labels and predictions, element by element; `more` names one more number."""
+    order = ("weights", *([more] if more else []), "scope", "loss_collection", "reduction")
+
+    def wrap(compute):
+        @export(v1="losses." + name)
+        def loss(labels, predictions, *args, **words):
+            if len(args) > len(order):
+                raise TypeError(f"{name}() takes at most {len(order) + 2} arguments")
+            words.update(zip(order, args))
+            given = {more: words.pop(more)} if more in words else {}
+            with _scope(words.pop("scope", None), name) as full:
+                labels, predictions = _pair(labels, predictions)
+                return compute_weighted_loss(compute(labels, predictions, **given),
+                                             words.pop("weights", 1.0), full, **words)
+        loss.__name__, loss.__doc__ = name, compute.__doc__
+        return loss
+    return wrap
+
+
+@_pairwise("mean_squared_error")
+def mean_squared_error(labels, predictions):
+    """(predictions - labels) squared."""
+    return op("SquaredDifference", predictions, labels)
+
+
+@_pairwise("absolute_difference")
+def absolute_difference(labels, predictions):
+    """|predictions - labels|."""
+    return op("Abs", predictions - labels)
+
+
+@_pairwise("log_loss", "epsilon")
+def log_loss(labels, predictions, epsilon=1e-7):
+    """The cross-entropy of probabilities."""
+    return op("Neg", labels * op("Log", predictions + epsilon)) - \
+        (1.0 - labels) * op("Log", 1.0 - predictions + epsilon)
+
+
+@_pairwise("huber_loss", "delta")
+def huber_loss(labels, predictions, delta=1.0):
+    """Quadratic up to delta, linear above."""
+    error = op("Abs", predictions - labels)
+    quadratic = op("Minimum", error, cast(delta, "float32"))
+    return 0.5 * quadratic * quadratic + delta * (error - quadratic)
+
+
+@export(v1="losses.mean_pairwise_squared_error")
+def mean_pairwise_squared_error(labels, predictions, weights=1.0, scope=None,
+                                loss_collection=GraphKeys.LOSSES):
+    """How far differences of two predictions of an example are from those of its labels, squared;
+    the mean over all pairs of its elements, summed over the examples."""
+    with _scope(scope, "mean_pairwise_squared_error"):
+        labels, predictions = _pair(labels, predictions)
+        apart = predictions - labels
+        weights = cast(convert_to_tensor(weights), "float32")
+        _check_weights(apart, weights)
+        axes = list(range(1, _rank(apart)))
+        count = op("Sum", _spread(cast(op("NotEqual", weights, 0.0), "float32"), apart), axes, True)
+        squares = op("DivNoNan", op("Sum", op("Square", apart), axes, True), count - 1.0)
+        square = op("DivNoNan", op("Square", op("Sum", apart, axes, True)), count * (count - 1.0))
+        loss = op("Sum", 2.0 * (squares - square) * weights, name="value")
+        add_loss(loss, loss_collection)
+        return loss
+
+
+@export(v1="losses.hinge_loss")
+def hinge_loss(labels, logits, weights=1.0, scope=None, loss_collection=GraphKeys.LOSSES,
+               reduction=Reduction.SUM_BY_NONZERO_WEIGHTS):
+    """max(0, 1 - logits * labels), the labels made -1 and 1."""
+    with _scope(scope, "hinge_loss") as full:
+        labels, logits = _pair(labels, logits)
+        losses = op("Relu", 1.0 - (2.0 * labels - 1.0) * logits)
+        return compute_weighted_loss(losses, weights, full, loss_collection, reduction)
+
+
+@export(v1="losses.cosine_distance")
+def cosine_distance(labels, predictions, axis=None, weights=1.0, scope=None,
+                    loss_collection=GraphKeys.LOSSES,
+                    reduction=Reduction.SUM_BY_NONZERO_WEIGHTS, dim=None):
+    """1 - the sum of labels * predictions along an axis."""
+    with _scope(scope, "cosine_distance_loss") as full:
+        labels, predictions = _pair(labels, predictions)
+        axis = dim if axis is None else axis
+        losses = 1.0 - op("Sum", labels * predictions, axis, True)
+        return compute_weighted_loss(losses, weights, full, loss_collection, reduction)
+
+
+@export(v1="losses.sigmoid_cross_entropy")
+def sigmoid_cross_entropy(multi_class_labels, logits, weights=1.0, label_smoothing=0, scope=None,
+                          loss_collection=GraphKeys.LOSSES,
+                          reduction=Reduction.SUM_BY_NONZERO_WEIGHTS):
+    """The cross-entropy of each class for itself."""
+    with _scope(scope, "sigmoid_cross_entropy_loss") as full:
+        logits = convert_to_tensor(logits)
+        labels = cast(convert_to_tensor(multi_class_labels), logits.dtype)
+        logits.shape.assert_is_compatible_with(labels.shape)
+        if label_smoothing > 0:
+            labels = labels * (1 - label_smoothing) + 0.5 * label_smoothing
+        losses = op("Relu", logits) - logits * labels + \
+            op("Log1p", op("Exp", op("Neg", op("Abs", logits))))
+        return compute_weighted_loss(losses, weights, full, loss_collection, reduction)
+
+
+@export(v1="losses.softmax_cross_entropy")
+def softmax_cross_entropy(onehot_labels, logits, weights=1.0, label_smoothing=0, scope=None,
+                          loss_collection=GraphKeys.LOSSES,
+                          reduction=Reduction.SUM_BY_NONZERO_WEIGHTS):
+    """The cross-entropy of classes that exclude each other, labels one-hot."""
+    with _scope(scope, "softmax_cross_entropy_loss") as full:
+        logits = convert_to_tensor(logits)
+        labels = cast(convert_to_tensor(onehot_labels), logits.dtype)
+        logits.shape.assert_is_compatible_with(labels.shape)
+        if label_smoothing > 0:
+            classes = cast(labels.shape.as_list()[1], logits.dtype)
+            labels = labels * (1.0 - label_smoothing) + label_smoothing / classes
+        labels = op("StopGradient", labels)
+        losses = _function("nn.softmax_cross_entropy_with_logits_v2",
+                           "SoftmaxCrossEntropyWithLogits")
+        made = losses(labels=labels, logits=logits, name="xentropy") if \
+            losses is not OPS["SoftmaxCrossEntropyWithLogits"] else losses(logits, labels)[0]
+        return compute_weighted_loss(made, weights, full, loss_collection, reduction)
+
+
+@export(v1="losses.sparse_softmax_cross_entropy")
+def sparse_softmax_cross_entropy(labels, logits, weights=1.0, scope=None,
+                                 loss_collection=GraphKeys.LOSSES,
+                                 reduction=Reduction.SUM_BY_NONZERO_WEIGHTS):
+    """The cross-entropy of classes that exclude each other, labels as numbers."""
+    with _scope(scope, "sparse_softmax_cross_entropy_loss") as full:
+        labels, logits = remove_squeezable_dimensions(labels, logits, 1)
+        weights = convert_to_tensor(weights)
+        if None not in (_rank(weights), _rank(labels)) and _rank(weights) == _rank(labels) + 1:
+            weights = op("Squeeze", weights, [-1])
+        row = OPS["SparseSoftmaxCrossEntropyWithLogits"]
+        function = _function("nn.sparse_softmax_cross_entropy_with_logits",
+                             "SparseSoftmaxCrossEntropyWithLogits")
+        losses = row(logits, labels)[0] if function is row else \
+            function(labels=labels, logits=logits, name="xentropy")
+        return compute_weighted_loss(losses, weights, full, loss_collection, reduction)

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""moving_averages.py: tf.train.ExponentialMovingAverage: averages of variables over steps."""
+import _situ
+from situ._src.framework.api import export
+from situ._src.framework.graph import GraphKeys, get_default_graph, scope
+from situ._src.framework.scopes import colocate_with_variable, init_scope
+from situ._src.ops.array_ops import cast, convert_to_tensor, group, op
+from situ._src.ops.init_ops import Zeros
+from situ._src.training import slot_creator
+from situ._src.variables.variable import Variable, global_variables, trainable_variables, variable
+from situ._src.variables.variable_scope import get_variable_scope, variable_scope
+
+
+def _op_of(thing):
+    return getattr(thing, "op", None) if not _situ.executing_eagerly() else None
+
+
+@export("python.training.moving_averages.assign_moving_average")
+def assign_moving_average(variable, value, decay, zero_debias=True, name=None):
+    """variable -= (variable - value) * (1 - decay); zero_debias corrects for a beginning at 0."""
+    if zero_debias:
+        return _unbiased(variable, value, decay, name)
+    with scope(name, "AssignMovingAvg") as full:
+        rate = cast(convert_to_tensor(1.0 - decay, name="decay"), variable.dtype.base_dtype)
+        delta = (variable - value) * rate
+        return variable.assign_sub(delta, name=full if _op_of(variable) is not None else None)
+
+
+def _unbiased(average, value, decay, name):
+    with scope(name, "AssignMovingAvg") as full:
+        biased, step = _bias_slots(average)
+        rate = cast(convert_to_tensor(1.0 - decay), average.dtype.base_dtype)
+        sums = biased.assign_sub((biased - value) * rate)
+        count = step.assign_add(cast(1.0, step.dtype.base_dtype))
+        sums, count = convert_to_tensor(sums), convert_to_tensor(count)
+        whole = sums / (1 - op("Pow", 1 - cast(rate, sums.dtype), cast(count, sums.dtype)))
+        return average.assign(whole, name=full if _op_of(average) is not None else None)
+
+
+def _bias_slots(average):
+    with init_scope():
+        biased = slot_creator.zeros_slot(average, "biased")
+        with colocate_with_variable(average):
+            step = slot_creator.create(average, lambda: convert_to_tensor(
+                0.0, average.dtype.base_dtype), "local_step")
+    return biased, step
+
+
+@export("train.ExponentialMovingAverage")
+class ExponentialMovingAverage:
+    """Keeps averages: shadow -= (1 - decay) * (shadow - variable), in every run of `apply`."""
+
+    def __init__(self, decay, num_updates=None, zero_debias=False,
+                 name="ExponentialMovingAverage"):
+        self._decay, self._num_updates = decay, num_updates
+        self._zero_debias, self._name = zero_debias, name
+        self._averages = {}
+
+    name = property(lambda s: s._name)
+
+    @staticmethod
+    def _key(var):
+        return var.op if isinstance(var, _situ.GraphTensor) else id(var)
+
+    def _make(self, var):
+        if isinstance(var, Variable):
+            first = var.initialized_value() if hasattr(var, "initialized_value") else var.value()
+            made = slot_creator.create(var, first, self._name)
+        else:
+            made = self._shadow_of_tensor(var)
+        get_default_graph().add_to_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, var) \
+            if isinstance(var, Variable) and not _situ.executing_eagerly() else None
+        return made
+
+    def _shadow_of_tensor(self, tensor):
+        shape, dtype = tensor.shape.as_list(), tensor.dtype.base_dtype
+        graph = get_default_graph()
+        with variable_scope(None, tensor.op.name + "/" + self._name), \
+                colocate_with_variable(tensor):
+            whole = get_variable_scope().name
+            before, graph._scope = graph._scope, ""
+            try:
+                made = variable(lambda: Zeros()(shape, dtype=dtype), trainable=False,
+                                name=whole + "/")
+            finally:
+                graph._scope = before
+        return made
+
+    def apply(self, var_list=None):
+        """An operation that brings all averages up to date."""
+        items = trainable_variables() if var_list is None else list(var_list)
+        debias = set()
+        for var in items:
+            if var.dtype.base_dtype.name not in ("bfloat16", "float16", "float32", "float64"):
+                raise TypeError(f"The variables must be half, float, or double: {var.name}")
+            if self._key(var) not in self._averages:
+                with init_scope():
+                    self._averages[self._key(var)] = self._make(var)
+            if self._zero_debias and not isinstance(var, Variable):
+                debias.add(self._key(var))
+        with scope(self._name) as full:
+            decay = self._rate()
+            done = [assign_moving_average(self._averages[self._key(v)], v, decay,
+                                          zero_debias=self._key(v) in debias) for v in items]
+            return None if _situ.executing_eagerly() else group(*done, name=full)
+
+    def _rate(self):
+        decay = convert_to_tensor(self._decay, name="decay")
+        if self._num_updates is None:
+            return decay
+        count = cast(self._num_updates, "float32", name="num_updates")
+        return op("Minimum", decay, (1.0 + count) / (10.0 + count))
+
+    def average(self, var):
+        """The average of a variable, or None."""
+        return self._averages.get(self._key(var))
+
+    def average_name(self, var):
+        """The name that the average of a variable has, or will have."""
+        found = self.average(var)
+        if found is not None:
+            return slot_creator.base_name(found)
+        return f"{slot_creator.base_name(var)}/{self._name}"
+
+    def variables_to_restore(self, moving_avg_variables=None):
+        """A map for Saver: averages under their own names, all else under its own."""
+        if moving_avg_variables is None:
+            moving_avg_variables = trainable_variables() + get_default_graph().get_collection(
+                GraphKeys.MOVING_AVERAGE_VARIABLES)
+        averaged = list(dict.fromkeys(moving_avg_variables))
+        found = {self.average_name(v): v for v in averaged}
+        names = {v.name for v in averaged}
+        for var in list(dict.fromkeys(global_variables())):
+            if var.name not in names and slot_creator.base_name(var) not in found:
+                found[slot_creator.base_name(var)] = var
+        return found
+
+
+@export(v1="moving_average_variables")
+def moving_average_variables(scope=None):
+    return get_default_graph().get_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, scope)

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""resource_variable.py: variables of graphs by handle: what was read of one does not change."""
+from situ._src.framework import tensor_shape
+from situ._src.framework.graph import get_default_graph
+from situ._src.framework.graph_scopes import colocation_named
+from situ._src.ops.array_ops import convert_to_tensor, identity, op
+from situ._src.variables.graph_variable import GraphVariable, by_first
+
+
+class ResourceVariable(GraphVariable):
+    """A variable of a graph: a VarHandleOp, its AssignVariableOp and a ReadVariableOp per use."""
+    _situ_reads_ = True  # an op that takes it reads it, in its own scope of names
+
+    def _make(self, graph, full, initial_value, dtype):
+        with colocation_named(graph, full.rstrip("/")):
+            with graph.name_scope("Initializer"), graph.device(None):
+                value = convert_to_tensor(
+                    initial_value() if callable(initial_value) else initial_value, dtype,
+                    "initial_value")
+            self._initial_value, self.dtype = value, value.dtype.base_dtype
+            self.shape = tensor_shape.as_shape(value.shape)
+            graph._coming = {"shape": self.shape, "dtype": self.dtype}  # for device functions
+            self._handle = op("VarHandleOp", dtype=self.dtype, shape=self.shape,
+                              shared_name=full.rstrip("/"), name=full)
+        graph.__dict__.setdefault("_handles", {})[self._handle.op] = self
+        with graph.name_scope("IsInitialized"):
+            self._is_initialized = op("VarIsInitializedOp", self._handle)
+        with graph.colocate_with(None, True), graph.device(self._handle.device):
+            self._initializer = op("AssignVariableOp", self._handle, value, name="Assign")
+        with graph.name_scope("Read"):
+            with graph.device(self._handle.device):
+                self._snapshot = op("ReadVariableOp", self._handle, dtype=self.dtype)
+            if self._caching_device is not None:
+                with graph.colocate_with(None, True), graph.device(self._caching_device):
+                    self._cached = identity(self._snapshot)
+
+    _cached = None  # the value on the caching device
+
+    name = property(lambda s: s._handle.name)
+    op = property(lambda s: s._handle.op)
+    handle = property(lambda s: s._handle)
+    device = property(lambda s: s._handle.device)
+    create = property(lambda s: s._initializer)
+
+    def is_initialized(self, name=None):
+        return op("VarIsInitializedOp", self._handle, name=name)
+
+    def _read(self):
+        """What the variable holds here, where the control dependencies of here are done."""
+        if self._caching_device is None:
+            return op("ReadVariableOp", self._handle, dtype=self.dtype)
+        graph = get_default_graph()
+        with graph.colocate_with(None, True), graph.device(self._caching_device):
+            return op("ReadVariableOp", self._handle, dtype=self.dtype)
+
+    def value(self):
+        return self._situ_tensor_()
+
+    def read_value(self):
+        with get_default_graph().name_scope("Read"):
+            value = self._read()
+        return identity(value)
+
+    def sparse_read(self, indices, name=None):
+        """The rows with these numbers."""
+        with get_default_graph().name_scope(name or "Gather") as full:
+            return op("ResourceGather", self._handle, indices, dtype=self.dtype, name=full)
+
+    def gather_nd(self, indices, name=None):
+        """The parts that tuples of numbers name."""
+        return op("GatherNd", self._situ_tensor_(), indices, name=name)
+
+    def _situ_tensor_(self):
+        if self._cached is not None:
+            return self._cached
+        graph = get_default_graph()
+        if graph.building_function:
+            return self._snapshot
+        with graph.colocate_with(None, True):  # it is read where it is, not where it is used
+            return self._read()
+
+    def _as_graph_element(self):
+        return self._snapshot
+
+    def _changed(self, change, read_value):
+        return Changed(self, getattr(change, "op", change)) if read_value else change
+
+    def _fitting(self, value):
+        value = convert_to_tensor(value, self.dtype)
+        self.shape.assert_is_compatible_with(value.shape)
+        return value
+
+    @by_first
+    def assign(self, value, use_locking=None, name=None, read_value=True):
+        return self._changed(op("AssignVariableOp", self._handle, self._fitting(value),
+                                name=name), read_value)
+
+    @by_first
+    def assign_add(self, delta, use_locking=None, name=None, read_value=True):
+        return self._changed(op("AssignAddVariableOp", self._handle, self._fitting(delta),
+                                name=name), read_value)
+
+    @by_first
+    def assign_sub(self, delta, use_locking=None, name=None, read_value=True):
+        return self._changed(op("AssignSubVariableOp", self._handle, self._fitting(delta),
+                                name=name), read_value)
+
+    def _assign_part(self, parts, value):
+        begin, end, strides, masks = parts
+        return self._changed(op("ResourceStridedSliceAssign", self._handle, begin, end, strides,
+                                value, **masks), True)
+
+    def _scatter(self, row, indices, updates, name):
+        updates = convert_to_tensor(updates, self.dtype)
+        return self._changed(op("Resource" + row, self._handle, indices, updates, name=name), True)
+
+    def count_up_to(self, limit):
+        return op("ResourceCountUpTo", self._handle, limit=limit, T=self.dtype)
+
+    def set_shape(self, shape):
+        self.shape.assert_is_compatible_with(shape)
+
+
+class Changed(ResourceVariable):
+    """A variable after a change: whatever reads it comes after the change."""
+
+    def __init__(self, variable, change):  # nothing is made but a read
+        self.__dict__.update(variable.__dict__)
+        self._change, self._caching_device, self._cached = change, None, None
+        graph = get_default_graph()
+        self._snapshot = self._initial_value if graph.building_function else self._read()
+
+    op = property(lambda s: s._change)
+
+    def _read(self):
+        with get_default_graph().control_dependencies([self._change]):
+            return super()._read()

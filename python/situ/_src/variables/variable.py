@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: Apache-2.0
+"""variable.py: Variable: state of a session in graphs, a tensor that changes in eager style."""
+import _situ
+from situ._src.framework import tensor_shape
+from situ._src.framework.api import OPS, export
+from situ._src.framework.dtypes import ALL
+from situ._src.framework.graph import GraphKeys, get_default_graph
+from situ._src.framework.graph_scopes import ReusableScope, colocation_named
+from situ._src.ops.array_ops import convert_to_tensor, group, identity, op
+from situ._src.variables import eager_variable
+from situ._src.variables.graph_variable import GraphVariable, by_first
+from situ._src.variables.resource_variable import ResourceVariable
+
+
+class RefVariable(GraphVariable):
+    """A variable of a graph: a VariableV2, its Assign and its read."""
+
+    def _make(self, graph, full, initial_value, dtype):
+        if callable(initial_value):
+            with colocation_named(graph, full.rstrip("/")):
+                with graph.name_scope("Initializer"), graph.device(None):
+                    value = convert_to_tensor(initial_value(), dtype, "initial_value")
+                self._make_ref(graph, full, value)
+        else:
+            value = convert_to_tensor(initial_value, dtype, "initial_value")
+            self._make_ref(graph, full, value)
+        self._initial_value = value
+        self._initializer = op("Assign", self._ref, value, name="Assign").op
+        cached = self._caching_device
+        with graph.colocate_with(self._ref.op) if cached is None else graph.device(cached):
+            self._snapshot = op("Identity", self._ref, name="read")
+
+    def _make_ref(self, graph, full, value):
+        graph._coming = {"shape": value.shape, "dtype": value.dtype}  # for functions of devices
+        self._ref = op("VariableV2", shape=value.shape, dtype=value.dtype, name=full)
+
+    name = property(lambda s: s._ref.name)
+    op = property(lambda s: s._ref.op)
+    shape = property(lambda s: s._ref.shape)
+    device = property(lambda s: s._ref.device)
+    dtype = property(lambda s: ALL[s._ref.dtype.as_datatype_enum + 100])
+
+    def value(self):
+        return self._snapshot
+
+    def read_value(self):
+        return identity(self._ref, name="read")
+
+    def _situ_tensor_(self):
+        return self._snapshot
+
+    def _as_graph_element(self):
+        return self._ref
+
+    def _ref_(self):
+        return self._ref
+
+    @by_first
+    def assign(self, value, use_locking=False, name=None, read_value=True):
+        return op("Assign", self._ref, value, use_locking=use_locking, name=name)
+
+    @by_first
+    def assign_add(self, delta, use_locking=False, name=None, read_value=True):
+        return op("AssignAdd", self._ref, delta, use_locking=use_locking, name=name)
+
+    @by_first
+    def assign_sub(self, delta, use_locking=False, name=None, read_value=True):
+        return op("AssignSub", self._ref, delta, use_locking=use_locking, name=name)
+
+    def count_up_to(self, limit):
+        return op("CountUpTo", self._ref, limit=limit)
+
+    def sparse_read(self, indices, name=None):
+        """The rows with these numbers."""
+        return op("GatherV2", self._snapshot, indices, 0, name=name)
+
+    def gather_nd(self, indices, name=None):
+        """The parts that tuples of numbers name."""
+        return op("GatherNd", self._snapshot, indices, name=name)
+
+    def _scatter(self, row, indices, updates, name):
+        return op(row, self._ref, indices, convert_to_tensor(updates, self.dtype.base_dtype),
+                  name=name)
+
+    def _assign_part(self, parts, value):
+        begin, end, strides, masks = parts
+        return op("StridedSliceAssign", self._ref, begin, end, strides, value, **masks)
+
+    def set_shape(self, shape):
+        self._snapshot.set_shape(shape)
+
+
+_strategies = []  # tf.distribute strategies whose scopes were entered
+
+
+def strategy():
+    """The strategy whose scope this is, or None."""
+    return _strategies[-1] if _strategies else None
+
+
+class StrategyScope(ReusableScope):
+    """Variables of this scope are made by a strategy; None: nothing changes."""
+
+    def __init__(self, strategy):
+        super().__init__()
+        self._strategy = strategy
+
+    def _enter(self):
+        if self._strategy is not None:
+            _strategies.append(self._strategy)
+        return self._strategy, self._leave
+
+    def _leave(self, *_error):
+        if self._strategy is not None:
+            _strategies.pop()
+
+
+strategy_scope = StrategyScope
+
+
+_defaults = {"resource": False}  # what variables of graphs are, where nobody says
+
+
+@export(v1="enable_resource_variables")
+def enable_resource_variables():
+    """Variables of graphs are named by handles from now on: what was read does not change."""
+    _defaults["resource"] = True
+
+
+@export(v1="disable_resource_variables")
+def disable_resource_variables():
+    _defaults["resource"] = False
+
+
+@export(v1="resource_variables_enabled")
+def resource_variables_enabled():
+    return _defaults["resource"]
+
+
+def of_graph(graph, args, words):
+    """A variable of a graph: by handle or by reference, as the call, the scope or the program
+    says."""
+    choice = words.get("use_resource")
+    if choice is None:
+        choice = getattr(getattr(graph, "_variable_scope", None), "use_resource", None)
+    if choice is None:
+        choice = _defaults["resource"]
+    return (ResourceVariable if choice else RefVariable)(*args, **words)
+
+
+def variable(*args, **words):
+    """The kind of variable of the place: a strategy's, of the graph, or with a value of its own."""
+    graph = _situ.current_graph()
+    if _strategies:
+        made = _strategies[-1].make_variable(graph, args, words)
+        if made is not None:
+            return made
+    if graph is None or graph.building_function:
+        if graph is not None:
+            graph.created += 1
+        return eager_variable.EagerVariable(*args, **words)
+    if graph._captures:  # a branch or a loop: the variable lives outside
+        from situ._src.framework.branch_graph import outside
+        with outside():
+            return of_graph(graph, args, words)
+    return of_graph(graph, args, words)
+
+
+_KINDS = (RefVariable, ResourceVariable, eager_variable.EagerVariable)
+
+
+class _Choice(type):
+    def __call__(cls, *args, **words):
+        return variable(*args, **words)
+
+    def __instancecheck__(cls, thing):
+        return isinstance(thing, _KINDS)
+
+    def __subclasscheck__(cls, other):
+        return issubclass(other, _KINDS)
+
+
+@export("Variable", v1="VariableV1")
+class Variable(metaclass=_Choice):
+    """A variable: Variable(initial_value, trainable=True, name=None, dtype=None)."""
+
+
+def _assigning(name, method):
+    @export(v1=name)
+    def assign(ref, value, validate_shape=None, use_locking=None, name=None):
+        if validate_shape is False and hasattr(ref, "_ref") and method == "assign":
+            return op("Assign", ref._ref, value, validate_shape=False, name=name)
+        if hasattr(ref, method):
+            return getattr(ref, method)(value, name=name)
+        row = {"assign": "Assign", "assign_add": "AssignAdd", "assign_sub": "AssignSub"}[method]
+        return OPS[row](ref, value, name=name)
+    return assign
+
+
+for _name in ("assign", "assign_add", "assign_sub"):
+    _assigning(_name, _name)
+
+
+def _collected(key, *names):
+    @export(v1=names)
+    def get(scope=None):
+        return get_default_graph().get_collection(key, scope)
+    get.__name__ = names[0]
+    return get
+
+
+global_variables = _collected(GraphKeys.GLOBAL_VARIABLES, "global_variables", "all_variables")
+local_variables = _collected(GraphKeys.LOCAL_VARIABLES, "local_variables")
+trainable_variables = _collected(GraphKeys.TRAINABLE_VARIABLES, "trainable_variables")
+model_variables = _collected(GraphKeys.MODEL_VARIABLES, "model_variables")
+
+
+@export(v1=("variables_initializer", "initialize_variables", "initializers.variables"))
+def variables_initializer(var_list, name="init"):
+    if var_list and not _situ.executing_eagerly():
+        return group(*[v.initializer for v in var_list], name=name)
+    return group(name=name)
+
+
+@export(v1=("global_variables_initializer", "initialize_all_variables",
+            "initializers.global_variables"))
+def global_variables_initializer():
+    """An operation that gives all variables their first values."""
+    return variables_initializer(global_variables())
+
+
+@export(v1=("local_variables_initializer", "initialize_local_variables"))
+def local_variables_initializer():
+    return variables_initializer(local_variables())
+
+
+def shape_of_variable(variable_):
+    return tensor_shape.as_shape(variable_.shape)

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+"""test_contrib_learn.py: distributions, sequences of lists, words as numbers, the projector."""
+import os
+import pickle
+import subprocess
+
+import numpy as np
+import pytest
+
+import situ.compat.v1 as tf
+
+
+@pytest.fixture(autouse=True)
+def graph():
+    with tf.Graph().as_default() as made:
+        yield made
+
+
+def _run(*fetches):
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        return sess.run(fetches if len(fetches) > 1 else fetches[0])
+
+
+def test_normal():
+    d = tf.distributions.Normal([0.0, 1.0], [1.0, 2.0])
+    p = _run(d.log_prob([0.5, 0.5]))
+    want = -0.5 * np.array([0.5, -0.25]) ** 2 - np.log([1, 2]) - 0.5 * np.log(2 * np.pi)
+    np.testing.assert_allclose(p, want, rtol=1e-6)
+    np.testing.assert_allclose(_run(d.entropy()), 0.5 * np.log(2 * np.pi * np.e) + np.log([1, 2]),
+                               rtol=1e-6)
+    x = _run(d.sample(20000, seed=3))
+    assert x.shape == (20000, 2)
+    np.testing.assert_allclose(x.mean(0), [0, 1], atol=0.05)
+    np.testing.assert_allclose(x.std(0), [1, 2], atol=0.05)
+    other = tf.distributions.Normal(1.0, 2.0)
+    np.testing.assert_allclose(_run(tf.distributions.kl_divergence(d, other)),
+                               [1 / 8 + 0.5 * (0.25 - 1 - np.log(0.25)), 0], atol=1e-6)
+    np.testing.assert_allclose(_run(d.cdf([0.0, 1.0])), [0.5, 0.5], atol=1e-6)
+
+
+def test_categorical_and_bernoulli():
+    p = np.array([[0.2, 0.3, 0.5], [0.1, 0.8, 0.1]], np.float32)
+    d = tf.distributions.Categorical(probs=p)
+    np.testing.assert_allclose(_run(d.prob([2, 1])), [0.5, 0.8], rtol=1e-5)
+    np.testing.assert_allclose(_run(d.entropy()), -(p * np.log(p)).sum(1), rtol=1e-5)
+    x = _run(d.sample(4000, seed=1))
+    assert x.shape == (4000, 2) and abs((x[:, 0] == 2).mean() - 0.5) < 0.05
+    assert abs((x[:, 1] == 1).mean() - 0.8) < 0.05
+    b = tf.distributions.Bernoulli(probs=[0.25, 0.9])
+    np.testing.assert_allclose(_run(b.prob([1, 0])), [0.25, 0.1], rtol=1e-5)
+    np.testing.assert_allclose(_run(b.sample([5000], seed=2)).mean(0), [0.25, 0.9], atol=0.03)
+    with pytest.raises(ValueError, match="probs or logits"):
+        tf.distributions.Bernoulli()
+    u = tf.distributions.Uniform(2.0, 4.0)
+    assert _run(u.prob([1.0, 3.0])).tolist() == [0.0, 0.5]
+
+
+def test_decoders_of_lists():
+    seq = tf.contrib.legacy_seq2seq
+    cell = tf.nn.rnn_cell.BasicLSTMCell(4)
+    words = [tf.constant([1, 2]) for _ in range(3)]
+    out, state = seq.embedding_rnn_seq2seq(words, words, cell, 5, 6, 3)
+    assert [v.name for v in tf.trainable_variables()] == [
+        "embedding_rnn_seq2seq/rnn/embedding_wrapper/embedding:0",
+        "embedding_rnn_seq2seq/rnn/embedding_wrapper/basic_lstm_cell/kernel:0",
+        "embedding_rnn_seq2seq/rnn/embedding_wrapper/basic_lstm_cell/bias:0",
+        "embedding_rnn_seq2seq/embedding_rnn_decoder/embedding:0",
+        "embedding_rnn_seq2seq/embedding_rnn_decoder/rnn_decoder/output_projection_wrapper/"
+        "basic_lstm_cell/kernel:0",
+        "embedding_rnn_seq2seq/embedding_rnn_decoder/rnn_decoder/output_projection_wrapper/"
+        "basic_lstm_cell/bias:0",
+        "embedding_rnn_seq2seq/embedding_rnn_decoder/rnn_decoder/output_projection_wrapper/"
+        "kernel:0",
+        "embedding_rnn_seq2seq/embedding_rnn_decoder/rnn_decoder/output_projection_wrapper/bias:0"]
+    loss = seq.sequence_loss(out, words, [tf.ones([2])] * 3)
+    value, last = _run(loss, state)
+    assert abs(value - np.log(6)) < 0.5 and last.h.shape == (2, 4)
+    assert all(g is not None for g in tf.gradients(loss, tf.trainable_variables()))
+
+
+def test_a_decoder_that_reads_itself():
+    cell = tf.nn.rnn_cell.BasicRNNCell(2)
+    seen = []
+
+    def again(previous, i):
+        seen.append(i)
+        return previous * 2.0
+    inputs = [tf.ones([1, 2])] * 3
+    out, _ = tf.contrib.legacy_seq2seq.rnn_decoder(inputs, cell.zero_state(1, tf.float32), cell,
+                                                   again, scope="rnnlm")
+    assert seen == [1, 2] and len(out) == 3
+    assert tf.trainable_variables()[0].name == "rnnlm/basic_rnn_cell/kernel:0"
+    _run(out)
+
+
+def test_words_as_numbers(tmp_path):
+    made = tf.contrib.learn.preprocessing.VocabularyProcessor(4)
+    rows = np.array(list(made.fit_transform(["the cat sat", "the dog sat on the mat"])))
+    assert rows.tolist() == [[1, 2, 3, 0], [1, 4, 3, 5]]
+    assert len(made.vocabulary_) == 7
+    made.save(str(tmp_path / "vocab"))
+    again = tf.contrib.learn.preprocessing.VocabularyProcessor.restore(str(tmp_path / "vocab"))
+    assert list(again.transform(["a dog"]))[0].tolist() == [0, 4, 0, 0]
+    assert list(again.reverse([[1, 4]])) == ["the dog"]
+
+
+class _Malicious:
+    """A pickle that writes a file when it is read."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return os.system, (f"touch {self.path}",)
+
+
+def words_of_lines(iterator):
+    """A function of the program that divides texts into words."""
+    for text in iterator:
+        yield text.split("|")
+
+
+def test_a_vocabulary_runs_no_code_of_its_file(tmp_path):
+    kind = tf.contrib.learn.preprocessing.VocabularyProcessor
+    mark, path = tmp_path / "mark", str(tmp_path / "vocab")
+    with open(path, "wb") as file:
+        pickle.dump(_Malicious(str(mark)), file)
+    with pytest.raises(pickle.UnpicklingError, match="asks to call '.*system'"):
+        kind.restore(path)
+    made = kind(4)
+    made.extra = _Malicious(str(mark))
+    made.save(path)
+    with pytest.raises(pickle.UnpicklingError):
+        kind.restore(path)
+    for other in {"a": 1}, [1, 2], tf.contrib.learn.preprocessing.CategoricalVocabulary():
+        with open(path, "wb") as file:
+            pickle.dump(other, file)
+        with pytest.raises(ValueError, match="holds no VocabularyProcessor"):
+            kind.restore(path)
+    made = kind(4, tokenizer_fn=subprocess.getoutput)
+    made.save(path)
+    with pytest.raises(ValueError, match="getoutput"):
+        kind.restore(path)
+    assert not mark.exists()
+
+
+def test_a_vocabulary_with_a_function_of_the_program(tmp_path):
+    kind = tf.contrib.learn.preprocessing.VocabularyProcessor
+    made = kind(3, tokenizer_fn=words_of_lines)
+    assert [r.tolist() for r in made.fit_transform(["a b|c"])] == [[1, 2, 0]]
+    made.save(str(tmp_path / "vocab"))
+    again = kind.restore(str(tmp_path / "vocab"))
+    assert [r.tolist() for r in again.transform(["c|a b|d"])] == [[2, 1, 0]]
+
+
+def test_projector(tmp_path):
+    projector = tf.contrib.tensorboard.plugins.projector
+    config = projector.ProjectorConfig()
+    embedding = config.embeddings.add()
+    embedding.tensor_name, embedding.metadata_path = "emb:0", "labels.tsv"
+    embedding.sprite.image_path = "a.png"
+    embedding.sprite.single_image_dim.extend([28, 28])
+    writer = tf.summary.FileWriter(str(tmp_path))
+    projector.visualize_embeddings(writer, config)
+    text = (tmp_path / "projector_config.pbtxt").read_text()
+    assert text.split() == ("embeddings { tensor_name: \"emb:0\" metadata_path: \"labels.tsv\" "
+                            "sprite { image_path: \"a.png\" single_image_dim: 28 "
+                            "single_image_dim: 28 } }").split()
