@@ -108,8 +108,9 @@ def test_one_hot_of_real_numbers_of_numpy():
     assert tf.one_hot(numpy.array([1.0, 0.0]), 2).numpy().tolist() == [[0, 1], [1, 0]]
 
 
-def test_labels_as_losses_and_metrics_see_them():
-    """As TensorFlow 2.15: a vector of labels is a column; functions as metrics get real numbers."""
+@pytest.mark.parametrize("units, shape", [(1, [1]), (3, [])])
+def test_labels_as_losses_and_metrics_see_them(units, shape):
+    """A vector of labels is a column beside one column of predictions only; metrics get floats."""
     seen = {}
 
     def loss(y, p):
@@ -119,10 +120,10 @@ def test_labels_as_losses_and_metrics_see_them():
     def metric(y, p):
         seen["metric"] = (y.shape.as_list()[1:], y.dtype.name)
         return tf.reduce_mean(p)
-    model = tf.keras.Sequential([tf.keras.layers.Dense(3)])
+    model = tf.keras.Sequential([tf.keras.layers.Dense(units)])
     model.compile("sgd", loss, metrics=[metric])
     model.fit(numpy.zeros((8, 4)), numpy.zeros(8, "int64"), verbose=0)
-    assert seen == {"loss": ([1], "int64"), "metric": ([1], "float32")}
+    assert seen == {"loss": (shape, "int64"), "metric": (shape, "float32")}
 
 
 def test_metric_with_the_old_name_of_reset():

@@ -2,8 +2,8 @@
 """test_seeds.py: random numbers and initial weights of programs with seeds: TensorFlow 2.21's."""
 import numpy
 import pytest
+import situ.compat.v1 as tf  # the first import of situ selects the mode
 import situ as tf2
-import situ.compat.v1 as tf
 from conftest import run_once
 
 KERAS = {"GlorotUniform": [0.4575, 0.31882, -0.81883],
